@@ -1,0 +1,125 @@
+"""Every error that may reach a person: what happened, and what to do next.
+
+    CogencyError
+    ├── PersonError              the person's: a command, a setting, an argument that cannot be
+    │   ├── UsageError
+    │   └── ConfigError
+    ├── ProviderError            the peer's: a model endpoint that refuses, fails or talks nonsense
+    │   ├── AuthenticationError
+    │   ├── PermissionDeniedError
+    │   ├── ModelNotFoundError
+    │   ├── RateLimitError
+    │   ├── OverloadedError
+    │   ├── ContextTooLongError
+    │   ├── BadRequestError
+    │   ├── NetworkError
+    │   ├── ProviderTimeoutError
+    │   └── ProviderProtocolError
+    ├── ToolError                a tool that could not do what was asked; the model is told
+    │   └── WorkspaceError       a path or a file that cannot be used as asked
+    └── StoreError               the machine's: the data directory or the database
+
+A message says what was wrong and where; `hint` says what to do about it, and may be empty.
+"""
+
+
+class CogencyError(Exception):
+    """Base of all errors that the program reports by itself.
+
+    `str(error)` is one line for the person; `hint` is the next step (may be empty).
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    @property
+    def advice(self) -> str:
+        """The message with its next step, in one line."""
+        return f"{self} {self.hint}".strip()
+
+
+class PersonError(CogencyError):
+    """Something that the person gave cannot be used."""
+
+
+class UsageError(PersonError):
+    """A command line that cannot be carried out (exit status 2)."""
+
+
+class ConfigError(PersonError):
+    """A configuration file or variable that cannot be read as meant."""
+
+
+class ProviderError(CogencyError):
+    """A model endpoint did not deliver. `retryable` says whether asking again may help."""
+
+    retryable = False
+
+
+class AuthenticationError(ProviderError):
+    """No key, or one that the endpoint does not accept."""
+
+
+class PermissionDeniedError(ProviderError):
+    """The key is known, but may not do this."""
+
+
+class ModelNotFoundError(ProviderError):
+    """The endpoint does not have this model."""
+
+
+class RateLimitError(ProviderError):
+    """Too many requests or tokens. `retry_after` is the wait in seconds that was asked for, if any."""
+
+    retryable = True
+
+    def __init__(self, message: str, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint)
+        self.retry_after = retry_after
+
+
+class OverloadedError(ProviderError):
+    """The endpoint is up but cannot serve now (HTTP 5xx, 529). `retry_after` as for rate limits."""
+
+    retryable = True
+
+    def __init__(self, message: str, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint)
+        self.retry_after = retry_after
+
+
+class ContextTooLongError(ProviderError):
+    """The conversation does not fit the model's context."""
+
+
+class BadRequestError(ProviderError):
+    """The endpoint refused the request; its own words are in the message."""
+
+
+class NetworkError(ProviderError):
+    """No connection, or one that broke."""
+
+    retryable = True
+
+
+class ProviderTimeoutError(ProviderError):
+    """The endpoint did not answer in time."""
+
+    retryable = True
+
+
+class ProviderProtocolError(ProviderError):
+    """The endpoint answered something that its protocol does not allow; the message says what."""
+
+
+class ToolError(CogencyError):
+    """A tool could not do what was asked. The text goes to the model as a failed result."""
+
+
+class WorkspaceError(ToolError):
+    """A path or a file that cannot be used as asked."""
+
+
+class StoreError(CogencyError):
+    """The data directory or the database cannot be used."""

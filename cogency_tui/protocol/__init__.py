@@ -1,0 +1,16 @@
+"""Wire text to events and back, in three dialects. Pure: no I/O, no clock but an injected one."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cogency_tui.protocol.dialects import Parser, create_parser, render
+
+__all__ = ["Parser", "create_parser", "render"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from cogency_tui.protocol import dialects
+
+        return getattr(dialects, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

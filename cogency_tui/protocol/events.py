@@ -1,0 +1,169 @@
+"""The ten events: everything that the program knows about a conversation is a list of these.
+
+The parser makes those of the model, the engine adds its own; only complete units are stored.
+This module is the single definition of their shape.
+"""
+
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+
+class UserEvent(TypedDict):
+    """What the person said."""
+
+    type: Literal["user"]
+    timestamp: float
+    content: str
+
+
+class ThinkEvent(TypedDict):
+    """The model's reasoning. As a delta it carries the `id` of the unit that it extends."""
+
+    type: Literal["think"]
+    timestamp: float
+    id: str
+    content: str
+    interrupted: NotRequired[bool]
+
+
+class CallEvent(TypedDict):
+    """A tool call. `content` is JSON object text: `name`, `args`, and what a dialect adds.
+
+    With `partial` it is a preview of a call that is still being written, under the id that the call
+    will have: `name` once it is known, and in `args` only what is new: a piece to append for a text
+    argument, the whole value for any other.
+    """
+
+    type: Literal["call"]
+    timestamp: float
+    id: str
+    content: str
+    partial: NotRequired[bool]
+
+
+class ExecuteEvent(TypedDict):
+    """The boundary at which a batch of calls runs."""
+
+    type: Literal["execute"]
+    timestamp: float
+
+
+class ResultPayload(TypedDict):
+    """`outcome` is one line for a person, `content` any JSON value for the model."""
+
+    outcome: str
+    content: Any
+    error: bool
+
+
+class ResultEvent(TypedDict):
+    """What became of the call with this `id`; `duration` in seconds.
+
+    With `partial` it says that the call is running; its payload's `content` is the output that is
+    new since the one before (the first, at the start, is empty).
+    """
+
+    type: Literal["result"]
+    timestamp: float
+    id: str
+    tool: str
+    duration: float
+    payload: ResultPayload
+    partial: NotRequired[bool]
+
+
+class RespondEvent(TypedDict):
+    """The model's answer. As a delta it carries the `id` of the unit that it extends."""
+
+    type: Literal["respond"]
+    timestamp: float
+    id: str
+    content: str
+    interrupted: NotRequired[bool]
+
+
+class EndEvent(TypedDict):
+    """The turn is over."""
+
+    type: Literal["end"]
+    timestamp: float
+
+
+class Measure(TypedDict, total=False):
+    """Figures of one cycle or of a conversation (protocols.md, section 6).
+
+    Tokens for `input` (sent), `output` (generated), `cached`, `billed_input` and `replay_input` (what
+    replay mode would have sent); seconds for `duration` and `ttft`; USD for `cost`.
+    """
+
+    input: int
+    output: int
+    duration: float
+    cached: int
+    billed_input: int
+    replay_input: int
+    ttft: float
+    cost: float
+    estimated: bool
+    context: int
+    context_size: int
+    provider: str
+    model: str
+    mode: str
+    reason: str
+
+
+class MetricEvent(TypedDict):
+    """What the cycle (`step`) and the conversation so far (`total`) took."""
+
+    type: Literal["metric"]
+    timestamp: float
+    step: Measure
+    total: Measure
+
+
+class ErrorPayload(TypedDict):
+    """`error` says what was wrong and where; `tool` which tool is to blame, `hint` what to do."""
+
+    error: str
+    tool: NotRequired[str]
+    hint: NotRequired[str]
+    call: NotRequired[str]
+
+
+class ErrorEvent(TypedDict):
+    """Something went wrong that is no tool's result."""
+
+    type: Literal["error"]
+    timestamp: float
+    payload: ErrorPayload
+
+
+class InterruptEvent(TypedDict):
+    """The person stopped the turn."""
+
+    type: Literal["interrupt"]
+    timestamp: float
+
+
+Event: TypeAlias = (
+    UserEvent
+    | ThinkEvent
+    | CallEvent
+    | ExecuteEvent
+    | ResultEvent
+    | RespondEvent
+    | EndEvent
+    | MetricEvent
+    | ErrorEvent
+    | InterruptEvent
+)
+
+PERSISTED = frozenset({"user", "think", "call", "result", "respond"})
+"""The types that the store keeps; the others can be derived or are of the moment."""
+
+
+class Message(TypedDict):
+    """One message to a model, as every provider understands it."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str

@@ -1,0 +1,1 @@
+"""Model endpoints: messages in, text deltas and usage out."""

@@ -1,0 +1,1 @@
+"""What lasts: conversations, events, drafts and usage in one SQLite file of the person's."""

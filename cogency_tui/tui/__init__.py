@@ -1,0 +1,1 @@
+"""The full-screen interface: it draws events, and asks the agent for nothing but turns."""

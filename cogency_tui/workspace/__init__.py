@@ -1,0 +1,1 @@
+"""The project directory: paths that stay inside it, what is ignored, differences, atomic writes."""
