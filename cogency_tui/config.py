@@ -97,8 +97,10 @@ def _read_table(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"The configuration {path} cannot be read: {exc}.", "Check the file, or move it away.") from exc
+        message = f"The configuration {path} cannot be read: {exc}."
+        raise ConfigError(message, "Check the file, or move it away.") from exc
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
-        raise ConfigError(f"The configuration {path} is not valid TOML: {exc}.", "Correct that line, or move the file away.") from exc
+        message = f"The configuration {path} is not valid TOML: {exc}."
+        raise ConfigError(message, "Correct that line, or move the file away.") from exc

@@ -1,0 +1,62 @@
+"""The dialects by name: a parser and a renderer each, behind one contract."""
+
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Protocol
+
+from cogency_tui.config import Dialect
+from cogency_tui.protocol import transcript
+from cogency_tui.protocol.emitter import Clock, NewId
+from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.xml import XmlParser, XmlWriter
+
+PAYLOAD_LIMIT = 32 * 1024 * 1024
+
+
+class Parser(Protocol):
+    """Wire text in, events out; text comes as deltas that share their unit's id."""
+
+    finished: bool
+    """True once nothing that follows can count: stop the generation."""
+
+    def feed(self, text: str) -> list[Event]:
+        """Take the next piece of the stream, of any size. Never raises on text."""
+        ...
+
+    def close(self) -> list[Event]:
+        """The stream has ended; called once."""
+        ...
+
+
+def new_id() -> str:
+    """A short id for a unit or a call, unique in practice."""
+    return uuid.uuid4().hex[:16]
+
+
+def create_parser(
+    dialect: Dialect = "xml",
+    *,
+    clock: Clock = time.time,
+    ids: NewId = new_id,
+    payload_limit: int = PAYLOAD_LIMIT,
+) -> Parser:
+    """A parser of one stream. `payload_limit` bounds a call payload, in characters.
+
+    Raises:
+        ValueError: there is no such dialect.
+    """
+    if dialect == "xml":
+        return XmlParser(clock, ids, payload_limit)
+    raise ValueError(f"no dialect {dialect!r}")
+
+
+def render(events: Sequence[Event], dialect: Dialect = "xml") -> list[Message]:
+    """The messages of a stored history, as the model would have written them in `dialect`.
+
+    Raises:
+        ValueError: there is no such dialect.
+    """
+    if dialect == "xml":
+        return transcript.render(events, XmlWriter())
+    raise ValueError(f"no dialect {dialect!r}")

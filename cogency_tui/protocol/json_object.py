@@ -1,0 +1,265 @@
+"""Reads one JSON object from a stream as it arrives: strict, in linear time, never looking back.
+
+RFC 8259 with one allowance (protocols.md, rule 6): a raw newline, carriage return or tab inside a
+string stands for itself. Duplicate keys are errors. The value is built while it is read, so that the
+text arguments of a call can be shown while the model still writes them.
+"""
+
+import json
+import re
+from io import StringIO
+from typing import Any
+
+MAX_DEPTH = 256
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_PLAIN = re.compile(r'[^"\\\x00-\x08\x0b\x0c\x0e-\x1f]*')
+_NUMBER_RUN = re.compile(r"[-+.0-9eE]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_WORD_RUN = re.compile(r"[A-Za-z]*")
+_HEX = frozenset("0123456789abcdefABCDEF")
+_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_LONGEST_NUMBER = 4000
+_LONGEST_WORD = 5
+
+# What may stand next outside strings, numbers and words.
+_OPENING, _FIRST_KEY, _KEY, _COLON, _VALUE, _FIRST_ITEM, _AFTER_VALUE = range(7)
+_EXPECTED = {
+    _OPENING: 'an object, beginning with "{"',
+    _FIRST_KEY: 'a key in double quotes or "}"',
+    _KEY: "a key in double quotes",
+    _COLON: '":" after the key',
+    _VALUE: "a value",
+    _FIRST_ITEM: 'a value or "]"',
+    _AFTER_VALUE: '"," or the closing bracket',
+}
+# What is being read.
+_BETWEEN, _STRING, _ESCAPE, _UNICODE, _NUMBER_TOKEN, _WORD = range(6)
+
+
+class JsonError(ValueError):
+    """The text is not the JSON that it should be; `index` is the place in the piece last fed."""
+
+    def __init__(self, message: str, index: int) -> None:
+        super().__init__(message)
+        self.index = index
+
+
+class JsonObjectReader:
+    """One object, fed in pieces. `value` is complete once `done`.
+
+    `watch` names a key of the object whose own value is an object: what arrives in there is
+    collected in `fresh`, as (key, piece of text) or (key, whole value), for previews.
+    """
+
+    def __init__(self, watch: str, max_depth: int = MAX_DEPTH) -> None:
+        self.value: dict[str, Any] = {}
+        self.done = False
+        self.fresh: list[tuple[str, Any]] = []
+        self._watch = watch
+        self._max_depth = max_depth
+        self._reading = _BETWEEN
+        self._next = _OPENING
+        self._stack: list[dict[str, Any] | list[Any]] = []
+        self._keys: list[str] = []
+        self._is_key = False
+        self._watched = False
+        self._text = StringIO()
+        self._token = ""
+        self._high = ""
+
+    def feed(self, text: str, index: int) -> int:
+        """Read from `index` to the object's end or that of `text`; return where reading stopped.
+
+        Raises:
+            JsonError: the text is not JSON, or is nested too deeply.
+        """
+        end = len(text)
+        while index < end and not self.done:
+            reading = self._reading
+            if reading == _STRING:
+                index = self._read_string(text, index)
+            elif reading == _BETWEEN:
+                index = self._read_between(text, index)
+            elif reading == _ESCAPE:
+                index = self._read_escape(text, index)
+            elif reading == _UNICODE:
+                index = self._read_unicode(text, index)
+            elif reading == _NUMBER_TOKEN:
+                index = self._read_number(text, index)
+            else:
+                index = self._read_word(text, index)
+        return index
+
+    def _read_between(self, text: str, index: int) -> int:
+        space = _SPACE.match(text, index)
+        index = space.end() if space else index
+        if index == len(text):
+            return index
+        char = text[index]
+        expected = self._next
+        if char == '"' and expected in (_FIRST_KEY, _KEY, _VALUE, _FIRST_ITEM):
+            self._is_key = expected in (_FIRST_KEY, _KEY)
+            self._watched = not self._is_key and len(self._stack) == 2 and self._keys[:1] == [self._watch]
+            self._reading = _STRING
+        elif char == ":" and expected == _COLON:
+            self._next = _VALUE
+        elif char == "," and expected == _AFTER_VALUE:
+            self._next = _KEY if isinstance(self._stack[-1], dict) else _VALUE
+        elif char == "{" and expected in (_OPENING, _VALUE, _FIRST_ITEM):
+            self._open({}, _FIRST_KEY, index)
+        elif char == "[" and expected in (_VALUE, _FIRST_ITEM):
+            self._open([], _FIRST_ITEM, index)
+        elif char == "}" and expected in (_FIRST_KEY, _AFTER_VALUE) and isinstance(self._stack[-1], dict):
+            self._close()
+        elif char == "]" and expected in (_FIRST_ITEM, _AFTER_VALUE) and isinstance(self._stack[-1], list):
+            self._close()
+        elif expected in (_VALUE, _FIRST_ITEM) and char in "-0123456789":
+            self._token = ""
+            self._reading = _NUMBER_TOKEN
+            return index
+        elif expected in (_VALUE, _FIRST_ITEM) and char.isalpha() and char.isascii():
+            self._token = ""
+            self._reading = _WORD
+            return index
+        else:
+            raise JsonError(f"expected {_EXPECTED[expected]}, found {_show(char)}", index)
+        return index + 1
+
+    def _open(self, container: dict[str, Any] | list[Any], expected: int, index: int) -> None:
+        if len(self._stack) >= self._max_depth:
+            raise JsonError(f"nested deeper than {MAX_DEPTH} levels", index)
+        self._stack.append(container)
+        self._next = expected
+
+    def _close(self) -> None:
+        container = self._stack.pop()
+        if self._stack:
+            self._add(container)
+        elif isinstance(container, dict):
+            self.value = container
+            self.done = True
+
+    def _add(self, value: Any) -> None:
+        container = self._stack[-1]
+        if isinstance(container, dict):
+            key = self._keys.pop()
+            container[key] = value
+            if len(self._stack) == 2 and not self._watched and self._keys[:1] == [self._watch]:
+                self.fresh.append((key, value))
+            if len(self._stack) == 1:
+                self.value = container
+        else:
+            container.append(value)
+        self._watched = False
+        self._next = _AFTER_VALUE
+
+    def _read_string(self, text: str, index: int) -> int:
+        plain = _PLAIN.match(text, index)
+        stop = plain.end() if plain else index
+        if stop > index:
+            self._write(text[index:stop])
+        if stop == len(text):
+            return stop
+        char = text[stop]
+        if char == '"':
+            self._end_string(stop)
+        elif char == "\\":
+            self._reading = _ESCAPE
+        else:
+            raise JsonError(f"the control character U+{ord(char):04X} must be escaped in a string", stop)
+        return stop + 1
+
+    def _write(self, piece: str) -> None:
+        if self._high:
+            piece, self._high = self._high + piece, ""
+        self._text.write(piece)
+        if self._watched:
+            self.fresh.append((self._keys[-1], piece))
+
+    def _end_string(self, index: int) -> None:
+        if self._high:
+            self._write("")
+        content = self._text.getvalue()
+        self._text = StringIO()
+        self._reading = _BETWEEN
+        if not self._is_key:
+            self._add(content)
+            return
+        container = self._stack[-1]
+        if content in container:
+            raise JsonError(f"the key {_show(content)} stands twice in one object", index)
+        self._keys.append(content)
+        self._next = _COLON
+
+    def _read_escape(self, text: str, index: int) -> int:
+        char = text[index]
+        if char == "u":
+            self._token = ""
+            self._reading = _UNICODE
+        elif char in _ESCAPES:
+            self._write(_ESCAPES[char])
+            self._reading = _STRING
+        else:
+            raise JsonError(f"a backslash cannot be followed by {_show(char)} in a string", index)
+        return index + 1
+
+    def _read_unicode(self, text: str, index: int) -> int:
+        char = text[index]
+        if char not in _HEX:
+            raise JsonError(f"\\u takes four hexadecimal digits, found {_show(char)}", index)
+        self._token += char
+        if len(self._token) == 4:
+            self._add_code_unit(int(self._token, 16))
+            self._reading = _STRING
+        return index + 1
+
+    def _add_code_unit(self, code: int) -> None:
+        # The two halves of a surrogate pair are two escapes; one that stays alone stands for itself.
+        if self._high and 0xDC00 <= code < 0xE000:
+            high, self._high = self._high, ""
+            self._write(chr(0x10000 + ((ord(high) - 0xD800) << 10) + (code - 0xDC00)))
+            return
+        if self._high:
+            self._write("")
+        if 0xD800 <= code < 0xDC00:
+            self._high = chr(code)
+        else:
+            self._write(chr(code))
+
+    def _read_number(self, text: str, index: int) -> int:
+        stop = self._extend_token(_NUMBER_RUN, _LONGEST_NUMBER, text, index)
+        if stop == len(text) and len(self._token) <= _LONGEST_NUMBER:
+            return stop
+        number = _NUMBER.fullmatch(self._token)
+        if number is None or len(self._token) > _LONGEST_NUMBER:
+            raise JsonError(f"{_show(self._token)} is no JSON number", stop)
+        value = float(self._token) if number.group(1) or number.group(2) else int(self._token)
+        if value in (float("inf"), float("-inf")):
+            raise JsonError(f"the number {_show(self._token)} is out of range", stop)
+        self._reading = _BETWEEN
+        self._add(value)
+        return stop
+
+    def _read_word(self, text: str, index: int) -> int:
+        stop = self._extend_token(_WORD_RUN, _LONGEST_WORD, text, index)
+        if stop == len(text) and len(self._token) <= _LONGEST_WORD:
+            return stop
+        if self._token not in _WORDS:
+            raise JsonError(f"{_show(self._token)} is no JSON value", stop)
+        self._reading = _BETWEEN
+        self._add(_WORDS[self._token])
+        return stop
+
+    def _extend_token(self, run: re.Pattern[str], longest: int, text: str, index: int) -> int:
+        # One character more than the longest is enough to know, and the same for every way of cutting.
+        found = run.match(text, index, index + longest + 1 - len(self._token))
+        stop = found.end() if found else index
+        self._token += text[index:stop]
+        return stop
+
+
+def _show(text: str) -> str:
+    shown = text if len(text) <= 40 else text[:40] + "…"
+    return json.dumps(shown, ensure_ascii=not shown.isprintable())

@@ -1,0 +1,264 @@
+"""The XML dialect: `<think>`, `<execute>[…]</execute>`, `<results>`, `<respond>`, `<end>` (protocols.md 2.1).
+
+A parser that is fed wire text and gives events, and the renderer that turns stored events back into
+the messages that the model wrote and was sent.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cogency_tui.protocol.emitter import Block, CallReader, Clock, Emitter, JsonError, NewId
+from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.json_object import MAX_DEPTH
+from cogency_tui.protocol.scanner import LiteralScanner, MarkdownCode, MarkerScanner
+from cogency_tui.protocol.transcript import ModelEvent, call_record, result_records
+
+OPENING = ("<think>", "<execute>", "<results>", "<respond>", "<end>", "<end/>")
+_ELEMENT_KEYS = {"name", "args"}
+_SPACE = " \t\r\n"
+_JOINER = "\u2060"
+
+
+class XmlParser:
+    """Sans-IO parser: `feed` any number of times, `close` once; `finished` when nothing more can count."""
+
+    def __init__(self, clock: Clock, new_id: NewId, payload_limit: int) -> None:
+        self.finished = False
+        self._emitter = Emitter(clock, new_id)
+        self._payload_limit = payload_limit
+        self._markers = MarkerScanner(OPENING)
+        self._respond_markers = MarkerScanner((*OPENING, "</respond>"))
+        self._answer = self._markers
+        self._closing = LiteralScanner("</think>")
+        self._step: Callable[[XmlParser, str, int], int] = XmlParser._text
+        self._block = Block(payload_limit)
+        self._call: CallReader | None = None
+        self._count = 0
+
+    def feed(self, text: str) -> list[Event]:
+        index, end = 0, len(text)
+        while index < end and not self.finished:
+            index = self._step(self, text, index)
+        return self._emitter.take()
+
+    def close(self) -> list[Event]:
+        """The stream has ended: deliver what was held back, and say what was cut off."""
+        if not self.finished:
+            if self._step is XmlParser._text:
+                self._emitter.text(self._answer.flush())
+            elif self._step is XmlParser._think:
+                self._emitter.text(self._closing.flush())
+            elif self._step is not XmlParser._forged_results:
+                self._fail(f"The execute block was cut off at {self._block.place()}; none of its calls ran")
+            self.finished = True
+        return self._emitter.take()
+
+    def _text(self, text: str, index: int) -> int:
+        plain, index, marker = self._answer.scan(text, index)
+        if plain:
+            self._emitter.text(plain)
+        if marker:
+            self._open(marker)
+        return index
+
+    def _open(self, marker: str) -> None:
+        self._answer = self._respond_markers if marker == "<respond>" else self._markers
+        self._answer.restart()
+        self._emitter.begin_unit("think" if marker == "<think>" else "respond")
+        if marker == "<think>":
+            self._step = XmlParser._think
+        elif marker == "<execute>":
+            self._block = Block(self._payload_limit)
+            self._count = 0
+            self._step = XmlParser._before_array
+        elif marker == "<results>":
+            self._emitter.error(
+                "The model wrote a <results> block itself; it was discarded: only the engine reports results"
+            )
+            self._closing = LiteralScanner("</results>")
+            self._step = XmlParser._forged_results
+        elif marker in ("<end>", "<end/>"):
+            self._emitter.end()
+            self.finished = True
+
+    def _think(self, text: str, index: int) -> int:
+        plain, index, closed = self._closing.scan(text, index)
+        if plain:
+            self._emitter.text(plain)
+        if closed:
+            self._resume_text()
+        return index
+
+    def _forged_results(self, text: str, index: int) -> int:
+        _, index, closed = self._closing.scan(text, index)
+        if closed:
+            self._resume_text()
+        return index
+
+    def _resume_text(self) -> None:
+        self._emitter.begin_unit("respond")
+        self._closing = LiteralScanner("</think>")
+        self._step = XmlParser._text
+
+    # The payload: an array of calls, then the closing marker.
+
+    def _before_array(self, text: str, index: int) -> int:
+        return self._punctuation(
+            text, index, {"[": XmlParser._first_element}, 'a JSON array, beginning with "["'
+        )
+
+    def _first_element(self, text: str, index: int) -> int:
+        return self._punctuation(
+            text, index, {"{": XmlParser._element, "]": XmlParser._after_array}, 'a call or "]"'
+        )
+
+    def _next_element(self, text: str, index: int) -> int:
+        return self._punctuation(text, index, {"{": XmlParser._element}, "a call")
+
+    def _after_element(self, text: str, index: int) -> int:
+        steps = {",": XmlParser._next_element, "]": XmlParser._after_array}
+        return self._punctuation(text, index, steps, '"," or "]"')
+
+    def _punctuation(
+        self, text: str, index: int, steps: "dict[str, Callable[[XmlParser, str, int], int]]", expected: str
+    ) -> int:
+        start = index
+        while index < len(text) and text[index] in _SPACE:
+            index += 1
+        self._block.advance(text, start, index)
+        if self._over_limit() or index == len(text):
+            return index
+        char = text[index]
+        if char not in steps:
+            found = json.dumps(char, ensure_ascii=False)
+            after = f" after call {self._count}" if self._count else ""
+            self._fail(
+                f"Invalid execute block: expected {expected}{after}, found {found} at {self._block.place()}"
+            )
+            return index
+        self._step = steps[char]
+        if char == "{":
+            self._call = CallReader(self._emitter, "args", MAX_DEPTH - 1)
+            return index
+        self._block.advance(text, index, index + 1)
+        return index + 1
+
+    def _element(self, text: str, index: int) -> int:
+        call = self._call
+        assert call is not None
+        try:
+            stop = call.feed(text, index)
+        except JsonError as exc:
+            self._block.advance(text, index, exc.index)
+            self._fail(f"Invalid JSON in call {self._count + 1}: {exc} at {self._block.place()}")
+            return exc.index
+        self._block.advance(text, index, stop)
+        if not self._over_limit() and call.done:
+            self._count += 1
+            self._step = XmlParser._after_element
+            self._complete(call)
+        return stop
+
+    def _complete(self, call: CallReader) -> None:
+        problem = _element_problem(call.value)
+        if problem:
+            self._fail(f"Call {self._count} of the execute block {problem}, at {self._block.place()}")
+            return
+        self._call = None
+        self._emitter.call(call.call_id, {"name": call.value["name"], "args": call.value["args"]})
+
+    def _after_array(self, text: str, index: int) -> int:
+        start = index
+        while index < len(text) and text[index] in _SPACE:
+            index += 1
+        self._block.advance(text, start, index)
+        if not self._over_limit() and index < len(text):
+            self._closing = LiteralScanner("</execute>")
+            self._step = XmlParser._closing_marker
+        return index
+
+    def _closing_marker(self, text: str, index: int) -> int:
+        plain, index, closed = self._closing.scan(text, index)
+        if plain:
+            found = json.dumps(plain[0], ensure_ascii=False)
+            expected = '"</execute>" after the array'
+            self._fail(f"Invalid execute block: expected {expected}, found {found} at {self._block.place()}")
+        elif closed:
+            self._emitter.execute()
+            self.finished = True
+        return index
+
+    def _over_limit(self) -> bool:
+        if self._block.over_limit:
+            self._fail(f"The execute block is longer than {self._block.limit:,} characters")
+            return True
+        return False
+
+    def _fail(self, message: str) -> None:
+        call = self._call
+        call_id = call.call_id if call else self._emitter.new_id()
+        self._emitter.error(message, call_id=call_id, tool=(call.name if call else "") or "execute")
+        self.finished = True
+
+
+def _element_problem(value: dict[str, Any]) -> str:
+    """What keeps a JSON object from being a call, or ""."""
+    for key in value:
+        if key not in _ELEMENT_KEYS:
+            return f'has the unknown key {json.dumps(key, ensure_ascii=False)}; a call has "name" and "args"'
+    for key in ("name", "args"):
+        if key not in value:
+            return f'has no "{key}"; a call has "name" and "args"'
+    if not isinstance(value["name"], str):
+        return 'has a "name" that is no string'
+    if not isinstance(value["args"], dict):
+        return 'has "args" that are no object'
+    return ""
+
+
+class XmlWriter:
+    """Writes events as the model would have, so that parsing the text gives them again.
+
+    Answer text from another dialect may hold what would be a marker here: a word joiner (U+2060)
+    after its "<" keeps it text, and a fenced block that was left open is closed.
+    """
+
+    def assistant(self, events: Sequence[ModelEvent]) -> str:
+        parts: list[str] = []
+        calls: list[dict[str, Any]] = []
+        previous = ""
+        for event in events:
+            if event["type"] == "think":
+                thought = event["content"].replace("</think>", f"<{_JOINER}/think>")
+                parts.append(f"<think>{thought}</think>")
+            elif event["type"] == "respond":
+                text = _as_text(event["content"])
+                parts.append(f"<respond>{text}</respond>" if previous == "respond" else text)
+            else:
+                # Nothing after the boundary counts: the calls of a message stand together at its end.
+                record = call_record(event)
+                calls.append({"name": record.get("name"), "args": record.get("args", {})})
+                continue
+            previous = event["type"]
+        if calls:
+            parts.append(f"<execute>\n{json.dumps(calls, ensure_ascii=False)}\n</execute>")
+        return "\n\n".join(parts)
+
+    def results(self, results: Sequence[ResultEvent]) -> str:
+        return f"<results>\n{result_records(results)}\n</results>"
+
+
+def _as_text(content: str) -> str:
+    scanner = MarkerScanner((*OPENING, "</respond>"))
+    pieces: list[str] = []
+    index = 0
+    while index < len(content):
+        plain, index, marker = scanner.scan(content, index)
+        pieces.append(plain)
+        if marker:
+            pieces.append(f"<{_JOINER}{marker[1:]}")
+    pieces.append(scanner.flush())
+    text = "".join(pieces)
+    fence = MarkdownCode.open_fence(text)
+    return f"{text}\n{fence}" if fence else text
