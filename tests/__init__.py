@@ -1,0 +1,1 @@
+"""Tests mirror the package; `peers` holds the loopback servers."""

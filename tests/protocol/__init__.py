@@ -1,0 +1,1 @@
+"""Wire text to events and back."""
