@@ -2,11 +2,13 @@
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from cogency_tui.config import Dialect
 from cogency_tui.protocol import transcript
+from cogency_tui.protocol.action import ActionParser, ActionWriter
+from cogency_tui.protocol.delimiter import DelimiterParser, DelimiterWriter
 from cogency_tui.protocol.emitter import Clock, NewId
 from cogency_tui.protocol.events import Event, Message
 from cogency_tui.protocol.xml import XmlParser, XmlWriter
@@ -46,9 +48,11 @@ def create_parser(
     Raises:
         ValueError: there is no such dialect.
     """
-    if dialect == "xml":
-        return XmlParser(clock, ids, payload_limit)
-    raise ValueError(f"no dialect {dialect!r}")
+    try:
+        parser = _PARSERS[dialect]
+    except KeyError:
+        raise ValueError(f"no dialect {dialect!r}") from None
+    return parser(clock, ids, payload_limit)
 
 
 def render(events: Sequence[Event], dialect: Dialect = "xml") -> list[Message]:
@@ -57,6 +61,20 @@ def render(events: Sequence[Event], dialect: Dialect = "xml") -> list[Message]:
     Raises:
         ValueError: there is no such dialect.
     """
-    if dialect == "xml":
-        return transcript.render(events, XmlWriter())
-    raise ValueError(f"no dialect {dialect!r}")
+    try:
+        writer = _WRITERS[dialect]
+    except KeyError:
+        raise ValueError(f"no dialect {dialect!r}") from None
+    return transcript.render(events, writer)
+
+
+_PARSERS: dict[Dialect, Callable[[Clock, NewId, int], Parser]] = {
+    "xml": XmlParser,
+    "delimiter": DelimiterParser,
+    "action": ActionParser,
+}
+_WRITERS: dict[Dialect, transcript.Writer] = {
+    "xml": XmlWriter(),
+    "delimiter": DelimiterWriter(),
+    "action": ActionWriter(),
+}

@@ -96,14 +96,17 @@ class Emitter:
         self._deliver()
         self._events.append({"type": "end", "timestamp": self.clock()})
 
-    def error(self, message: str, *, call_id: str = "", tool: str = "") -> None:
-        """Something written against the protocol; with `call_id`, in the place of that call."""
+    def error(self, message: str, *, call_id: str = "", tool: str = "", action: str = "") -> None:
+        """Something written against the protocol; with `call_id`, in the place of that call, which the
+        model may know as `action`."""
         self._deliver()
         payload: ErrorPayload = {"error": message}
         if call_id:
             payload["call"] = call_id
         if tool:
             payload["tool"] = tool
+        if action:
+            payload["action"] = action
         self._events.append({"type": "error", "timestamp": self.clock(), "payload": payload})
 
 
@@ -198,4 +201,19 @@ class CallReader:
         self._emitter.call(self.call_id, {"name": name, "args": args}, partial=True)
 
 
-__all__ = ["Block", "CallReader", "Clock", "Emitter", "JsonError", "NewId"]
+def element_problem(value: dict[str, Any]) -> str:
+    """What keeps a JSON object from being a call, or ""."""
+    for key in value:
+        if key not in ("name", "args"):
+            return f'has the unknown key {json.dumps(key, ensure_ascii=False)}; a call has "name" and "args"'
+    for key in ("name", "args"):
+        if key not in value:
+            return f'has no "{key}"; a call has "name" and "args"'
+    if not isinstance(value["name"], str):
+        return 'has a "name" that is no string'
+    if not isinstance(value["args"], dict):
+        return 'has "args" that are no object'
+    return ""
+
+
+__all__ = ["Block", "CallReader", "Clock", "Emitter", "JsonError", "NewId", "element_problem"]

@@ -122,12 +122,17 @@ class MetricEvent(TypedDict):
 
 
 class ErrorPayload(TypedDict):
-    """`error` says what was wrong and where; `tool` which tool is to blame, `hint` what to do."""
+    """`error` says what was wrong and where; `tool` which tool is to blame, `hint` what to do.
+
+    Where it stands in the place of a call, `call` is the id that this call would have had, and
+    `action` the one that the model gave it.
+    """
 
     error: str
     tool: NotRequired[str]
     hint: NotRequired[str]
     call: NotRequired[str]
+    action: NotRequired[str]
 
 
 class ErrorEvent(TypedDict):

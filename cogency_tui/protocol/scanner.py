@@ -12,6 +12,9 @@ _SPAN_STOP = re.compile(r"[`\r\n]")
 _LINE_END = re.compile(r"[\r\n]")
 _NOT_SPACE = re.compile(r"\S")
 
+JOINER = "\u2060"
+"""A word joiner: put into what would be a marker, it keeps it text, and takes no place."""
+
 
 class MarkdownCode:
     """Knows where answer text is Markdown code: fenced blocks and inline spans (protocols.md, rule 10).
@@ -264,3 +267,86 @@ class LiteralScanner:
         """The text held back when the stream closes."""
         held, self._matched = self._literal[: self._matched], 0
         return held
+
+
+class LineMarkerScanner:
+    """Finds markers at a line's start, leading spaces allowed, for the delimiter dialect.
+
+    `markers` count as soon as they are complete, `words` where white space or the stream's end follows.
+    """
+
+    def __init__(self, markers: Collection[str], words: Collection[str]) -> None:
+        self._markers = frozenset(markers)
+        self._words = frozenset(words)
+        known = [*markers, *words]
+        self._prefixes = frozenset(marker[:size] for marker in known for size in range(1, len(marker)))
+        self._starts = frozenset(marker[0] for marker in known)
+        self._at_start = True
+        self._held = ""
+
+    def restart(self, *, at_start: bool) -> None:
+        """Go on at a line's start, or within a line."""
+        self._at_start = at_start
+
+    def scan(self, text: str, index: int) -> tuple[str, int, str]:
+        """As `MarkerScanner.scan`."""
+        start = index
+        if self._held:
+            return self._candidate("", text, index)
+        while index < len(text):
+            if not self._at_start:
+                line_end = text.find("\n", index)
+                if line_end < 0:
+                    break
+                index = line_end + 1
+                self._at_start = True
+            elif text[index] in " \n":
+                index += 1
+            elif text[index] in self._starts:
+                return self._candidate(text[start:index], text, index)
+            else:
+                self._at_start = False
+        return text[start:], len(text), ""
+
+    def _candidate(self, plain: str, text: str, index: int) -> tuple[str, int, str]:
+        held = self._held
+        while index < len(text):
+            char = text[index]
+            if held in self._words and char.isspace():
+                self._held = ""
+                return plain, index, held
+            grown = held + char
+            if grown in self._markers:
+                self._held = ""
+                return plain, index + 1, grown
+            if grown not in self._prefixes and grown not in self._words:
+                self._held = ""
+                self._at_start = False
+                return plain + held, index, ""
+            held = grown
+            index += 1
+        self._held = held
+        return plain, index, ""
+
+    def close(self) -> tuple[str, str]:
+        """The stream has ended: the text held back, or the word that now counts as a marker."""
+        held, self._held = self._held, ""
+        return ("", held) if held in self._words else (held, "")
+
+
+def shield(content: str, markers: Collection[str]) -> str:
+    """Answer text of any origin as text of a dialect with these markers.
+
+    What would be a marker gets a `JOINER` after its "<", and a fenced block left open is closed.
+    """
+    scanner = MarkerScanner(markers)
+    pieces: list[str] = []
+    index = 0
+    while index < len(content):
+        plain, index, marker = scanner.scan(content, index)
+        pieces.append(plain)
+        if marker:
+            pieces.append(f"<{JOINER}{marker[1:]}")
+    text = "".join(pieces) + scanner.flush()
+    fence = MarkdownCode.open_fence(text)
+    return f"{text}\n{fence}" if fence else text

@@ -8,16 +8,14 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cogency_tui.protocol.emitter import Block, CallReader, Clock, Emitter, JsonError, NewId
+from cogency_tui.protocol.emitter import Block, CallReader, Clock, Emitter, JsonError, NewId, element_problem
 from cogency_tui.protocol.events import Event, ResultEvent
 from cogency_tui.protocol.json_object import MAX_DEPTH
-from cogency_tui.protocol.scanner import LiteralScanner, MarkdownCode, MarkerScanner
+from cogency_tui.protocol.scanner import JOINER, LiteralScanner, MarkerScanner, shield
 from cogency_tui.protocol.transcript import ModelEvent, call_record, result_records
 
 OPENING = ("<think>", "<execute>", "<results>", "<respond>", "<end>", "<end/>")
-_ELEMENT_KEYS = {"name", "args"}
 _SPACE = " \t\r\n"
-_JOINER = "\u2060"
 
 
 class XmlParser:
@@ -161,7 +159,7 @@ class XmlParser:
         return stop
 
     def _complete(self, call: CallReader) -> None:
-        problem = _element_problem(call.value)
+        problem = element_problem(call.value)
         if problem:
             self._fail(f"Call {self._count} of the execute block {problem}, at {self._block.place()}")
             return
@@ -202,21 +200,6 @@ class XmlParser:
         self.finished = True
 
 
-def _element_problem(value: dict[str, Any]) -> str:
-    """What keeps a JSON object from being a call, or ""."""
-    for key in value:
-        if key not in _ELEMENT_KEYS:
-            return f'has the unknown key {json.dumps(key, ensure_ascii=False)}; a call has "name" and "args"'
-    for key in ("name", "args"):
-        if key not in value:
-            return f'has no "{key}"; a call has "name" and "args"'
-    if not isinstance(value["name"], str):
-        return 'has a "name" that is no string'
-    if not isinstance(value["args"], dict):
-        return 'has "args" that are no object'
-    return ""
-
-
 class XmlWriter:
     """Writes events as the model would have, so that parsing the text gives them again.
 
@@ -230,10 +213,10 @@ class XmlWriter:
         previous = ""
         for event in events:
             if event["type"] == "think":
-                thought = event["content"].replace("</think>", f"<{_JOINER}/think>")
+                thought = event["content"].replace("</think>", f"<{JOINER}/think>")
                 parts.append(f"<think>{thought}</think>")
             elif event["type"] == "respond":
-                text = _as_text(event["content"])
+                text = shield(event["content"], (*OPENING, "</respond>"))
                 parts.append(f"<respond>{text}</respond>" if previous == "respond" else text)
             else:
                 # Nothing after the boundary counts: the calls of a message stand together at its end.
@@ -247,18 +230,3 @@ class XmlWriter:
 
     def results(self, results: Sequence[ResultEvent]) -> str:
         return f"<results>\n{result_records(results)}\n</results>"
-
-
-def _as_text(content: str) -> str:
-    scanner = MarkerScanner((*OPENING, "</respond>"))
-    pieces: list[str] = []
-    index = 0
-    while index < len(content):
-        plain, index, marker = scanner.scan(content, index)
-        pieces.append(plain)
-        if marker:
-            pieces.append(f"<{_JOINER}{marker[1:]}")
-    pieces.append(scanner.flush())
-    text = "".join(pieces)
-    fence = MarkdownCode.open_fence(text)
-    return f"{text}\n{fence}" if fence else text

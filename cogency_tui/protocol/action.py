@@ -1,0 +1,328 @@
+"""The action dialect: `<thought>`, `<action …>{…}</action>`, `<response>` (protocols.md 2.3).
+
+Calls are given as soon as their closing tag is seen, to be run while the model goes on writing. A
+malformed action is one error; parsing goes on after its closing tag.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from cogency_tui.protocol.emitter import Block, CallReader, Clock, Emitter, JsonError, NewId
+from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.json_object import MAX_DEPTH
+from cogency_tui.protocol.scanner import JOINER, LiteralScanner, MarkerScanner, shield
+from cogency_tui.protocol.transcript import ModelEvent, call_record, result_records
+
+ACTION_TYPES = ("tool", "agent", "relic", "workflow", "llm")
+
+_ACTION_TAGS = tuple(f"<action{end}" for end in " \t\r\n>")
+OPENING = ("<thought>", "<response>", "<results>", *_ACTION_TAGS)
+_LONGEST_TAG = 10_000
+_SPACE = " \t\r\n"
+_TAG_PART = re.compile(r"[\"'\[>]")
+_ATTRIBUTE = re.compile(
+    r"""\s*([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|(\[[^\]]*\])|([^\s"'>\[]+))""", re.DOTALL
+)
+_ATTRIBUTE_KEYS = ("type", "mode", "id", "depends_on")
+
+
+class _Tag(msgspec.Struct, forbid_unknown_fields=True):
+    """The attributes of an action."""
+
+    type: Literal["tool", "agent", "relic", "workflow", "llm"] = "tool"
+    mode: Literal["sync", "async", "fire_and_forget"] = "sync"
+    id: Annotated[str, Meta(min_length=1)] | None = None
+    depends_on: list[str] = []
+
+
+class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """The JSON object of an action."""
+
+    name: str
+    parameters: dict[str, Any]
+    output_key: Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$")] | None = None
+    depends_on: list[str] = []
+    timeout: Annotated[float, Meta(gt=0)] | None = None
+    retry: Annotated[int, Meta(ge=0, le=100)] | None = None
+    on_error: Literal["skip", "fail", "retry"] | None = None
+
+
+class ActionParser:
+    """Sans-IO parser: `feed` any number of times, `close` once."""
+
+    def __init__(self, clock: Clock, new_id: NewId, payload_limit: int) -> None:
+        self.finished = False
+        self._emitter = Emitter(clock, new_id)
+        self._payload_limit = payload_limit
+        self._markers = MarkerScanner(OPENING)
+        self._response_markers = MarkerScanner((*OPENING, "</response>"))
+        self._answer = self._markers
+        self._closing = LiteralScanner("</thought>")
+        self._action_end = LiteralScanner("</action>")
+        self._step: Callable[[ActionParser, str, int], int] = ActionParser._text
+        self._block = Block(payload_limit)
+        self._call = CallReader(self._emitter, "parameters", MAX_DEPTH)
+        self._tag = _Tag()
+        self._tag_text = ""
+        self._tag_quote = ""
+        self._ids: set[str] = set()
+        self._responses = 0
+
+    def feed(self, text: str) -> list[Event]:
+        index, end = 0, len(text)
+        while index < end:
+            index = self._step(self, text, index)
+        return self._emitter.take()
+
+    def close(self) -> list[Event]:
+        """The stream has ended: deliver what was held back, and say what was cut off."""
+        if not self.finished:
+            if self._step is ActionParser._text:
+                self._emitter.text(self._answer.flush())
+            elif self._step is ActionParser._thought:
+                self._emitter.text(self._closing.flush())
+            elif self._step not in (ActionParser._forged_results, ActionParser._skip):
+                self._fail(f"The action was cut off at {self._block.place()}; it did not run")
+            self.finished = True
+        return self._emitter.take()
+
+    def _text(self, text: str, index: int) -> int:
+        plain, index, marker = self._answer.scan(text, index)
+        if plain:
+            self._emitter.text(plain)
+        if marker:
+            self._open(marker)
+        return index
+
+    def _open(self, marker: str) -> None:
+        self._answer = self._response_markers if marker == "<response>" else self._markers
+        self._answer.restart()
+        self._emitter.begin_unit("think" if marker == "<thought>" else "respond")
+        if marker == "<thought>":
+            self._closing = LiteralScanner("</thought>")
+            self._step = ActionParser._thought
+        elif marker == "<results>":
+            self._emitter.error(
+                "The model wrote a <results> block itself; it was discarded: only the engine reports results"
+            )
+            self._closing = LiteralScanner("</results>")
+            self._step = ActionParser._forged_results
+        elif marker == "<response>":
+            self._responses += 1
+            if self._responses == 2:
+                self._emitter.error("A turn has one <response>; this is another")
+        elif marker != "</response>":
+            self._action_end = LiteralScanner("</action>")
+            self._block = Block(self._payload_limit)
+            self._call = CallReader(self._emitter, "parameters", MAX_DEPTH)
+            self._tag = _Tag()
+            self._tag_text = ""
+            self._tag_quote = ""
+            self._step = ActionParser._attributes
+            if marker == "<action>":
+                self._begin_body()
+
+    def _thought(self, text: str, index: int) -> int:
+        plain, index, closed = self._closing.scan(text, index)
+        if plain:
+            self._emitter.text(plain)
+        if closed:
+            self._resume_text()
+        return index
+
+    def _forged_results(self, text: str, index: int) -> int:
+        _, index, closed = self._closing.scan(text, index)
+        if closed:
+            self._resume_text()
+        return index
+
+    def _resume_text(self) -> None:
+        self._emitter.begin_unit("respond")
+        self._step = ActionParser._text
+
+    # An action: its tag, its body, its closing tag.
+
+    def _attributes(self, text: str, index: int) -> int:
+        if self._tag_quote:
+            stop = text.find(self._tag_quote, index)
+            end = len(text) if stop < 0 else stop + 1
+            if stop >= 0:
+                self._tag_quote = ""
+        else:
+            part = _TAG_PART.search(text, index)
+            end = len(text) if part is None else part.end()
+            if part is not None and part.group() != ">":
+                self._tag_quote = "]" if part.group() == "[" else part.group()
+            elif part is not None:
+                self._tag_text += text[index : end - 1]
+                self._read_tag()
+                return end
+        self._tag_text += text[index:end]
+        if len(self._tag_text) > _LONGEST_TAG:
+            self._fail(f"The tag of an action is longer than {_LONGEST_TAG:,} characters")
+        return end
+
+    def _read_tag(self) -> None:
+        try:
+            self._tag = _parse_tag(self._tag_text)
+        except ValueError as exc:
+            self._fail(f"Invalid <action> tag: {exc}")
+            return
+        if self._tag.id in self._ids:
+            self._fail(f"The action id {json.dumps(self._tag.id)} was used before in this turn")
+            return
+        self._begin_body()
+
+    def _begin_body(self) -> None:
+        if self._tag.id is None:
+            self._tag.id = self._call.call_id
+        self._ids.add(self._tag.id)
+        self._step = ActionParser._before_body
+
+    def _before_body(self, text: str, index: int) -> int:
+        start = index
+        while index < len(text) and text[index] in _SPACE:
+            index += 1
+        self._block.advance(text, start, index)
+        if index < len(text):
+            self._step = ActionParser._body
+        return index
+
+    def _body(self, text: str, index: int) -> int:
+        try:
+            stop = self._call.feed(text, index)
+        except JsonError as exc:
+            self._block.advance(text, index, exc.index)
+            self._fail(f"Invalid JSON in the action: {exc} at {self._block.place()}")
+            return exc.index
+        self._block.advance(text, index, stop)
+        if self._block.over_limit:
+            self._fail(f"The action is longer than {self._block.limit:,} characters")
+        elif self._call.done:
+            self._step = ActionParser._after_body
+        return stop
+
+    def _after_body(self, text: str, index: int) -> int:
+        start = index
+        while index < len(text) and text[index] in _SPACE:
+            index += 1
+        self._block.advance(text, start, index)
+        if self._block.over_limit:
+            self._fail(f"The action is longer than {self._block.limit:,} characters")
+        elif index < len(text):
+            self._step = ActionParser._closing_tag
+        return index
+
+    def _closing_tag(self, text: str, index: int) -> int:
+        plain, index, closed = self._action_end.scan(text, index)
+        if plain:
+            found = json.dumps(plain[0], ensure_ascii=False)
+            self._fail(f'Expected "</action>" after the object, found {found} at {self._block.place()}')
+            if closed:
+                self._resume_text()
+        elif closed:
+            self._complete()
+        return index
+
+    def _complete(self) -> None:
+        try:
+            body = msgspec.convert(self._call.value, _Body)
+        except msgspec.ValidationError as exc:
+            self._report(f"Invalid action: {exc}")
+        else:
+            self._emitter.call(self._call.call_id, _record(self._tag, body))
+        self._resume_text()
+
+    def _fail(self, message: str) -> None:
+        self._report(message)
+        self._step = ActionParser._skip
+
+    def _report(self, message: str) -> None:
+        tool = self._call.name or "action"
+        self._emitter.error(message, call_id=self._call.call_id, tool=tool, action=self._tag.id or "")
+
+    def _skip(self, text: str, index: int) -> int:
+        _, index, closed = self._action_end.scan(text, index)
+        if closed:
+            self._resume_text()
+        return index
+
+
+def _parse_tag(text: str) -> _Tag:
+    attributes: dict[str, Any] = {}
+    index = 0
+    while text[index:].strip():
+        found = _ATTRIBUTE.match(text, index)
+        if found is None:
+            raise ValueError(f"{json.dumps(text[index:].strip()[:40])} is no attribute")
+        key = found.group(1)
+        if key not in _ATTRIBUTE_KEYS:
+            raise ValueError(f"unknown attribute {json.dumps(key)}; there are {', '.join(_ATTRIBUTE_KEYS)}")
+        if key in attributes:
+            raise ValueError(f"the attribute {json.dumps(key)} stands twice")
+        value = next(group for group in found.groups()[1:] if group is not None)
+        attributes[key] = _ids(value) if key == "depends_on" else value
+        index = found.end()
+    return msgspec.convert(attributes, _Tag)
+
+
+def _ids(value: str) -> Any:
+    """Ids in an attribute: a JSON list, or names with commas or spaces between them."""
+    if value.lstrip().startswith("["):
+        try:
+            return json.loads(value.replace("'", '"'))
+        except ValueError as exc:
+            raise ValueError(f"depends_on is no list of ids: {exc}") from exc
+    return value.replace(",", " ").split()
+
+
+def _record(tag: _Tag, body: _Body) -> dict[str, Any]:
+    record = msgspec.to_builtins(body)
+    record["args"] = record.pop("parameters")
+    depends_on = [*dict.fromkeys([*tag.depends_on, *body.depends_on])]
+    if depends_on:
+        record["depends_on"] = depends_on
+    if isinstance(body.timeout, float) and body.timeout.is_integer():
+        record["timeout"] = int(body.timeout)
+    return {**record, "id": tag.id, "type": tag.type, "mode": tag.mode}
+
+
+class ActionWriter:
+    """Writes events as the model would have: the answer that ends a message in `<response>`, text
+    before it plain. What would be a tag within a text gets a word joiner after its "<"."""
+
+    def assistant(self, events: Sequence[ModelEvent]) -> str:
+        parts: list[str] = []
+        previous = ""
+        for event in events:
+            if event["type"] == "think":
+                thought = event["content"].replace("</thought>", f"<{JOINER}/thought>")
+                parts.append(f"<thought>{thought}</thought>")
+            elif event["type"] == "respond":
+                text = shield(event["content"], (*OPENING, "</response>"))
+                wrapped = event is events[-1] or previous == "respond"
+                parts.append(f"<response>{text}</response>" if wrapped else text)
+            else:
+                parts.append(_action(event["id"], call_record(event)))
+            previous = event["type"]
+        return "\n\n".join(parts)
+
+    def results(self, results: Sequence[ResultEvent]) -> str:
+        return f"<results>\n{result_records(results)}\n</results>"
+
+
+def _action(call_id: str, record: dict[str, Any]) -> str:
+    tag = {
+        "type": record.get("type", "tool"),
+        "mode": record.get("mode", "sync"),
+        "id": record.get("id", call_id),
+    }
+    attributes = " ".join(f'{key}="{value}"' for key, value in tag.items())
+    body = {"name": record.get("name"), "parameters": record.get("args", {})}
+    body |= {key: value for key, value in record.items() if key not in ("name", "args", *tag)}
+    return f"<action {attributes}>\n{json.dumps(body, ensure_ascii=False)}\n</action>"

@@ -1,0 +1,110 @@
+"""The delimiter dialect, rule by rule (protocols.md, section 2.2)."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.protocol.streams import Unit, coalesce, events_of, parse
+
+
+def call(name: str, **args: Any) -> Unit:
+    return "call", {"name": name, "args": args}
+
+
+EXECUTE: Unit = ("execute", None)
+END: Unit = ("end", None)
+ERROR = "error"
+
+CASES: list[tuple[str, str, list[Unit]]] = [
+    ("text first", "Hello\n§end", [("respond", "Hello"), END]),
+    ("leading spaces", "  §respond: a\n   §end", [("respond", "a"), END]),
+    ("no space after the colon", "§think:a\n§respond:b", [("think", "a"), ("respond", "b")]),
+    ("within a line it is content", "§respond: a §end b", [("respond", "a §end b")]),
+    ("a longer word is content", "§ending\n§executed\n§end", [("respond", "§ending\n§executed"), END]),
+    ("an unknown delimiter is content", "§foo: x\n§ y", [("respond", "§foo: x\n§ y")]),
+    ("execute at the stream's end", '§call: {"name":"a","args":{}}\n§execute', [call("a"), EXECUTE]),
+    ("an empty batch", "§execute\n", [EXECUTE]),
+    ("nothing after execute", "§execute\n§respond: x", [EXECUTE]),
+    ("nothing after end", "§end\n§respond: x", [END]),
+    ("an object on several lines", '§call:\n{\n "name": "a",\n "args": {"x": "§end"}\n}\n§execute', [call("a", x="§end"), EXECUTE]),
+    ("a marker on its own line within a string", '§call: {"name": "a", "args": {"x": "1\n§end\n2"}}\n§execute',
+     [call("a", x="1\n§end\n2"), EXECUTE]),
+    ("bad JSON is content", "§call: {name}\n§end", [("respond", "§call: {name}"), END]),
+    ("no JSON is content", "§call: read it\n§end", [("respond", "§call: read it"), END]),
+    ("bad JSON before a delimiter", '§call: {"name": "a",\n§end', [("respond", '§call: {"name": "a",'), END]),
+    ("text after the object makes it content", '§call: {"name":"a","args":{}} now\n§end',
+     [("respond", '§call: {"name":"a","args":{}} now'), END]),
+    ("an empty call is content", "§call:\n§end", [("respond", "§call:"), END]),
+    ("white space sections", "§think:  \n§respond: \n§end", [END]),
+    ("sections of one kind stay apart", "§respond: a\n§respond: b", [("respond", "a"), ("respond", "b")]),
+    ("code is no shelter here", "§respond: ```\n§end\n```", [("respond", "```"), END]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_parses(text: str, expected: list[Unit]) -> None:
+    assert events_of(text, "delimiter") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ('§call: {"name":"a","args":{}}', ["call", ERROR]),
+        ('§call: {"name":"a","args":{}}\n§end', ["call", ERROR, "end"]),
+        ('§call: {"name":"a","args":{"x":"te', [ERROR]),
+        ('§call: {"name":"a"}\n§execute', [ERROR, "execute"]),
+        ('§call: {"name":"a","args":{},"x":1}\n§execute', [ERROR, "execute"]),
+        ("[SYSTEM: results [1]]\n§respond: ok", [ERROR, "respond"]),
+        ("§think: a\n[SYSTEM: results [\n1]]b\n§end", ["think", ERROR, "think", "end"]),
+        ("[SYSTEM: never closed\n§respond: ok", [ERROR, "respond"]),
+        ("a [SYSTEM: x]", ["respond"]),
+    ],
+)
+def test_what_may_not_be(text: str, kinds: list[str]) -> None:
+    assert [kind for kind, _ in events_of(text, "delimiter")] == kinds
+
+
+def test_an_error_stands_in_the_place_of_a_call() -> None:
+    for text in (
+        '§call: {"name":"a","args":{}}',
+        '§call: {"name":"a","args":{"x":"te',
+        '§call: {"name":"a"}\n§execute',
+    ):
+        errors = [event for event in parse([text], "delimiter") if event["type"] == "error"]
+        assert len(errors) == 1
+        assert errors[0]["payload"].get("call")
+
+
+WORDS = st.sampled_from(
+    [
+        "§think:",
+        "§respond:",
+        "§call:",
+        "§execute",
+        "§end",
+        "§",
+        "[SYSTEM:",
+        "]",
+        "[",
+        "\n",
+        " ",
+        '{"name":"a","args":{}}',
+        "{",
+        '"',
+        "x",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(WORDS | st.text(max_size=3), max_size=25).map("".join))
+def test_every_cut_gives_the_same_events(text: str) -> None:
+    events_of(text, "delimiter")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text().filter(lambda text: "§" not in text and "[SYSTEM:" not in text))
+def test_without_delimiters_nothing_is_lost(text: str) -> None:
+    assert coalesce(parse([text], "delimiter")) == ([("respond", text.strip())] if text.strip() else [])
