@@ -1,0 +1,252 @@
+"""The store: every conversation of the person, durable before it is shown.
+
+An awaited write is committed: it outlives a killed process. Events only accumulate; a conversation's
+row (title, turns, tokens, cost) follows from them in the same transaction.
+"""
+
+import base64
+import secrets
+import sqlite3
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from cogency_tui.errors import UsageError
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.store import drafts, events, usage
+from cogency_tui.store.database import Database
+from cogency_tui.store.text import from_column, to_column
+
+_COLUMNS = "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent"
+_SELECT = f"SELECT {_COLUMNS} FROM conversations"
+_NEWEST_FIRST = "ORDER BY updated DESC, id DESC"
+_CANDIDATES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What is known of a conversation without its events.
+
+    `created` and `updated` in Unix seconds, `tokens` sent and generated so far, `cost` in USD where
+    providers told it; `parent` is the conversation that it was forked from.
+    """
+
+    id: str
+    project: str
+    title: str
+    dialect: str
+    provider: str
+    model: str
+    created: float
+    updated: float
+    turns: int
+    tokens: int
+    cost: float
+    parent: str | None
+
+
+def new_conversation_id() -> str:
+    """Sixteen lower-case letters and digits that sort by time: 45 bits of milliseconds, 35 of chance."""
+    number = int(time.time() * 1000) << 35 | secrets.randbits(35)
+    return base64.b32hexencode(number.to_bytes(10, "big")).decode().lower()
+
+
+class Store:
+    """Conversations, their events, drafts and usage, in the person's data directory.
+
+    `database` is open to the other rooms of the store; `notices` says what could not be used.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.notices = database.notices
+
+    @classmethod
+    async def open(cls, directory: Path, *, patience: float = 5.0) -> Self:
+        """Open or make the store in `directory`; `patience` in seconds is for other processes' locks.
+
+        Raises:
+            StoreError: it cannot be used (as do all methods, when the file or the disk fails them).
+        """
+        return cls(await Database.open(directory, patience=patience))
+
+    async def close(self) -> None:
+        """End the store's thread; more than once is fine."""
+        await self.database.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def create_conversation(
+        self,
+        project: str,
+        *,
+        dialect: str,
+        provider: str,
+        model: str,
+        id: str | None = None,
+        parent: str | None = None,
+    ) -> Conversation:
+        """Begin a conversation in the directory `project`.
+
+        Raises:
+            UsageError: there is one of that `id`.
+        """
+        now = time.time()
+        conversation = Conversation(
+            id or new_conversation_id(), project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent
+        )
+        if not await self.database.write(partial(_insert, conversation)):
+            raise UsageError(f"There is already a conversation {conversation.id!r}.", "Choose another id.")
+        return conversation
+
+    async def conversation(self, id: str) -> Conversation | None:
+        """The conversation of exactly this id."""
+        found = await self._select("WHERE id = ?", to_column(id))
+        return found[0] if found else None
+
+    async def resolve(self, prefix: str) -> Conversation:
+        """The one conversation whose id is `prefix`, or begins with it.
+
+        Raises:
+            UsageError: there is none, or there are several; then the message lists them.
+        """
+        if exact := await self.conversation(prefix):
+            return exact
+        end = to_column(prefix + "\U0010ffff")
+        where = f"WHERE id >= ? AND id < ? {_NEWEST_FIRST} LIMIT ?"
+        found = await self._select(where, to_column(prefix), end, _CANDIDATES + 1)
+        if not found:
+            raise UsageError(f"No conversation begins with {prefix!r}.", "List them to see their ids.")
+        if len(found) > 1:
+            shown = [f"{each.id} ({each.title or 'untitled'})" for each in found[:_CANDIDATES]]
+            more = ["and more"] if len(found) > _CANDIDATES else []
+            message = f"Several conversations begin with {prefix!r}: {', '.join(shown + more)}."
+            raise UsageError(message, "Give more of the id.")
+        return found[0]
+
+    async def conversations(
+        self, project: str | None = None, *, limit: int, before: Conversation | None = None
+    ) -> list[Conversation]:
+        """At most `limit` conversations, the last updated first; `before` is the last of the page above."""
+        terms, values = _of_project(project)
+        if before is not None:
+            terms.append("(updated, id) < (?, ?)")
+            values += [before.updated, to_column(before.id)]
+        return await self._select(f"{_where(terms)} {_NEWEST_FIRST} LIMIT ?", *values, limit)
+
+    async def latest(self, project: str) -> Conversation | None:
+        """The conversation in `project` that was updated last."""
+        found = await self.conversations(project, limit=1)
+        return found[0] if found else None
+
+    async def count(self, project: str | None = None) -> int:
+        """How many conversations there are."""
+        terms, values = _of_project(project)
+        sql = f"SELECT count(*) FROM conversations {_where(terms)}"
+        return (await self.database.read(lambda connection: connection.execute(sql, values).fetchone()))[0]
+
+    async def rename(self, id: str, title: str) -> None:
+        """Give a conversation a title of the person's; an empty one lets the next message give it."""
+        await self._update(id, "title = ?", to_column(title))
+
+    async def set_settings(
+        self, id: str, *, dialect: str | None = None, provider: str | None = None, model: str | None = None
+    ) -> None:
+        """Record what the conversation goes on with; None leaves as it is."""
+        assignments = (
+            "dialect = coalesce(?, dialect), provider = coalesce(?, provider), model = coalesce(?, model)"
+        )
+        await self._update(id, assignments, dialect, provider, model)
+
+    async def append(self, conversation_id: str, event: Event) -> int:
+        """Add a complete event, in place of its drafts; its number, which grows over all conversations.
+
+        Raises:
+            ValueError: an event that is not stored (`PERSISTED`), or a partial one.
+            StoreError: there is no such conversation.
+        """
+        events.check_persisted(event)
+        return await self.database.write(partial(_append, conversation_id, event))
+
+    async def events(self, conversation_id: str) -> list[Event]:
+        """All events in order. Rows that cannot be read are left out, and noted once in `notices`."""
+        found, notices = await self.database.read(lambda connection: events.read(connection, conversation_id))
+        self.notices += [notice for notice in notices if notice not in self.notices]
+        return found
+
+    async def append_draft(self, conversation_id: str, unit_id: str, type: drafts.Unit, text: str) -> None:
+        """Checkpoint a unit that still streams: `text` is only what is new since the last checkpoint."""
+        await self.database.write(
+            lambda connection: drafts.append(connection, conversation_id, unit_id, type, text)
+        )
+
+    async def recover(self, conversation_id: str) -> list[Event]:
+        """Complete, as interrupted units, what processes that are gone left as drafts; these units."""
+        return await self.database.write(
+            lambda connection: drafts.seal(connection, conversation_id, drafts.is_orphaned)
+        )
+
+    async def seal_drafts(self, conversation_id: str) -> list[Event]:
+        """The same for this process's own drafts, when a turn is interrupted."""
+        return await self.database.write(
+            lambda connection: drafts.seal(connection, conversation_id, drafts.is_own)
+        )
+
+    async def record_usage(self, conversation_id: str, step: Measure) -> None:
+        """Add what one cycle took."""
+        await self.database.write(lambda connection: usage.record(connection, conversation_id, step))
+
+    async def usage(self, conversation_id: str) -> Measure:
+        """What the conversation took so far: tokens, seconds and USD, where known."""
+        return await self.database.read(lambda connection: usage.total(connection, conversation_id))
+
+    async def _select(self, clauses: str, *values: object) -> list[Conversation]:
+        return await self.database.read(
+            lambda connection: [
+                _conversation(row) for row in connection.execute(f"{_SELECT} {clauses}", values)
+            ]
+        )
+
+    async def _update(self, id: str, assignments: str, *values: object) -> None:
+        sql = f"UPDATE conversations SET {assignments} WHERE id = ?"
+        key = to_column(id)
+        if not await self.database.write(lambda connection: connection.execute(sql, (*values, key)).rowcount):
+            raise events.missing(id)
+
+
+def _insert(conversation: Conversation, connection: sqlite3.Connection) -> bool:
+    values = [
+        to_column(value) if isinstance(value, str) else value
+        for value in (getattr(conversation, name) for name in _COLUMNS.split(", "))
+    ]
+    marks = ", ".join("?" * len(values))
+    sql = f"INSERT INTO conversations ({_COLUMNS}) VALUES ({marks}) ON CONFLICT DO NOTHING"
+    return connection.execute(sql, values).rowcount == 1
+
+
+def _append(conversation_id: str, event: Event, connection: sqlite3.Connection) -> int:
+    if event["type"] == "think" or event["type"] == "respond":
+        drafts.complete(connection, conversation_id, event["id"])
+    return events.append(connection, conversation_id, event)
+
+
+def _conversation(row: tuple[Any, ...]) -> Conversation:
+    values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
+    return Conversation(*values)
+
+
+def _of_project(project: str | None) -> tuple[list[str], list[object]]:
+    return ([], []) if project is None else (["project = ?"], [to_column(project)])
+
+
+def _where(terms: list[str]) -> str:
+    return f"WHERE {' AND '.join(terms)}" if terms else ""

@@ -1,0 +1,90 @@
+"""Drafts: what a unit that still streams had said, so that a killed process loses next to nothing.
+
+A piece holds only what is new. A unit's pieces are there exactly as long as it is not complete:
+they go in the transaction that appends the unit, whole or marked as interrupted.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from cogency_tui.protocol.events import Event, RespondEvent, ThinkEvent
+from cogency_tui.store import events
+from cogency_tui.store.processes import own_start, start_of
+from cogency_tui.store.text import from_column, to_column
+
+Unit = Literal["think", "respond"]
+Owned = Callable[[int, str], bool]
+
+
+def append(connection: sqlite3.Connection, conversation_id: str, unit_id: str, kind: Unit, text: str) -> None:
+    """Add the piece of the unit that is new since the last one."""
+    pid = os.getpid()
+    connection.execute(
+        "INSERT INTO drafts (conversation_id, unit, type, timestamp, pid, started, text)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            to_column(conversation_id),
+            to_column(unit_id),
+            kind,
+            time.time(),
+            pid,
+            own_start(pid),
+            to_column(text),
+        ),
+    )
+
+
+def complete(connection: sqlite3.Connection, conversation_id: str, unit_id: str) -> None:
+    """Drop what this process drafted of a unit that is now stored whole."""
+    pid = os.getpid()
+    connection.execute(
+        "DELETE FROM drafts WHERE conversation_id = ? AND unit = ? AND pid = ? AND started = ?",
+        (to_column(conversation_id), to_column(unit_id), pid, own_start(pid)),
+    )
+
+
+def seal(connection: sqlite3.Connection, conversation_id: str, owned: Owned) -> list[Event]:
+    """Turn the drafts of the processes that `owned` picks into units marked as interrupted.
+
+    They are appended in the order in which they began, and returned.
+    """
+    units: dict[tuple[int, str, str | bytes, Unit], list[tuple[float, str]]] = {}
+    rows = connection.execute(
+        "SELECT pid, started, unit, type, timestamp, text FROM drafts WHERE conversation_id = ? ORDER BY seq",
+        (to_column(conversation_id),),
+    )
+    for pid, started, unit, kind, timestamp, text in rows:
+        units.setdefault((pid, started, unit, kind), []).append((timestamp, from_column(text)))
+    picked = {owner for owner in {(pid, started) for pid, started, _, _ in units} if owned(*owner)}
+    sealed: list[Event] = []
+    for (pid, started, unit, kind), pieces in units.items():
+        if (pid, started) not in picked:
+            continue
+        content = "".join(text for _, text in pieces)
+        if content.strip():
+            sealed.append(_interrupted(kind, pieces[0][0], from_column(unit), content))
+            events.append(connection, conversation_id, sealed[-1])
+    connection.executemany(
+        "DELETE FROM drafts WHERE conversation_id = ? AND pid = ? AND started = ?",
+        [(to_column(conversation_id), *owner) for owner in picked],
+    )
+    return sealed
+
+
+def is_own(pid: int, started: str) -> bool:
+    """Whether a draft is this process's."""
+    return pid == os.getpid() and started == own_start(pid)
+
+
+def is_orphaned(pid: int, started: str) -> bool:
+    """Whether the process that wrote a draft is gone."""
+    return start_of(pid) != started
+
+
+def _interrupted(kind: Unit, timestamp: float, unit_id: str, content: str) -> Event:
+    if kind == "think":
+        return ThinkEvent(type="think", timestamp=timestamp, id=unit_id, content=content, interrupted=True)
+    return RespondEvent(type="respond", timestamp=timestamp, id=unit_id, content=content, interrupted=True)

@@ -1,0 +1,119 @@
+"""The journal of events: rows are appended and read, never changed.
+
+What was appended reads back equal, whatever characters it holds; one row that cannot be read costs
+that row and no other.
+"""
+
+import json
+import sqlite3
+from typing import Any
+
+import msgspec
+
+from cogency_tui.errors import StoreError
+from cogency_tui.protocol.events import (
+    PERSISTED,
+    CallEvent,
+    Event,
+    RespondEvent,
+    ResultEvent,
+    ThinkEvent,
+    UserEvent,
+)
+from cogency_tui.store.text import from_column, to_column
+
+TITLE_LENGTH = 60
+
+_SHAPES: dict[str, type[Event]] = {
+    "user": UserEvent,
+    "think": ThinkEvent,
+    "call": CallEvent,
+    "result": ResultEvent,
+    "respond": RespondEvent,
+}
+
+
+def check_persisted(event: Event) -> None:
+    """Refuse what the store does not keep.
+
+    Raises:
+        ValueError: an event of the moment, or a preview of one.
+    """
+    if event["type"] not in PERSISTED or event.get("partial"):
+        raise ValueError(f"Only complete events of {sorted(PERSISTED)} are stored, not {event['type']!r}.")
+
+
+def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -> int:
+    """Add one event and bring its conversation's row up to date; the event's sequence number.
+
+    Raises:
+        StoreError: there is no such conversation.
+    """
+    key = to_column(conversation_id)
+    is_user = event["type"] == "user"
+    title = to_column(title_of(event["content"])) if event["type"] == "user" else ""
+    # max: neither a clock set back nor a recovered draft moves a conversation down the list.
+    updated = connection.execute(
+        "UPDATE conversations SET updated = max(updated, ?), turns = turns + ?,"
+        " title = iif(title = '', ?, title) WHERE id = ?",
+        (event["timestamp"], is_user, title, key),
+    )
+    if updated.rowcount != 1:
+        raise missing(conversation_id)
+    unit = to_column(event["id"]) if "id" in event else None
+    inserted = connection.execute(
+        "INSERT INTO events (conversation_id, type, timestamp, unit, body) VALUES (?, ?, ?, ?, ?)",
+        (key, event["type"], event["timestamp"], unit, encode(event)),
+    )
+    assert inserted.lastrowid is not None
+    return inserted.lastrowid
+
+
+def read(connection: sqlite3.Connection, conversation_id: str) -> tuple[list[Event], list[str]]:
+    """The events of a conversation in order, and a notice for each row that cannot be read."""
+    events: list[Event] = []
+    notices: list[str] = []
+    rows = connection.execute(
+        "SELECT seq, type, body FROM events WHERE conversation_id = ? ORDER BY seq",
+        (to_column(conversation_id),),
+    )
+    for seq, kind, body in rows:
+        try:
+            events.append(_decode(kind, body))
+        except (ValueError, RecursionError) as exc:
+            notices.append(f"Event {seq} of conversation {conversation_id} cannot be read, left out: {exc}.")
+    return events, notices
+
+
+def encode(value: object) -> str | bytes:
+    """`value` as JSON in a column."""
+    return to_column(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def title_of(content: str) -> str:
+    """The first line that says something, cut at a word where it is long."""
+    # Enough characters for any title: a pasted file is not split into all its lines.
+    start = content.lstrip()[: 8 * TITLE_LENGTH]
+    line = " ".join(start.splitlines()[0].split()) if start else ""
+    if len(line) <= TITLE_LENGTH:
+        return line
+    words = line[:TITLE_LENGTH].rpartition(" ")[0]
+    return (words or line[: TITLE_LENGTH - 1]) + "…"
+
+
+def missing(conversation_id: str) -> StoreError:
+    """The error for an id that no conversation has."""
+    return StoreError(f"There is no conversation {conversation_id!r}.")
+
+
+def _decode(kind: str, body: str | bytes) -> Event:
+    if kind not in _SHAPES:
+        raise ValueError(f"{kind!r} is no type of event that is stored")
+    try:
+        event: Any = msgspec.json.decode(body)
+    except ValueError:
+        # Three times slower, and the one that knows lone surrogates and NaN.
+        event = json.loads(from_column(body))
+    # Checked, then used as it is: what a newer program added to an event stays in it.
+    msgspec.convert(event, _SHAPES[kind])
+    return event

@@ -1,0 +1,1 @@
+"""The store, over real SQLite files and real second processes."""
