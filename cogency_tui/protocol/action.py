@@ -73,6 +73,11 @@ class ActionParser:
         self._ids: set[str] = set()
         self._responses = 0
 
+    @property
+    def answered(self) -> bool:
+        """Whether the model has begun its `<response>`, and so ends its turn."""
+        return self._responses > 0
+
     def feed(self, text: str) -> list[Event]:
         index, end = 0, len(text)
         while index < end:

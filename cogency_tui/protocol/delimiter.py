@@ -29,6 +29,7 @@ class DelimiterParser:
 
     def __init__(self, clock: Clock, new_id: NewId, payload_limit: int) -> None:
         self.finished = False
+        self.answered = False
         self._emitter = Emitter(clock, new_id)
         self._payload_limit = payload_limit
         self._lines = LineMarkerScanner(_MARKERS, _WORDS)
@@ -96,6 +97,7 @@ class DelimiterParser:
         elif marker == "§end":
             self._report_pending()
             self._emitter.end()
+            self.answered = True
             self.finished = True
 
     def _report_pending(self) -> None:

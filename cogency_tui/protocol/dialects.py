@@ -22,6 +22,11 @@ class Parser(Protocol):
     finished: bool
     """True once nothing that follows can count: stop the generation."""
 
+    @property
+    def answered(self) -> bool:
+        """Whether the model has said by itself that its turn is over."""
+        ...
+
     def feed(self, text: str) -> list[Event]:
         """Take the next piece of the stream, of any size. Never raises on text."""
         ...

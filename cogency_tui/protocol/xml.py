@@ -23,6 +23,7 @@ class XmlParser:
 
     def __init__(self, clock: Clock, new_id: NewId, payload_limit: int) -> None:
         self.finished = False
+        self.answered = False
         self._emitter = Emitter(clock, new_id)
         self._payload_limit = payload_limit
         self._markers = MarkerScanner(OPENING)
@@ -78,6 +79,7 @@ class XmlParser:
             self._step = XmlParser._forged_results
         elif marker in ("<end>", "<end/>"):
             self._emitter.end()
+            self.answered = True
             self.finished = True
 
     def _think(self, text: str, index: int) -> int:

@@ -1,0 +1,39 @@
+"""Deltas to complete units. A pure function of the events that it is given.
+
+What a consumer sees in deltas and what the store keeps are the same units, in the same order.
+"""
+
+from collections.abc import Iterator
+
+from cogency_tui.protocol.events import Event, RespondEvent, ThinkEvent
+
+
+class Accumulator:
+    """Joins the deltas of a unit; lets every other complete event through, after the open unit."""
+
+    def __init__(self) -> None:
+        self._first: ThinkEvent | RespondEvent | None = None
+        self._pieces: list[str] = []
+
+    def add(self, event: Event) -> Iterator[Event]:
+        """The units that this event completes, itself included where it is complete."""
+        if event["type"] == "think" or event["type"] == "respond":
+            if self._first is not None and self._first["id"] != event["id"]:
+                yield from self.close()
+            if self._first is None:
+                self._first = event
+            self._pieces.append(event["content"])
+            return
+        if event.get("partial"):
+            return
+        yield from self.close()
+        yield event
+
+    def close(self) -> Iterator[Event]:
+        """The open unit, if any: nothing more will be added to it."""
+        if self._first is not None:
+            unit = self._first.copy()
+            unit["content"] = "".join(self._pieces)
+            self._first = None
+            self._pieces.clear()
+            yield unit

@@ -1,0 +1,292 @@
+"""One cycle: what the model writes is parsed as it arrives, and its calls are run.
+
+In a batch dialect they run at the boundary; in the action dialect each as its closing tag is seen,
+while the model goes on writing.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cogency_tui.agent.generation import Generation
+from cogency_tui.agent.metrics import Meter
+from cogency_tui.agent.recorder import Recorder
+from cogency_tui.agent.replay import Channel
+from cogency_tui.agent.scheduler import Preview, Scheduler
+from cogency_tui.agent.variables import StreamedText
+from cogency_tui.config import Dialect
+from cogency_tui.errors import ProviderError
+from cogency_tui.protocol import create_parser
+from cogency_tui.protocol.dialects import new_id
+from cogency_tui.protocol.emitter import Emitter
+from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, Message, RespondEvent, ResultEvent
+from cogency_tui.protocol.transcript import call_record
+from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta, Usage
+
+STOP_MARKERS: dict[Dialect, tuple[str, ...]] = {
+    "xml": ("</execute>",),
+    "delimiter": ("§execute", "§end"),
+    "action": (),
+}
+"""Markers after which nothing is wanted, for endpoints that can stop there by themselves."""
+
+
+class Interrupted(Exception):
+    """The person stopped the turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleSetup:
+    """What a cycle runs with. `runs_calls` is false for the last one that a turn may have."""
+
+    dialect: Dialect
+    payload_limit: int
+    messages: Sequence[Message]
+    channel: Channel
+    runs_calls: bool
+
+
+class Cycle:
+    """Runs once: `start`, `run`, `settle`; `stop` at any time, which makes `run` raise `Interrupted`."""
+
+    def __init__(
+        self,
+        setup: CycleSetup,
+        recorder: Recorder,
+        scheduler: Callable[[Preview, Callable[[], None]], Scheduler],
+        meter: Meter,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.meter = meter
+        self.channel = setup.channel
+        self.malformed: list[ErrorPayload] = []
+        """The errors that stand in the place of a call."""
+        self._setup = setup
+        self._recorder = recorder
+        self._clock = clock
+        self._news = asyncio.Event()
+        self._scheduler = scheduler(recorder.preview, self._news.set)
+        self._generation: Generation | None = None
+        self._parser = create_parser(setup.dialect, clock=clock, payload_limit=setup.payload_limit)
+        self._reasoning = Emitter(clock, new_id)
+        self._reasoning.begin_unit("think")
+        self._streams = setup.dialect == "action"
+        self._variables = StreamedText(lambda: self._scheduler.declared, self._scheduler.value_of)
+        self._answer: RespondEvent | None = None
+        self._events: deque[Event] = deque()
+        self._closed = False
+        self._stopped = False
+        self._boundary = False
+        self._open: dict[str, CallEvent] = {}
+        self._outcomes: list[bool] = []
+
+    @property
+    def answered(self) -> bool:
+        """Whether the model has ended its turn with this cycle."""
+        if self._streams:
+            return self._parser.answered or not self._outcomes
+        return not self._boundary and not self.malformed
+
+    @property
+    def failed(self) -> bool:
+        """Whether its calls came to nothing but failures."""
+        return bool(self._outcomes) and not any(self._outcomes)
+
+    @property
+    def failure(self) -> str:
+        """Why the turn is not to go on, if an action has ended it."""
+        return self._scheduler.failure
+
+    def start(self) -> None:
+        """Ask the model."""
+        chunks = self.channel.generate(self._setup.messages, STOP_MARKERS[self._setup.dialect])
+        self._generation = Generation(chunks, self._news.set)
+
+    def stop(self) -> None:
+        """Stop generating and running."""
+        self._stopped = True
+        if self._generation is not None:
+            self._generation.stop()
+        self._scheduler.cancel()
+        self._news.set()
+
+    async def settle(self) -> None:
+        """Wait until the response is closed and what was cancelled has ended."""
+        if self._generation is not None:
+            await self._generation.settle()
+        await self._scheduler.settle()
+
+    async def run(self) -> None:
+        """Take what comes until the model is done and every call has its result.
+
+        Raises:
+            Interrupted: `stop` was called.
+            ProviderError: the answer broke off.
+        """
+        while True:
+            self._news.clear()
+            if self._stopped:
+                raise Interrupted
+            for result in self._scheduler.take():
+                await self.result(result)
+            if self._scheduler.failure:
+                await self._cut_short()
+                break
+            await self._emit_answer(self._variables.retry())
+            if await self._go_on():
+                continue
+            if self._closed and not self._events:
+                self._scheduler.finish()
+                if not self._scheduler.busy and await self._close_answer():
+                    break
+            await self._news.wait()
+        await self._recorder.close_unit()
+        if self._boundary and self._setup.runs_calls and not self._outcomes and not self.malformed:
+            await self.result(_result(new_id(), "execute", "The batch was empty: nothing ran", self._clock()))
+
+    async def result(self, event: ResultEvent) -> None:
+        """Hand on the result of a call."""
+        self._open.pop(event["id"], None)
+        self._outcomes.append(not event["payload"]["error"])
+        await self._recorder.emit(event)
+
+    async def answer_open(self, why: str) -> None:
+        """Answer every call that has no result with this failure."""
+        for call in list(self._open.values()):
+            name = call_record(call).get("name")
+            tool = name if isinstance(name, str) else "unknown"
+            await self.result(_result(call["id"], tool, why, self._clock(), error=True))
+
+    async def _cut_short(self) -> None:
+        """An action that was to end the turn when it fails has failed."""
+        if self._generation is not None:
+            self._generation.stop()
+        self._scheduler.cancel()
+        await self.answer_open("Cancelled: an action failed that was to end the turn then")
+
+    async def _go_on(self) -> bool:
+        """Hand on what was parsed, or parse what has arrived; whether there was anything."""
+        if self._events:
+            if self._scheduler.holding:
+                return False
+            return await self._hand_on_next()
+        if self._closed:
+            return False
+        assert self._generation is not None
+        try:
+            chunks = self._generation.take()
+        except ProviderError:
+            # What came stays; calls of a block that was cut off do not run.
+            for event in self._parser.close():
+                if event["type"] != "error":
+                    await self._hand_on(event)
+            raise
+        for chunk in chunks:
+            await self._take(chunk)
+        if self._parser.finished:
+            self._generation.stop()
+        if self._parser.finished or self._generation.over:
+            self._closed = True
+            self._events.extend(self._parser.close())
+            return True
+        return bool(chunks)
+
+    async def _take(self, chunk: Chunk) -> None:
+        if isinstance(chunk, TextDelta):
+            self.meter.text(chunk.text)
+            self._events.extend(self._parser.feed(chunk.text))
+        elif isinstance(chunk, ReasoningDelta):
+            self.meter.text(chunk.text)
+            self._reasoning.text(chunk.text)
+            self._events.extend(self._reasoning.take())
+        elif isinstance(chunk, Usage):
+            self.meter.usage(chunk)
+        else:
+            await self._tell_retry(chunk)
+
+    async def _hand_on_next(self) -> bool:
+        event = self._events[0]
+        if (
+            self._answer is not None
+            and not _continues(self._answer, event)
+            and not await self._close_answer()
+        ):
+            return False
+        self._events.popleft()
+        await self._hand_on(event)
+        return True
+
+    async def _hand_on(self, event: Event) -> None:
+        if event["type"] == "respond" and self._streams:
+            self._answer = event
+            await self._emit_answer(self._variables.feed(event["content"]))
+            return
+        if event["type"] == "end":
+            # The turn's own end comes after its figures.
+            return
+        if event["type"] == "call":
+            if event.get("partial"):
+                self._recorder.preview(event)
+                return
+            self._open[event["id"]] = event
+        elif event["type"] == "error" and "call" in event["payload"]:
+            self.malformed.append(event["payload"])
+        await self._recorder.emit(event)
+        self._schedule(event)
+
+    def _schedule(self, event: Event) -> None:
+        """Hand calls to the scheduler: at the boundary, or in the action dialect one by one."""
+        if not self._setup.runs_calls:
+            return
+        if self._streams and event["type"] == "call":
+            self._scheduler.submit(event)
+        elif self._streams and event["type"] == "error" and "call" in event["payload"]:
+            self._scheduler.refuse(event["payload"]["call"], event["payload"].get("action", ""))
+        elif event["type"] == "execute":
+            self._boundary = True
+            if not self.malformed:
+                for call in list(self._open.values()):
+                    self._scheduler.submit(call)
+
+    async def _emit_answer(self, text: str) -> None:
+        if text and self._answer is not None:
+            await self._recorder.emit({**self._answer, "content": text})
+
+    async def _close_answer(self) -> bool:
+        """End the unit of the answer; False while it waits for a value that may still come."""
+        if self._answer is None:
+            return True
+        await self._emit_answer(self._variables.close())
+        if self._variables.waiting and not self._scheduler.idle:
+            return False
+        await self._emit_answer(self._variables.give_up())
+        self._answer = None
+        return True
+
+    async def _tell_retry(self, notice: Retrying) -> None:
+        message = f"{notice.cause} Asking again in {notice.wait:.0f} s (attempt {notice.attempt})."
+        await self._recorder.emit(
+            {"type": "error", "timestamp": self._clock(), "payload": {"error": message}}
+        )
+
+
+def answer_of(payload: ErrorPayload, told: str, now: float) -> ResultEvent:
+    """The failed result that stands in the place of a call that could not be read."""
+    return _result(payload.get("call", new_id()), payload.get("tool", "execute"), told, now, error=True)
+
+
+def _continues(answer: RespondEvent, event: Event) -> bool:
+    return event["type"] == "respond" and event["id"] == answer["id"]
+
+
+def _result(call_id: str, tool: str, outcome: str, now: float, *, error: bool = False) -> ResultEvent:
+    return {
+        "type": "result",
+        "timestamp": now,
+        "id": call_id,
+        "tool": tool,
+        "duration": 0.0,
+        "payload": {"outcome": outcome, "content": None, "error": error},
+    }

@@ -1,0 +1,53 @@
+"""The model's answer to one request, read in a task of its own: it can be stopped at any moment
+without cutting anything else short, and what arrived in the meantime is taken in one go.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from cogency_tui.providers.base import Chunk
+
+
+class Generation:
+    """Reads `chunks` to their end, or until it is stopped; `wake` is called when there is news."""
+
+    def __init__(self, chunks: AsyncGenerator[Chunk, None], wake: Callable[[], None]) -> None:
+        self._ready: list[Chunk] = []
+        self._wake = wake
+        self._task = asyncio.create_task(self._read(chunks))
+        self._task.add_done_callback(lambda _task: wake())
+
+    async def _read(self, source: AsyncGenerator[Chunk, None]) -> None:
+        async with aclosing(source) as chunks:
+            async for chunk in chunks:
+                self._ready.append(chunk)
+                self._wake()
+
+    @property
+    def over(self) -> bool:
+        """Whether everything was taken."""
+        return self._task.done() and not self._ready
+
+    def take(self) -> list[Chunk]:
+        """What has arrived since the last call.
+
+        Raises:
+            ProviderError: the answer broke off; what came before has been taken.
+        """
+        ready, self._ready = self._ready, []
+        if not ready and self._task.done() and not self._task.cancelled():
+            self._task.result()
+        return ready
+
+    def stop(self) -> None:
+        """Close the response; what was not taken is dropped."""
+        self._task.cancel()
+        self._ready.clear()
+
+    async def settle(self) -> None:
+        """Wait until the response is really closed."""
+        await asyncio.wait([self._task])
+        self._ready.clear()
+        if not self._task.cancelled():
+            self._task.exception()

@@ -1,0 +1,111 @@
+"""`$name` in the action dialect: the result of an earlier action, by its `output_key` (protocols.md 3.2).
+
+Only declared names count; every other `$…` is text. `$$name` is the text `$name`.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, cast
+
+_NAME = re.compile(r"(\$?)\$([A-Za-z_]\w*)")
+_UNFINISHED = re.compile(r"\$\$?(?:[A-Za-z_]\w*)?\Z")
+
+
+def names_in(value: Any, declared: Collection[str]) -> set[str]:
+    """The declared names that stand in a JSON value."""
+    if isinstance(value, str):
+        return {found[2] for found in _NAME.finditer(value) if not found[1] and found[2] in declared}
+    return set[str]().union(*(names_in(part, declared) for part in _parts(value)))
+
+
+def substitute(value: Any, values: Mapping[str, Any]) -> Any:
+    """`value` with its names replaced: a whole string by the value itself, within a string as text."""
+    if isinstance(value, str):
+        whole = _NAME.fullmatch(value)
+        if whole and not whole[1] and whole[2] in values:
+            return values[whole[2]]
+        return _NAME.sub(lambda found: _replacement(found, values), value)
+    if isinstance(value, list):
+        return [substitute(item, values) for item in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        return {key: substitute(item, values) for key, item in cast("dict[str, Any]", value).items()}
+    return value
+
+
+def as_text(value: Any) -> str:
+    """A value within a text: a string as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _replacement(found: re.Match[str], values: Mapping[str, Any]) -> str:
+    if found[2] not in values:
+        return found[0]
+    return f"${found[2]}" if found[1] else as_text(values[found[2]])
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return cast("list[Any]", value)
+    return list(cast("dict[str, Any]", value).values()) if isinstance(value, dict) else []
+
+
+class StreamedText:
+    """Answer text in pieces, its names replaced where they stand.
+
+    What comes before a name whose value is not there yet is given at once, the rest waits.
+    """
+
+    def __init__(
+        self, declared: Callable[[], Collection[str]], value_of: Callable[[str], str | None]
+    ) -> None:
+        self._declared = declared
+        self._value_of = value_of
+        self._held: list[str] = []
+        self.waiting = False
+        """Whether text is held back for a value that is still to come."""
+
+    def feed(self, text: str) -> str:
+        """The text that can be given now."""
+        self._held.append(text)
+        return "" if self.waiting else self._take(closing=False)
+
+    def retry(self) -> str:
+        """What can be given now that a value may have come."""
+        return self._take(closing=False) if self.waiting else ""
+
+    def close(self) -> str:
+        """The unit is over: nothing is held back any more but for a value."""
+        return self._take(closing=True)
+
+    def give_up(self) -> str:
+        """What is still held back, as it was written: the value will never come."""
+        text = "".join(self._held)
+        self._held.clear()
+        self.waiting = False
+        return text
+
+    def _take(self, *, closing: bool) -> str:
+        text = "".join(self._held)
+        self._held.clear()
+        self.waiting = False
+        declared = self._declared()
+        pieces: list[str] = []
+        index = 0
+        for found in _NAME.finditer(text):
+            if found.end() == len(text) and not closing:
+                break
+            if found[2] not in declared:
+                continue
+            value = f"${found[2]}" if found[1] else self._value_of(found[2])
+            if value is None:
+                self.waiting = True
+                self._held.append(text[found.start() :])
+                return "".join([*pieces, text[index : found.start()]])
+            pieces += [text[index : found.start()], value]
+            index = found.end()
+        unfinished = None if closing else _UNFINISHED.search(text, index)
+        stop = unfinished.start() if unfinished else len(text)
+        if stop < len(text):
+            self._held.append(text[stop:])
+        return "".join([*pieces, text[index:stop]])
