@@ -233,22 +233,21 @@ class Cycle:
             self._open[event["id"]] = event
         elif event["type"] == "error" and "call" in event["payload"]:
             self.malformed.append(event["payload"])
+        elif event["type"] == "execute":
+            self._boundary = True
         await self._recorder.emit(event)
-        self._schedule(event)
+        if self._setup.runs_calls:
+            self._schedule(event)
 
     def _schedule(self, event: Event) -> None:
         """Hand calls to the scheduler: at the boundary, or in the action dialect one by one."""
-        if not self._setup.runs_calls:
-            return
         if self._streams and event["type"] == "call":
             self._scheduler.submit(event)
         elif self._streams and event["type"] == "error" and "call" in event["payload"]:
             self._scheduler.refuse(event["payload"]["call"], event["payload"].get("action", ""))
-        elif event["type"] == "execute":
-            self._boundary = True
-            if not self.malformed:
-                for call in list(self._open.values()):
-                    self._scheduler.submit(call)
+        elif event["type"] == "execute" and not self.malformed:
+            for call in list(self._open.values()):
+                self._scheduler.submit(call)
 
     async def _emit_answer(self, text: str) -> None:
         if text and self._answer is not None:

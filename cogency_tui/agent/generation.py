@@ -26,8 +26,10 @@ class Generation:
 
     @property
     def over(self) -> bool:
-        """Whether everything was taken."""
-        return self._task.done() and not self._ready
+        """Whether the answer came to its end, or was stopped, and everything was taken."""
+        if self._ready or not self._task.done():
+            return False
+        return self._task.cancelled() or self._task.exception() is None
 
     def take(self) -> list[Chunk]:
         """What has arrived since the last call.

@@ -1,0 +1,88 @@
+"""A model that says what the test wrote, through the real provider and session contracts."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+
+from cogency_tui.errors import NetworkError, ProviderError
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers.base import Chunk, TextDelta, Usage
+
+Reply = str | ProviderError | Callable[[], str]
+
+
+class ScriptedProvider:
+    """Answers with `replies`, one a request, in pieces of `size` characters.
+
+    `sent` has what each request, or each send of a session, carried. A reply that is an error is
+    raised; one that ends in `hang` never ends. `refuse_sessions` makes `connect` fail.
+    """
+
+    name = "scripted"
+    model = "scripted-1"
+    context_size = 8000
+
+    def __init__(
+        self, *replies: Reply, size: int = 7, resumes: bool = True, refuse_sessions: bool = False
+    ) -> None:
+        self.resumes = resumes
+        self.sent: list[list[Message]] = []
+        self.seeds: list[list[Message]] = []
+        self.closed = 0
+        self.hanging = asyncio.Event()
+        self._replies = list(replies)
+        self._size = size
+        self._refuse_sessions = refuse_sessions
+
+    async def stream(
+        self, messages: Sequence[Message], *, stop: Sequence[str] = ()
+    ) -> AsyncGenerator[Chunk, None]:
+        self.sent.append(list(messages))
+        async for chunk in self.answer(messages):
+            yield chunk
+
+    async def answer(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        """The next reply, as chunks."""
+        reply = self._replies.pop(0) if self._replies else "Nothing more to say."
+        if isinstance(reply, ProviderError):
+            raise reply
+        text = reply() if callable(reply) else reply
+        text, hangs, broken = text.partition("<<hang>>")
+        for index in range(0, len(text), self._size):
+            yield TextDelta(text[index : index + self._size])
+            await asyncio.sleep(0)
+        if broken:
+            raise NetworkError(broken)
+        if hangs:
+            self.hanging.set()
+            await asyncio.Event().wait()
+        yield Usage(sum(len(m["content"]) for m in messages), len(text))
+
+    async def connect(self, messages: Sequence[Message], *, stop: Sequence[str] = ()) -> "ScriptedSession":
+        if self._refuse_sessions:
+            raise NetworkError("no sessions today")
+        self.seeds.append(list(messages))
+        return ScriptedSession(self)
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+class ScriptedSession:
+    """A session of a `ScriptedProvider`."""
+
+    reusable = True
+
+    def __init__(self, provider: ScriptedProvider) -> None:
+        self._provider = provider
+        self._fresh: list[Message] = []
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        self._fresh = list(messages)
+        self._provider.sent.append(self._fresh)
+
+    async def receive(self) -> AsyncGenerator[Chunk, None]:
+        async for chunk in self._provider.answer(self._fresh):
+            yield chunk
+
+    async def close(self) -> None:
+        self._provider.closed += 1
