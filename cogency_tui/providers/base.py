@@ -5,7 +5,7 @@ mode); a `Session` has been given its context once and is sent only what is new 
 Everything it raises is a `ProviderError`.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -67,7 +67,7 @@ class Session(Protocol):
 
     async def send(self, messages: Sequence[Message]) -> None: ...
 
-    def receive(self) -> AsyncIterator[Chunk]: ...
+    def receive(self) -> AsyncGenerator[Chunk, None]: ...
 
     async def close(self) -> None: ...
 
@@ -93,7 +93,7 @@ class Provider(Protocol):
         """Whether `connect` can be expected to work."""
         ...
 
-    def stream(self, messages: Sequence[Message], *, stop: Sequence[str] = ()) -> AsyncIterator[Chunk]:
+    def stream(self, messages: Sequence[Message], *, stop: Sequence[str] = ()) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`. `stop` are markers after which nothing is wanted: use them natively where
         the endpoint can. Closing the iterator early stops the generation.
 

@@ -1,0 +1,79 @@
+"""Who is asked, and what it says when it refuses.
+
+Words of an endpoint reach a person only through `Endpoint.quote`, which keeps them short and without keys.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+WORDS = 400
+"""Characters of an endpoint's own words that a message keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Who is asked. `key_env` names the variable that `key` came from, or has to come from."""
+
+    name: str
+    base_url: str
+    model: str
+    key_env: str = ""
+    key: str = field(default="", repr=False)
+
+    @property
+    def host(self) -> str:
+        """Host and port, without any user information of the address."""
+        return urlsplit(self.base_url).netloc.rpartition("@")[2]
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it runs on this machine."""
+        name = urlsplit(self.base_url).hostname or ""
+        return name in {"localhost", "::1"} or name.startswith("127.")
+
+    def quote(self, words: str) -> str:
+        """`words` of the endpoint as one short line without the key."""
+        if self.key:
+            words = words.replace(self.key, "[key]")
+        words = "".join(char if char.isprintable() else " " for char in words)
+        words = " ".join(words.split())
+        return words if len(words) <= WORDS else words[: WORDS - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """An error object as endpoints write it, whatever its shape."""
+
+    message: str
+    code: str = ""
+    param: str = ""
+    status: int = 0
+
+    @property
+    def all_words(self) -> str:
+        return f"{self.code} {self.message}"
+
+
+def read_error(value: object) -> Reported:
+    """Find message, code and parameter in an error value: an object, a list of these, or text."""
+    if isinstance(value, list) and value:
+        return read_error(cast("list[object]", value)[0])
+    if not isinstance(value, dict):
+        return Reported(value if isinstance(value, str) else json.dumps(value))
+    table = cast("dict[str, Any]", value)
+    inner = table.get("error")
+    if inner:
+        return read_error(inner)
+    message = table.get("message") or table.get("detail") or table.get("msg") or json.dumps(table)
+    code = table.get("code")
+    status = code if isinstance(code, int) and 400 <= code < 600 else 0
+    names = [name for name in (code, table.get("type")) if isinstance(name, str)]
+    param = table.get("param")
+    return Reported(
+        message if isinstance(message, str) else json.dumps(message),
+        " ".join(names),
+        param if isinstance(param, str) else "",
+        status,
+    )

@@ -1,0 +1,145 @@
+"""The embedded provider: a small deterministic model in the program itself, no key and no network.
+
+It answers from the messages alone, so that a history in replay mode and a session in resume mode get
+the same text. Usage comes before the last delta: a reader that stops at a batch's end has it by then.
+"""
+
+import asyncio
+import math
+import os
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+
+from cogency_tui.errors import ConfigError, ProviderError
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers.base import Chunk, TextDelta, Usage
+from cogency_tui.providers.offline_model.model import next_text
+from cogency_tui.providers.offline_model.wire import split_tokens
+from cogency_tui.providers.tokens import estimate_tokens
+
+DELAY = 0.005
+"""Seconds between tokens: about 200 a second, the speed of a quick hosted model."""
+
+DELAY_VARIABLE = "COGENCY_OFFLINE_DELAY"
+
+
+def offline_delay(environ: Mapping[str, str]) -> float:
+    """The delay between tokens in seconds that the environment asks for.
+
+    Raises:
+        ConfigError: the variable holds no number of seconds.
+    """
+    given = environ.get(DELAY_VARIABLE, "").strip()
+    if not given:
+        return DELAY
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise ConfigError(
+            f"{DELAY_VARIABLE} is {given!r}, which is no number of seconds.", "Use 0 for no delay."
+        )
+    return seconds
+
+
+class OfflineProvider:
+    """The embedded model. Several conversations may use one at a time."""
+
+    name = "offline"
+    model = "offline-1"
+    context_size = 32_000
+    resumes = True
+
+    def __init__(self, delay: float | None = None) -> None:
+        """`delay` in seconds between tokens; without it the environment decides."""
+        self._delay = offline_delay(os.environ) if delay is None else delay
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        stop: Sequence[str] = (),  # noqa: ARG002 - the contract's
+    ) -> AsyncGenerator[Chunk, None]:
+        """Answer `messages`. `stop` changes nothing: the model itself stops at a batch's end."""
+        sent = estimate_tokens(each["content"] for each in messages)
+        async with aclosing(generate(messages, sent, self._delay)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def connect(
+        self,
+        messages: Sequence[Message],
+        *,
+        stop: Sequence[str] = (),  # noqa: ARG002
+    ) -> "OfflineSession":
+        """Open a session that knows `messages`. `stop` as for `stream`."""
+        return OfflineSession(messages, self._delay)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+class OfflineSession:
+    """A conversation that the model keeps on its side. It can be used again after any interruption."""
+
+    def __init__(self, messages: Sequence[Message], delay: float) -> None:
+        self._context = list(messages)
+        self._unsent = list(messages)
+        self._delay = delay
+        self._closed = False
+
+    @property
+    def reusable(self) -> bool:
+        return not self._closed
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Add to what the model knows.
+
+        Raises:
+            ProviderError: the session is closed.
+        """
+        self._check_open()
+        self._context += messages
+        self._unsent += messages
+
+    async def receive(self) -> AsyncGenerator[Chunk, None]:
+        """Answer what was sent. What is generated before an early close stays in the context, too.
+
+        Raises:
+            ProviderError: the session is closed.
+        """
+        self._check_open()
+        sent = estimate_tokens(each["content"] for each in self._unsent) if self._unsent else 0
+        self._unsent.clear()
+        written: list[str] = []
+        try:
+            async with aclosing(generate(tuple(self._context), sent, self._delay)) as chunks:
+                async for chunk in chunks:
+                    if isinstance(chunk, TextDelta):
+                        written.append(chunk.text)
+                    yield chunk
+        finally:
+            if written:
+                self._context.append({"role": "assistant", "content": "".join(written)})
+
+    async def close(self) -> None:
+        """Forget the conversation."""
+        self._closed = True
+        self._context.clear()
+        self._unsent.clear()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ProviderError("The offline session is closed.", "Open another one.")
+
+
+async def generate(messages: Sequence[Message], sent: int, delay: float) -> AsyncGenerator[Chunk, None]:
+    """Write the reply to `messages` token by token; `sent` is what its usage reports as input."""
+    text = next_text(messages)
+    *first, last = split_tokens(text)
+    for token in first:
+        yield TextDelta(token)
+        await asyncio.sleep(delay)
+    yield Usage(sent, estimate_tokens([text]), estimated=True)
+    yield TextDelta(last)
