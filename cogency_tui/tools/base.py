@@ -1,13 +1,15 @@
 """The contract of a tool: typed arguments in, an outcome for the person and content for the model out.
 
-A tool says before it runs what it is about to touch (`Intent`), so that the scheduler can order
-conflicting calls and the permissions can ask the person with the diff or the command in hand.
+A tool says from its arguments alone what it may touch (`Touch`), so that the scheduler can order calls
+that conflict; and, when its turn has come, what exactly it is about to do (`Intent`), so that the
+permissions can ask the person with the diff or the command in hand.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -15,6 +17,30 @@ from cogency_tui.workspace.paths import Workspace
 
 Args = TypeVar("Args", bound=msgspec.Struct)
 Effect = Literal["read", "write", "command"]
+
+
+NO_ALIASES: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Which files a call may touch, resolved; `everything` that it may be any of the project."""
+
+    paths: frozenset[Path] = frozenset()
+    everything: bool = False
+    writes: bool = False
+
+    def conflicts(self, other: "Touch") -> bool:
+        """Whether the two may touch the same file, one of them writing, so that their order matters."""
+        if not (self.writes or other.writes):
+            return False
+        if self.everything:
+            return other.everything or bool(other.paths)
+        return bool(self.paths) if other.everything else bool(self.paths & other.paths)
+
+    def widened(self) -> "Touch":
+        """As this, but of files that are not known yet."""
+        return Touch(everything=self.everything or bool(self.paths), writes=self.writes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +81,14 @@ class ToolContext:
 
     `report` shows output while the tool still runs. `seen` keeps, for each file that the agent has
     read or written, the fingerprint of its bytes then: a write refuses a file that has changed since.
+    `call_id` is the call of the conversation that the tool runs for, set for each call.
     """
 
     workspace: Workspace
     report: Callable[[str], None] = field(default=lambda _text: None)
     seen: dict[Path, bytes] = field(default_factory=dict[Path, bytes])
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+    call_id: str = ""
 
 
 class Tool(Protocol, Generic[Args]):
@@ -87,3 +115,48 @@ class Tool(Protocol, Generic[Args]):
             ToolError: it could not be done; the text is for the model.
         """
         ...
+
+
+@runtime_checkable
+class Touching(Protocol):
+    """A tool that touches files of the project. One that does not say so is taken to touch none."""
+
+    def touch(self, args: Any, context: ToolContext, /) -> Touch:
+        """Which files a call with these arguments may touch.
+
+        Raises:
+            WorkspaceError: a path cannot be used; the call will fail for the same reason.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCall:
+    """A call whose arguments are as its tool wants them. `name` is the tool's own, whatever was called."""
+
+    tool: Tool[Any]
+    args: msgspec.Struct
+    context: ToolContext
+    touch: Touch
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self.tool.name
+
+    async def plan(self) -> Intent:
+        """What the call would do, as things stand now: ask when its turn has come.
+
+        Raises:
+            ToolError: it cannot be done as asked.
+        """
+        return await self.tool.plan(self.args, self.context)
+
+    async def run(self, report: Callable[[str], None] | None = None) -> Outcome:
+        """Do it; `report` is given output while it still runs.
+
+        Raises:
+            ToolError: it could not be done; the text is for the model.
+        """
+        context = replace(self.context, report=report) if report else self.context
+        return await self.tool.run(self.args, context)

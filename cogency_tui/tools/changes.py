@@ -1,0 +1,115 @@
+"""Changes of files: prepared as a whole, shown before they are made, and made all or none.
+
+Invariant: this is the only place where tools write. Nothing is written unless everything can be, and
+nothing that changed since the change was prepared is overwritten.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.tools.base import Intent, ToolContext
+from cogency_tui.workspace import diff
+from cogency_tui.workspace.paths import Location, Staged, Workspace
+from cogency_tui.workspace.text import Text
+
+LONGEST = 32 << 20
+"""The most bytes of a file that tools open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The new bytes of a file, those that it had (None: it is new), and the difference to show."""
+
+    location: Location
+    before: bytes | None
+    after: bytes
+    diff: str
+
+    @property
+    def size(self) -> str:
+        """Lines added and removed, as `+4 −1`."""
+        added, removed = diff.count(self.diff)
+        return f"+{added} −{removed}"
+
+
+def fingerprint(data: bytes) -> bytes:
+    """What is remembered of a file's bytes, to see whether they changed."""
+    return hashlib.sha256(data).digest()
+
+
+def load(workspace: Workspace, location: Location) -> bytes | None:
+    """The bytes of a file, None when there is none.
+
+    Raises:
+        WorkspaceError: something is there that cannot be read as a file.
+    """
+    return workspace.read_bytes(location, LONGEST) if workspace.exists(location) else None
+
+
+def change(location: Location, before: bytes, old: Text, new: Text) -> Change:
+    """The change of an existing text.
+
+    Raises:
+        ToolError: the new text cannot be written in the file's encoding.
+    """
+    return Change(location, before, new.encode(), diff.unified(old.plain, new.plain, location.relative))
+
+
+def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Intent:
+    """What is about to be written, with every reason to ask."""
+    guards = ((one, workspace.guard(one.location)) for one in changes)
+    return Intent(
+        "write",
+        summary,
+        detail="".join(one.diff for one in changes),
+        paths=tuple(one.location.path for one in changes),
+        outside=next((one.location.relative for one in changes if not one.location.inside), ""),
+        guarded=next((f"{one.location.relative}: {reason}" for one, reason in guards if reason), ""),
+    )
+
+
+def apply(workspace: Workspace, changes: Sequence[Change]) -> None:
+    """Make all changes, or none.
+
+    Raises:
+        ToolError: one cannot be made; the files are as they were.
+    """
+    staged: list[Staged] = []
+    try:
+        for one in changes:
+            staged.append(workspace.stage(one.location, one.after))
+        for one in changes:
+            if load(workspace, one.location) != one.before:
+                raise ToolError(f"{one.location.relative} changed just now.", "Read it again, then repeat.")
+    except BaseException:
+        _discard(workspace, staged)
+        raise
+    for index, ready in enumerate(staged):
+        try:
+            workspace.commit(ready)
+        except BaseException:
+            _discard(workspace, staged[index + 1 :])
+            _restore(workspace, changes[:index])
+            raise
+
+
+def remember(context: ToolContext, changes: Sequence[Change]) -> None:
+    """Note what the agent now knows to be in these files."""
+    for one in changes:
+        context.seen[one.location.path] = fingerprint(one.after)
+
+
+def _discard(workspace: Workspace, staged: Sequence[Staged]) -> None:
+    for one in staged:
+        with suppress(WorkspaceError):
+            workspace.discard(one)
+
+
+def _restore(workspace: Workspace, changes: Sequence[Change]) -> None:
+    for one in changes:
+        if one.before is not None:
+            with suppress(WorkspaceError):
+                workspace.write_bytes(one.location, one.before)

@@ -1,0 +1,187 @@
+"""`edit` and `replace`: text in place of text.
+
+Invariant: what is replaced was found exactly as it was given, but for line endings, as often as was said;
+otherwise nothing is changed, and the failure shows what the file has instead.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+
+from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.tools import changes
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.files import File
+from cogency_tui.tools.near_miss import near_miss
+from cogency_tui.workspace import isolated, scan
+from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.text import decode
+
+MOST_FILES = 500
+LONGEST_DIFF = 4_000
+LONGEST_DIFFS = 20_000
+_MOST_LINES_NAMED = 10
+
+
+class EditArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    file: File
+    old: Annotated[
+        str,
+        msgspec.Meta(
+            min_length=1, description="exact text of the file with its indentation, no line numbers"
+        ),
+    ]
+    new: Annotated[str, msgspec.Meta(description="what is to stand there")]
+    all: Annotated[bool, msgspec.Meta(description="replace every occurrence")] = False
+
+
+class Edit:
+    """Replaces one passage of a file."""
+
+    name = "edit"
+    description = (
+        "Replace text in a file. old must be there exactly once: add lines around it until it is, "
+        "or set all=true. The result is the diff."
+    )
+    args = EditArgs
+    aliases: Mapping[str, str] = NO_ALIASES
+
+    def touch(self, args: EditArgs, context: ToolContext, /) -> Touch:
+        return Touch(frozenset({context.workspace.locate(args.file).path}), writes=True)
+
+    async def plan(self, args: EditArgs, context: ToolContext) -> Intent:
+        change = await in_thread(_edited, args, context)
+        summary = f"Edit {change.location.relative} ({change.size})"
+        return changes.intent(summary, [change], context.workspace)
+
+    async def run(self, args: EditArgs, context: ToolContext) -> Outcome:
+        change = await in_thread(_edit, args, context)
+        changes.remember(context, [change])
+        return Outcome(f"Edited {change.location.relative} {change.size}", change.diff)
+
+
+class ReplaceArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pattern: Annotated[str, msgspec.Meta(min_length=1, description='files, as "src/**/*.py" or "*.{js,ts}"')]
+    old: Annotated[str, msgspec.Meta(min_length=1, description="text, or with regex=true an expression")]
+    new: Annotated[str, msgspec.Meta(description=r"what is to stand there; \1 is a group with regex=true")]
+    regex: Annotated[bool, msgspec.Meta(description="old is a Python regular expression")] = False
+
+
+class Replace:
+    """Replaces the same text in many files."""
+
+    name = "replace"
+    description = (
+        "Replace text everywhere in the files that match a pattern, all or none. "
+        "Ignored and binary files are passed over. Look with find first."
+    )
+    args = ReplaceArgs
+    aliases: Mapping[str, str] = NO_ALIASES
+
+    def touch(self, _args: ReplaceArgs, _context: ToolContext, /) -> Touch:
+        return Touch(everything=True, writes=True)
+
+    async def plan(self, args: ReplaceArgs, context: ToolContext) -> Intent:
+        made, count = await _replaced(args, context)
+        return changes.intent(f"Replace {_extent(made, count)}", made, context.workspace)
+
+    async def run(self, args: ReplaceArgs, context: ToolContext) -> Outcome:
+        made, count = await _replaced(args, context)
+        await in_thread(changes.apply, context.workspace, made)
+        changes.remember(context, made)
+        return Outcome(f"Replaced {_extent(made, count)}", _report(made))
+
+
+def _edit(args: EditArgs, context: ToolContext) -> changes.Change:
+    change = _edited(args, context)
+    changes.apply(context.workspace, [change])
+    return change
+
+
+def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
+    location = context.workspace.locate(args.file)
+    before = context.workspace.read_bytes(location, changes.LONGEST)
+    text = decode(before, location.relative)
+    old = args.old.replace("\r\n", "\n")
+    if old == args.new.replace("\r\n", "\n"):
+        raise ToolError("old and new are the same.", "Nothing would change.")
+    places = _places(text.plain, old, overlapping=not args.all)
+    if not places:
+        raise ToolError(f"old is not in {location.relative}.", near_miss(text.plain, old))
+    if len(places) > 1 and not args.all:
+        lines = [text.plain.count("\n", 0, place) + 1 for place in places[:_MOST_LINES_NAMED]]
+        named = ", ".join(f"{line:,}" for line in lines)
+        more = f" and {len(places) - len(lines):,} more" if len(places) > len(lines) else ""
+        raise ToolError(
+            f"old is {len(places):,} times in {location.relative} (lines {named}{more}).",
+            "Add lines around it until it is unique, or set all=true.",
+        )
+    spans = [(place, place + len(old), args.new) for place in places]
+    return changes.change(location, before, text, text.with_changes(spans))
+
+
+def _places(plain: str, old: str, *, overlapping: bool) -> list[int]:
+    step = 1 if overlapping else len(old)
+    found: list[int] = []
+    place = plain.find(old)
+    while place != -1:
+        found.append(place)
+        place = plain.find(old, place + step)
+    return found
+
+
+async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[changes.Change], int]:
+    """Every change that is to be made, and how many places that are."""
+    if args.old == args.new and not args.regex:
+        raise ToolError("old and new are the same.", "Nothing would change.")
+    root = context.workspace.locate(".")
+    found = await isolated.find_replacements(
+        context.workspace, root, args.pattern, args.old, args.new, args.regex
+    )
+    if not found.searched:
+        raise ToolError(f"No file matches {shown(args.pattern)}.", "See what there is with list or find.")
+    if not found.files:
+        files = "1 file that matches" if found.searched == 1 else f"{found.searched:,} files that match"
+        raise ToolError(f"old is not in the {files} {shown(args.pattern)}.", "Look with find.")
+    if len(found.files) > MOST_FILES:
+        raise ToolError(
+            f"{len(found.files):,} files would change; at most {MOST_FILES} at a time.", "Narrow the pattern."
+        )
+    made = await in_thread(lambda: [_rewritten(rewrite, context) for rewrite in found.files])
+    made = [change for change in made if change.before != change.after]
+    if not made:
+        raise ToolError("Nothing would change: what stands there is what would be put there.")
+    return made, sum(len(rewrite.spans) for rewrite in found.files)
+
+
+def _rewritten(rewrite: scan.Rewrite, context: ToolContext) -> changes.Change:
+    location = context.workspace.locate(os.fsdecode(rewrite.path))
+    before = context.workspace.read_bytes(location, changes.LONGEST)
+    if changes.fingerprint(before).hex() != rewrite.digest:
+        raise WorkspaceError(f"{location.relative} changed just now.", "Repeat the call.")
+    text = decode(before, location.relative)
+    return changes.change(location, before, text, text.with_changes(rewrite.spans))
+
+
+def _extent(made: list[changes.Change], count: int) -> str:
+    places = "1 place" if count == 1 else f"{count:,} places"
+    return f"{places} in {made[0].location.relative if len(made) == 1 else f'{len(made):,} files'}"
+
+
+def _report(made: list[changes.Change]) -> str:
+    """Each file with its counts, then the diffs, as far as they fit."""
+    pieces = ["\n".join(f"{change.location.relative} {change.size}" for change in made)]
+    room = LONGEST_DIFFS
+    for index, change in enumerate(made):
+        if room <= 0:
+            pieces.append(f"[the diffs of {len(made) - index:,} more files are not shown]")
+            break
+        part = change.diff[: min(LONGEST_DIFF, room)]
+        if len(part) < len(change.diff):
+            part = f"{part.rpartition(chr(10))[0]}\n[the rest of this file's diff is not shown]"
+        room -= len(part)
+        pieces.append(part.rstrip("\n"))
+    return "\n\n".join(pieces)

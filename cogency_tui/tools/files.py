@@ -1,0 +1,220 @@
+"""`read`, `write`, `list`: whole files, and what there is.
+
+Invariant: whatever is left out of a result is said to be left out, and how to get at it.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import msgspec
+
+from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.tools import changes
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.listing import render
+from cogency_tui.workspace import diff
+from cogency_tui.workspace.names import unusual
+from cogency_tui.workspace.paths import Location
+from cogency_tui.workspace.text import Text, decode, lines_of
+
+LONGEST_LINE = 2000
+MOST_CHARACTERS = 200_000
+
+File = Annotated[str, msgspec.Meta(description="path from the project's root")]
+
+
+class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    file: File
+    start: Annotated[int, msgspec.Meta(ge=1, description="first line to show")] = 1
+    lines: Annotated[int, msgspec.Meta(ge=1, description="how many lines to show")] = 2000
+
+
+class Read:
+    """Shows lines of a text file with their numbers."""
+
+    name = "read"
+    description = (
+        "Show a text file, each line as its number, a tab, and the text. "
+        "Read a file before you change it; go on in a long one with start."
+    )
+    args = ReadArgs
+    aliases: Mapping[str, str] = NO_ALIASES
+
+    def touch(self, args: ReadArgs, context: ToolContext, /) -> Touch:
+        return Touch(frozenset({context.workspace.locate(args.file).path}))
+
+    async def plan(self, args: ReadArgs, context: ToolContext) -> Intent:
+        return look(await in_thread(context.workspace.locate, args.file), "Read")
+
+    async def run(self, args: ReadArgs, context: ToolContext) -> Outcome:
+        location = await in_thread(context.workspace.locate, args.file)
+        digest, outcome = await in_thread(_read, args, location, context)
+        context.seen[location.path] = digest
+        return outcome
+
+
+class WriteArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    file: File
+    content: Annotated[str, msgspec.Meta(description="the whole content")]
+    overwrite: Annotated[bool, msgspec.Meta(description="replace a file that is there")] = False
+
+
+class Write:
+    """Creates a file, or replaces one as a whole."""
+
+    name = "write"
+    description = (
+        "Create a file, with the directories that it needs, or replace a whole file with overwrite=true. "
+        "For a change of a part use edit. Encoding and line endings of a replaced file are kept."
+    )
+    args = WriteArgs
+    aliases: Mapping[str, str] = NO_ALIASES
+
+    def touch(self, args: WriteArgs, context: ToolContext, /) -> Touch:
+        return Touch(frozenset({context.workspace.locate(args.file).path}), writes=True)
+
+    async def plan(self, args: WriteArgs, context: ToolContext) -> Intent:
+        change = await in_thread(_written, args, context)
+        verb = "Create" if change.before is None else "Replace"
+        summary = f"{verb} {change.location.relative} ({change.size})"
+        return changes.intent(summary, [change], context.workspace)
+
+    async def run(self, args: WriteArgs, context: ToolContext) -> Outcome:
+        change = await in_thread(_write, args, context)
+        changes.remember(context, [change])
+        lines = len(lines_of(args.content.replace("\r\n", "\n")))
+        verb = "Created" if change.before is None else "Replaced"
+        size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(change.after):,} bytes"
+        outcome = f"{verb} {change.location.relative} ({size})"
+        return Outcome(outcome, f"{verb.lower()} {change.location.relative}: {size}")
+
+
+class ListArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: Annotated[str, msgspec.Meta(description="directory to list")] = "."
+    pattern: Annotated[str | None, msgspec.Meta(description='only files like this, as "*.py"')] = None
+    depth: Annotated[int, msgspec.Meta(ge=1, le=20, description="how many levels to open")] = 3
+
+
+class List:
+    """Shows a directory as a tree."""
+
+    name = "list"
+    description = (
+        "Show a directory as a tree with file sizes. What .gitignore names is left out; so are "
+        "dependencies and caches (node_modules, .venv ...) unless path names them."
+    )
+    args = ListArgs
+    aliases: Mapping[str, str] = NO_ALIASES
+
+    def touch(self, _args: ListArgs, _context: ToolContext, /) -> Touch:
+        return Touch(everything=True)
+
+    async def plan(self, args: ListArgs, context: ToolContext) -> Intent:
+        return look(await in_thread(context.workspace.locate, args.path), "List")
+
+    async def run(self, args: ListArgs, context: ToolContext) -> Outcome:
+        location = await in_thread(context.workspace.locate, args.path)
+        listing = await in_thread(render, context.workspace, location, args.pattern, args.depth)
+        outcome = (
+            f"Listed {listing.files:,} file{'' if listing.files == 1 else 's'} and {listing.directories:,} "
+            f"director{'y' if listing.directories == 1 else 'ies'} in {location.relative}"
+        )
+        return Outcome(outcome, listing.text)
+
+
+def look(location: Location, verb: str) -> Intent:
+    """The intent of a call that only reads."""
+    guard = unusual(str(location.path))
+    return Intent(
+        "read",
+        f"{verb} {location.relative}",
+        paths=(location.path,),
+        outside="" if location.inside else location.relative,
+        guarded=f"{location.relative}: {guard}" if guard else "",
+    )
+
+
+def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[bytes, Outcome]:
+    data = context.workspace.read_bytes(location, changes.LONGEST)
+    digest = changes.fingerprint(data)
+    name = location.relative
+    text = decode(data, name)
+    lines = lines_of(text.plain)
+    total = len(lines)
+    if not total:
+        return digest, Outcome(f"Read {name} (empty)", "[the file is empty]")
+    if args.start > total:
+        raise ToolError(f"{name} has {total:,} lines; start={args.start} is past its end.")
+    shown: list[str] = []
+    characters = cut = 0
+    width = len(str(min(total, args.start + args.lines - 1)))
+    for number, line in enumerate(lines[args.start - 1 : args.start - 1 + args.lines], args.start):
+        if len(line) > LONGEST_LINE:
+            line = f"{line[:LONGEST_LINE]} [… {len(line) - LONGEST_LINE:,} more characters]"
+            cut += 1
+        characters += len(line)
+        if shown and characters > MOST_CHARACTERS:
+            break
+        shown.append(f"{number:>{width}}\t{line}")
+    last = args.start + len(shown) - 1
+    notes = _notes(text, args.start, last, total, cut)
+    whole = args.start == 1 and last == total
+    count = f"{len(shown):,} line{'' if len(shown) == 1 else 's'}"
+    outcome = f"Read {count} of {name}" if whole else f"Read lines {args.start:,} to {last:,} of {name}"
+    outcome += "" if whole else f" ({total:,} lines)"
+    return digest, Outcome(outcome, "\n".join([*shown, *notes]))
+
+
+def _notes(text: Text, first: int, last: int, total: int, cut: int) -> list[str]:
+    notes: list[str] = []
+    if first > 1:
+        notes.append(f"[lines 1 to {first - 1:,} are not shown]")
+    if last < total:
+        notes.append(f"[lines {last + 1:,} to {total:,} are not shown: go on with start={last + 1}]")
+    if cut:
+        notes.append(
+            f"[{cut:,} long line{' was' if cut == 1 else 's were'} cut at {LONGEST_LINE:,} characters]"
+        )
+    if text.encoding != "utf-8":
+        notes.append(f"[encoding: {text.encoding_name}]")
+    if text.mixed:
+        notes.append("[line endings: CRLF and LF mixed]")
+    elif text.newline == "\r\n":
+        notes.append("[line endings: CRLF; edits may use plain newlines]")
+    if not text.raw.endswith("\n") and last == total:
+        notes.append("[no newline at the end of the file]")
+    return notes
+
+
+def _write(args: WriteArgs, context: ToolContext) -> changes.Change:
+    change = _written(args, context)
+    changes.apply(context.workspace, [change])
+    return change
+
+
+def _written(args: WriteArgs, context: ToolContext) -> changes.Change:
+    location = context.workspace.locate(args.file)
+    name = location.relative
+    before = changes.load(context.workspace, location)
+    if before is None:
+        shown = diff.unified(None, args.content.replace("\r\n", "\n"), name)
+        return changes.Change(location, None, Text(args.content).encode(), shown)
+    if not args.overwrite:
+        raise ToolError(
+            f"{name} is there already ({len(before):,} bytes).",
+            "Change a part of it with edit, or replace it as a whole with overwrite=true.",
+        )
+    if context.seen.get(location.path, changes.fingerprint(before)) != changes.fingerprint(before):
+        raise ToolError(f"{name} has changed since it was read.", "Read it again first.")
+    try:
+        old = decode(before, name)
+    except WorkspaceError:
+        shown = f"Binary file {name} ({len(before):,} bytes) is replaced.\n"
+        shown += diff.unified(None, args.content, name)
+        return changes.Change(location, before, Text(args.content).encode(), shown)
+    try:
+        return changes.change(location, before, old, old.replaced_by(args.content))
+    except ToolError:
+        # The old encoding has no place for the new content: then it is UTF-8, or cannot be written.
+        return changes.change(location, before, old, Text(args.content))

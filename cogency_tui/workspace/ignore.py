@@ -1,0 +1,263 @@
+"""The files of a directory tree without those that nobody wants to see: .gitignore and the usual ones.
+
+Invariant: links to directories are never entered, what cannot be read is passed over, and the rules of a
+hostile .gitignore cost no more than those of a decent one. An ignored directory is not looked into, which
+is also git's rule: nothing below it can be taken back.
+"""
+
+import re
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.workspace.directory import TEMPORARY_PREFIX, Directory, refusals
+from cogency_tui.workspace.paths import Location, Workspace
+
+ALWAYS = frozenset(
+    {
+        ".git",
+        ".hg",
+        ".svn",
+        ".jj",
+        "node_modules",
+        "bower_components",
+        ".venv",
+        "__pycache__",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".hypothesis",
+        ".tox",
+        ".nox",
+        ".eggs",
+        ".gradle",
+        ".terraform",
+        ".next",
+        ".nuxt",
+        ".svelte-kit",
+        ".parcel-cache",
+        ".DS_Store",
+        "Thumbs.db",
+    }
+)
+"""Names that are ignored everywhere unless they are asked for by name."""
+
+_DEEPEST = 100
+_LONGEST_RULES = 1 << 20
+_MOST_RULES = 5000
+_MOST_STARS = 3
+"""In one component, and `**` in one pattern: no decent pattern has more, and matching takes time of this
+degree in the worst case. A pattern with more is not applied."""
+
+_BELOW = "(?P<ps_d>/)"
+"""What pathspec writes for a directory and everything in it."""
+
+_OPEN_END = re.compile(r"(/\*\*)(/?)\s*$")
+_BETWEEN_STARS = re.compile(r"\[\^/\]\*((?:(?!\[\^/\]\*|/|\(\?).)+)(?=\[\^/\]\*)")
+"""A star, and what stands between it and the next star of the same component."""
+
+Kind = Literal["file", "directory", "link", "other"]
+
+
+class Entry(NamedTuple):
+    """One entry of a directory; `path` is from the project's root (or in full, outside), with slashes."""
+
+    name: str
+    path: str
+    kind: Kind
+
+
+class Level(NamedTuple):
+    """One directory of a walk: still open, with what is in it, sorted by name."""
+
+    directory: Directory
+    path: str
+    depth: int
+    directories: list[Entry]
+    others: list[Entry]
+
+
+class Tree:
+    """The tree of a workspace as one wants to see it. Listing blocks: call it in a thread."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def children(self, path: str = ".") -> list[Entry]:
+        """What is in one directory: directories first, then the rest, each by name.
+
+        Raises:
+            WorkspaceError: it is no directory, or cannot be read.
+        """
+        location = self._workspace.locate(path)
+        with self._workspace.open_directory(location) as directory, refusals(location.relative):
+            layers = self._layers_above(location)
+            directories, others, _ = _listed(directory, self._prefix(location.path), layers)
+        return directories + others
+
+    def walk(self, start: Location, depth: int = _DEEPEST) -> Generator[Level, None, None]:
+        """Every directory from `start` down to `depth` levels, each before those in it.
+
+        A level's `directory` is open until the next level is asked for. Close the iterator.
+
+        Raises:
+            WorkspaceError: `start` is no directory, or cannot be read.
+        """
+        with self._workspace.open_directory(start) as directory:
+            layers = self._layers_above(start)
+            with refusals(start.relative):
+                listed = _listed(directory, self._prefix(start.path), layers)
+            yield from _walked(directory, self._prefix(start.path), listed, 1, min(depth, _DEEPEST))
+
+    def _layers_above(self, location: Location) -> "tuple[_Layer, ...]":
+        """The rules that hold in a directory from those above it.
+
+        What is asked for by name is shown: once a directory on the way is ignored, rules from above end.
+        """
+        base, parts = self._workspace.split(location)
+        if not location.inside:
+            return ()
+        layers: tuple[_Layer, ...] = ()
+        prefix = self._prefix(base)
+        with ExitStack() as opened, suppress(OSError):
+            directory = opened.enter_context(Directory.open(base))
+            for part in parts:
+                layers = _with_rules_of(directory, prefix, layers)
+                prefix += part
+                if _ignored(part, f"{prefix}/", layers):
+                    layers = ()
+                prefix += "/"
+                directory = opened.enter_context(directory.child(part))
+        return layers
+
+    def _prefix(self, path: Path) -> str:
+        """What to put before a name in this directory to have its path."""
+        name = self._workspace.name_of(path)
+        return "" if name == "." else f"{name.rstrip('/')}/"
+
+
+class _Layer(NamedTuple):
+    """The rules of one .gitignore: runs of patterns of one kind, the last one first."""
+
+    prefix: int
+    runs: tuple[tuple[bool, re.Pattern[str]], ...]
+
+
+def _walked(
+    directory: Directory,
+    prefix: str,
+    listed: "tuple[list[Entry], list[Entry], tuple[_Layer, ...]]",
+    depth: int,
+    deepest: int,
+) -> Generator[Level, None, None]:
+    directories, others, layers = listed
+    yield Level(directory, prefix, depth, directories, others)
+    if depth >= deepest:
+        return
+    for entry in directories:
+        path = f"{entry.path}/"
+        try:
+            child = directory.child(entry.name)
+        except OSError:
+            continue
+        with child:
+            try:
+                below = _listed(child, path, layers)
+            except OSError:
+                continue
+            yield from _walked(child, path, below, depth + 1, deepest)
+
+
+def _listed(
+    directory: Directory, prefix: str, layers: "tuple[_Layer, ...]"
+) -> "tuple[list[Entry], list[Entry], tuple[_Layer, ...]]":
+    found = directory.entries()
+    if any(entry.name == ".gitignore" for entry in found):
+        layers = _with_rules_of(directory, prefix, layers)
+    directories: list[Entry] = []
+    others: list[Entry] = []
+    for entry in found:
+        name = entry.name
+        path = prefix + name
+        try:
+            is_directory = entry.is_dir(follow_symlinks=False)
+            if _ignored(name, f"{path}/" if is_directory else path, layers):
+                continue
+            if is_directory:
+                directories.append(Entry(name, path, "directory"))
+                continue
+            kind: Kind = "file"
+            if not entry.is_file(follow_symlinks=False):
+                kind = "link" if entry.is_symlink() else "other"
+        except OSError:
+            # It has gone, or its status cannot be asked for.
+            continue
+        others.append(Entry(name, path, kind))
+    directories.sort(key=_by_name)
+    others.sort(key=_by_name)
+    return directories, others, layers
+
+
+def _by_name(entry: Entry) -> tuple[str, str]:
+    return entry.name.casefold(), entry.name
+
+
+def _ignored(name: str, path: str, layers: "Sequence[_Layer]") -> bool:
+    if name in ALWAYS or name.startswith(TEMPORARY_PREFIX):
+        return True
+    for layer in reversed(layers):
+        below = path[layer.prefix :]
+        for included, pattern in layer.runs:
+            if pattern.match(below):
+                return included
+    return False
+
+
+def _with_rules_of(directory: Directory, prefix: str, layers: "tuple[_Layer, ...]") -> "tuple[_Layer, ...]":
+    try:
+        data = directory.read(".gitignore", _LONGEST_RULES)
+    except (OSError, WorkspaceError):
+        # None there, a link or a FIFO, or longer than any decent one: no rules.
+        return layers
+    runs = _runs(data.decode("utf-8-sig", "replace").splitlines()[:_MOST_RULES])
+    return (*layers, _Layer(len(prefix), runs)) if runs else layers
+
+
+def _runs(lines: list[str]) -> tuple[tuple[bool, re.Pattern[str]], ...]:
+    """Patterns as few regular expressions: consecutive ones of the same kind become one."""
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+    runs: list[tuple[bool, list[str]]] = []
+    for line in lines:
+        if not _decent(line):
+            continue
+        try:
+            # "a/**" takes what is in a, but not a itself, which has to stay open for what "!" takes back.
+            line = _OPEN_END.sub(r"\1/*\2", line)
+            source, included = GitIgnoreSpecPattern.pattern_to_regex(line)
+            if source is None or included is None:
+                continue
+            re.compile(source)
+        except (ValueError, re.error):
+            continue
+        # A pattern is meant for the entry itself, as what is in an ignored directory is never asked about.
+        source = source.replace(_BELOW, "/$")
+        source = source if source.startswith("^") else f".*{source}"
+        # Where it first fits is always good enough, so it is never tried again: linear time.
+        source = _BETWEEN_STARS.sub(r"(?>[^/]*?\1)", source)
+        if runs and runs[-1][0] == included:
+            runs[-1][1].append(source)
+        else:
+            runs.append((included, [source]))
+    return tuple((included, re.compile("|".join(sources))) for included, sources in reversed(runs))
+
+
+def _decent(line: str) -> bool:
+    if len(line) > 1000:
+        return False
+    parts = line.split("/")
+    return parts.count("**") <= _MOST_STARS and all(
+        part == "**" or part.count("*") <= _MOST_STARS for part in parts
+    )

@@ -1,0 +1,168 @@
+"""Searches in a process of their own, because a regular expression cannot be stopped in any other way.
+
+Invariant: nothing that a model's pattern does can block the program: the search holds no lock of ours, and
+it is ended when its time is up or nobody waits for it any more.
+"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from cogency_tui.errors import ToolError
+from cogency_tui.workspace import scan
+from cogency_tui.workspace.paths import Location, Workspace
+
+SECONDS = 60.0
+
+_BOOT = """
+import sys
+places = [index for index, path in enumerate(sys.path) if path.endswith("-packages")]
+sys.path.insert(min(places, default=len(sys.path)), sys.argv[1])
+from cogency_tui.workspace.isolated import serve
+serve()
+"""
+"""Run this very package, even where another version of it is installed."""
+
+Answer = TypeVar("Answer")
+
+
+class _Names(msgspec.Struct, tag="names"):
+    pattern: str
+
+
+class _Lines(msgspec.Struct, tag="lines"):
+    pattern: str | None
+    content: str
+    context: int
+
+
+class _Replacements(msgspec.Struct, tag="replacements"):
+    pattern: str
+    old: str
+    new: str
+    regex: bool
+
+
+class _Request(msgspec.Struct):
+    roots: list[bytes]
+    start: bytes
+    job: _Names | _Lines | _Replacements
+
+
+class _Refusal(msgspec.Struct, tag=True):
+    refused: str
+    hint: str
+
+
+async def find_names(
+    workspace: Workspace, start: Location, pattern: str, seconds: float = SECONDS
+) -> scan.Found:
+    """`scan.find_names` in a process of its own.
+
+    Raises:
+        ToolError: as there, or it took longer than `seconds`.
+    """
+    return await _ask(workspace, start, _Names(pattern), scan.Found, seconds)
+
+
+async def find_lines(
+    workspace: Workspace,
+    start: Location,
+    pattern: str | None,
+    content: str,
+    context: int,
+    seconds: float = SECONDS,
+) -> scan.Found:
+    """`scan.find_lines` in a process of its own.
+
+    Raises:
+        ToolError: as there, or it took longer than `seconds`.
+    """
+    return await _ask(workspace, start, _Lines(pattern, content, context), scan.Found, seconds)
+
+
+async def find_replacements(
+    workspace: Workspace,
+    start: Location,
+    pattern: str,
+    old: str,
+    new: str,
+    regex: bool,
+    seconds: float = SECONDS,
+) -> scan.Rewrites:
+    """`scan.find_replacements` in a process of its own.
+
+    Raises:
+        ToolError: as there, or it took longer than `seconds`.
+    """
+    return await _ask(workspace, start, _Replacements(pattern, old, new, regex), scan.Rewrites, seconds)
+
+
+async def _ask(
+    workspace: Workspace,
+    start: Location,
+    job: _Names | _Lines | _Replacements,
+    answer: type[Answer],
+    seconds: float,
+) -> Answer:
+    roots = [os.fsencode(root) for root in (workspace.root, *workspace.added)]
+    try:
+        request = msgspec.msgpack.encode(_Request(roots, os.fsencode(start.path), job))
+    except UnicodeEncodeError:
+        raise ToolError("An argument has a lone surrogate, which is half a character.") from None
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-I", "-W", "ignore", "-c", _BOOT, str(Path(__file__).parents[2])),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        # Ctrl+C in a terminal goes to the whole group; ending the search is for us to do.
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            output, errors = await process.communicate(request)
+    except TimeoutError:
+        raise ToolError(
+            f"The search took longer than {seconds:g} s and was stopped.",
+            "Narrow it with path or pattern, or make the regular expression simpler.",
+        ) from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await asyncio.shield(process.wait())
+    if process.returncode:
+        last = errors.decode(errors="replace").strip().rpartition("\n")[2]
+        raise ToolError(f"The search process failed (status {process.returncode}): {last}")
+    answered = msgspec.msgpack.decode(output, type=scan.Found | scan.Rewrites | _Refusal)
+    if isinstance(answered, _Refusal):
+        raise ToolError(answered.refused, answered.hint)
+    if not isinstance(answered, answer):
+        raise ToolError("The search process gave another answer than was asked for.")
+    return answered
+
+
+def serve() -> None:
+    """Answer the one request on standard input; what the process does that `_ask` starts."""
+    request = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=_Request)
+    sys.stdout.buffer.write(msgspec.msgpack.encode(_answer(request)))
+
+
+def _answer(request: _Request) -> Any:
+    try:
+        first, *added = (Path(os.fsdecode(root)) for root in request.roots)
+        workspace = Workspace(first, added)
+        start = workspace.locate(os.fsdecode(request.start))
+        match request.job:
+            case _Names(pattern):
+                return scan.find_names(workspace, start, pattern)
+            case _Lines(pattern, content, context):
+                return scan.find_lines(workspace, start, pattern, content, context)
+            case _Replacements(pattern, old, new, regex):
+                return scan.find_replacements(workspace, start, pattern, old, new, regex)
+    except ToolError as error:
+        return _Refusal(str(error), error.hint)

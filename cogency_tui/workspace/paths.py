@@ -1,0 +1,247 @@
+"""The project directory and what lies inside it.
+
+Invariant: a path is inside by its resolved components, never by prefix, and a file is opened by walking
+those components without following a link; nothing outside is reached except by its full path. The calls
+block: run them in a thread.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.workspace.directory import Directory, refusals, require_regular
+from cogency_tui.workspace.names import closest, protected, shown, unusual
+
+_LONGEST_PATH = 4096
+_LONGEST_NAME = 255
+_NEIGHBOURS = 2000
+"""How many entries of a directory are compared when a name is not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a path leads: `path` is absolute with all links resolved.
+
+    `asked` is the absolute path as it was asked for, links unresolved. `relative` is the path to show:
+    from the project's root with slashes, or in full when it is outside (`inside` is False).
+    """
+
+    path: Path
+    relative: str
+    inside: bool
+    asked: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """New content that is on the disk, beside the file that it will replace."""
+
+    location: Location
+    temporary: str
+
+
+class Workspace:
+    """The project, and the directories that the person added to it.
+
+    Raises:
+        WorkspaceError: one of them is no directory.
+    """
+
+    def __init__(self, root: Path, added: Sequence[Path] = ()) -> None:
+        self.root = Path(os.path.realpath(root))
+        self.added = tuple(Path(os.path.realpath(path)) for path in added)
+        self._roots = (self.root, *self.added)
+        self._spellings = tuple(Path(os.path.abspath(path)) for path in (root, *added))  # noqa: PTH100
+        # (absolute() keeps "..", resolve() follows links: neither is the path as it was given)
+        for top in self._roots:
+            if not top.is_dir():
+                raise WorkspaceError(f"{shown(str(top))} is no directory.", "Name one that is there.")
+
+    def locate(self, given: str) -> Location:
+        """Resolve a path that a model or a person gave: relative to the project, absolute, or `~/...`.
+
+        Raises:
+            WorkspaceError: a relative path, or one that looks inside, leads outside; or no file can
+                have this name.
+        """
+        _check(given)
+        expanded = os.path.join(_home(), given[2:]) if given.startswith("~/") else given  # noqa: PTH118
+        joined = os.path.join(self.root, expanded)  # noqa: PTH118 (an absolute path replaces the root)
+        asked = Path(os.path.normpath(joined))
+        path = Path(os.path.realpath(joined))
+        if self._root_of(path) is not None:
+            return Location(path, shown(self.name_of(path)), True, asked)
+        if any(asked.is_relative_to(top) for top in (*self._roots, *self._spellings)):
+            raise WorkspaceError(
+                f"{shown(given)} leads through a symbolic link to {shown(str(path))}, outside the project.",
+                "If that is what is wanted, ask for it by its full path; the person will be asked.",
+            )
+        if not os.path.isabs(expanded):  # noqa: PTH117
+            raise WorkspaceError(
+                f"{shown(given)} is outside the project.",
+                f"Stay inside, or ask for {shown(str(path))} by its full path; the person will be asked.",
+            )
+        return Location(path, shown(str(path)), False, asked)
+
+    def name_of(self, path: Path) -> str:
+        """A resolved path from the project's root with slashes, or in full when it is not below it."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
+
+    def guard(self, location: Location) -> str:
+        """Why writing there is asked for in every mode; empty where it is not (safety.md, promise 2)."""
+        for path in (location.path, location.asked):
+            root = self._root_of(path)
+            parts = path.relative_to(root).parts if root else path.parts
+            if reason := unusual("/".join(parts)) or protected(parts):
+                return reason
+        return ""
+
+    def read_bytes(self, location: Location, limit: int) -> bytes:
+        """All bytes of a file that has at most `limit`.
+
+        Raises:
+            WorkspaceError: it is not there, cannot be read, is longer, or is no regular file.
+        """
+        with refusals(location.relative):
+            try:
+                with self.open_parent(location) as parent:
+                    # Asked before opening: opening a device can have an effect by itself.
+                    require_regular(parent.status(location.path.name), location.relative)
+                    return parent.read(location.path.name, limit)
+            except FileNotFoundError:
+                raise self._missing(location) from None
+
+    def exists(self, location: Location) -> bool:
+        """Whether anything is there, of whatever kind."""
+        with refusals(location.relative):
+            try:
+                with self.open_parent(location) as parent:
+                    parent.status(location.path.name)
+            except FileNotFoundError:
+                return False
+            return True
+
+    def write_bytes(self, location: Location, data: bytes) -> None:
+        """Replace or create a file in one step, with its mode kept and missing directories made.
+
+        Raises:
+            WorkspaceError: it cannot be written; what was there is untouched.
+        """
+        self.commit(self.stage(location, data))
+
+    def stage(self, location: Location, data: bytes) -> Staged:
+        """Put new content on the disk, without replacing the file yet; `commit` or `discard` it.
+
+        Raises:
+            WorkspaceError: it could not be written.
+        """
+        name = location.path.name
+        with refusals(location.relative), self.open_parent(location, create=True) as parent:
+            try:
+                status = parent.status(name)
+            except FileNotFoundError:
+                status = None
+            else:
+                require_regular(status, location.relative)
+                if not status.st_mode & 0o222:
+                    # The rename would not mind, but who made it read-only would.
+                    raise WorkspaceError(f"{location.relative} is read-only.", "Its mode says so; see chmod.")
+            return Staged(location, parent.write_temporary(data, status))
+
+    def commit(self, staged: Staged) -> None:
+        """Put staged content in place, in one step.
+
+        Raises:
+            WorkspaceError: the file or its directory was replaced meanwhile; the content is discarded.
+        """
+        name = staged.location.path.name
+        with refusals(staged.location.relative), self.open_parent(staged.location) as parent:
+            try:
+                parent.rename(staged.temporary, name)
+            except OSError:
+                parent.remove(staged.temporary)
+                raise
+
+    def discard(self, staged: Staged) -> None:
+        """Remove staged content that is not wanted."""
+        with refusals(staged.location.relative), self.open_parent(staged.location) as parent:
+            parent.remove(staged.temporary)
+
+    def open_parent(self, location: Location, *, create: bool = False) -> Directory:
+        """Open the directory that holds the file; with `create`, missing directories are made.
+
+        Raises:
+            OSError: it is not there, cannot be entered, or was replaced by a link since it was resolved.
+            WorkspaceError: the location is a top directory, which is no file.
+        """
+        base, parts = self.split(location)
+        if not parts:
+            raise WorkspaceError(f"{location.relative} is a directory, not a file.", "Name a file in it.")
+        return Directory.open(base, parts[:-1], create=create)
+
+    def open_directory(self, location: Location) -> Directory:
+        """Open the directory at the location itself.
+
+        Raises:
+            WorkspaceError: there is none, or it cannot be entered.
+        """
+        base, parts = self.split(location)
+        with refusals(location.relative):
+            try:
+                return Directory.open(base, parts)
+            except FileNotFoundError:
+                raise self._missing(location) from None
+
+    def split(self, location: Location) -> tuple[Path, tuple[str, ...]]:
+        """The directory that is trusted to be what it is, and the components to walk from there."""
+        base = self._root_of(location.path) or Path(location.path.anchor)
+        return base, location.path.relative_to(base).parts
+
+    def _root_of(self, path: Path) -> Path | None:
+        return next((root for root in self._roots if path.is_relative_to(root)), None)
+
+    def _missing(self, location: Location) -> WorkspaceError:
+        hint = "See what is there with `list`, or search with `find`."
+        base, parts = self.split(location)
+        try:
+            with Directory.open(base, parts[:-1]) as parent:
+                names = [entry.name for entry in parent.entries()[:_NEIGHBOURS]]
+        except OSError:
+            names = []
+        if near := closest(location.path.name, names):
+            place = location.relative.removesuffix(shown(location.path.name))
+            hint = f"Did you mean {place}{shown(near)}?"
+            if shown(near) != near or not near.isascii():
+                hint += " (Its name is spelled with other characters: copy it exactly.)"
+        return WorkspaceError(f"{location.relative}: there is no such file or directory.", hint)
+
+
+def _check(given: str) -> None:
+    if not given:
+        raise WorkspaceError("The path is empty.", 'The project itself is ".".')
+    if "\0" in given:
+        raise WorkspaceError(f"{shown(given[:200])}: a path cannot have a NUL character.")
+    try:
+        encoded = os.fsencode(given)
+    except UnicodeEncodeError:
+        raise WorkspaceError(
+            f"{shown(given[:200])}: a path cannot have a lone surrogate, which is no character."
+        ) from None
+    if len(encoded) > _LONGEST_PATH:
+        raise WorkspaceError(
+            f"The path is too long: {len(encoded):,} bytes, and at most {_LONGEST_PATH:,} are allowed."
+        )
+    longest = max(encoded.split(b"/"), key=len)
+    if len(longest) > _LONGEST_NAME:
+        raise WorkspaceError(
+            f"A name in the path is too long: {len(longest):,} bytes, at most {_LONGEST_NAME}."
+        )
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise WorkspaceError("~ cannot be used: the home directory is not known.") from None

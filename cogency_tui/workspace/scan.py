@@ -1,0 +1,255 @@
+"""Searching the text of many files.
+
+Invariant: results are in the order of the tree and bounded in number and length, whatever the files hold;
+what was left out (binary, too large, unreadable files, further matches) is counted. A pattern from a model
+may take forever: run this in a process that can be ended (see `isolated`).
+"""
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Generator, Iterator
+from contextlib import closing
+
+import msgspec
+
+from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.workspace.directory import Directory, refusals
+from cogency_tui.workspace.globs import compiled
+from cogency_tui.workspace.ignore import Entry, Tree
+from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.paths import Location, Workspace
+from cogency_tui.workspace.text import Text, decode
+
+LONGEST_FILE = 16 << 20
+MOST_SHOWN = 200
+MOST_NAMES = 500
+MOST_COUNTED = 10_000
+MOST_REPLACED = 100_000
+_WIDTH = 300
+_LEAD = 100
+
+
+class Found(msgspec.Struct, tag=True):
+    """What a search came to. `lines` are ready to show; `matches` counts those that are not shown, too."""
+
+    lines: list[str] = []
+    matches: int = 0
+    files: int = 0
+    searched: int = 0
+    binary: int = 0
+    large: int = 0
+    unreadable: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether all matches were counted."""
+        return self.matches < MOST_COUNTED
+
+
+class Rewrite(msgspec.Struct):
+    """What to replace in one file: spans of its plain text, valid for content with this SHA-256 digest.
+
+    `path` is in bytes, as the file system has it: it need not be valid text.
+    """
+
+    path: bytes
+    digest: str
+    spans: list[tuple[int, int, str]]
+
+
+class Rewrites(msgspec.Struct, tag=True):
+    """What to replace in all files, and how many were looked at."""
+
+    files: list[Rewrite]
+    searched: int
+
+
+def find_names(workspace: Workspace, start: Location, pattern: str) -> Found:
+    """Files whose name or path matches."""
+    found = Found()
+    with closing(_files(workspace, start, pattern)) as files:
+        for _, entry in files:
+            found.matches += 1
+            if found.matches <= MOST_NAMES:
+                found.lines.append(shown(entry.path))
+            if not found.complete:
+                break
+    found.files = found.searched = found.matches
+    return found
+
+
+def find_lines(
+    workspace: Workspace, start: Location, pattern: str | None, content: str, context: int
+) -> Found:
+    """Lines that hold a match of a regular expression, with `context` lines around each.
+
+    Raises:
+        ToolError: `content` is no regular expression.
+    """
+    regex = compiled_content(content, "content")
+    found = Found()
+    with closing(_texts(workspace, start, pattern, found)) as texts:
+        for entry, _, text in texts:
+            before = found.matches
+            _add_matches(found, shown(entry.path), text.plain, regex, context)
+            found.files += found.matches > before
+            if not found.complete:
+                break
+    return found
+
+
+def find_replacements(
+    workspace: Workspace, start: Location, pattern: str, old: str, new: str, regex: bool
+) -> Rewrites:
+    """Every place where `old` stands, with what is to stand there.
+
+    Raises:
+        ToolError: `old` is no regular expression, matches nothing at all, or fits in too many places.
+    """
+    matcher = compiled_content(old, "old") if regex else re.compile(re.escape(old.replace("\r\n", "\n")))
+    found = Found()
+    rewrites: list[Rewrite] = []
+    total = 0
+    with closing(_texts(workspace, start, pattern, found)) as texts:
+        for entry, data, text in texts:
+            spans: list[tuple[int, int, str]] = []
+            for match in matcher.finditer(text.plain):
+                if match.end() == match.start():
+                    raise ToolError("old matches the empty text.", "Make it match what is to be replaced.")
+                spans.append((match.start(), match.end(), _expanded(match, new) if regex else new))
+            total += len(spans)
+            if total > MOST_REPLACED:
+                raise ToolError(f"old is there more than {MOST_REPLACED:,} times.", "Narrow the pattern.")
+            if spans:
+                rewrites.append(Rewrite(os.fsencode(entry.path), hashlib.sha256(data).hexdigest(), spans))
+    return Rewrites(rewrites, found.searched)
+
+
+def compiled_content(source: str, argument: str) -> re.Pattern[str]:
+    """A regular expression whose `^` and `$` match at each line.
+
+    Raises:
+        ToolError: it is none; the text says where.
+    """
+    try:
+        return re.compile(source, re.MULTILINE)
+    except re.error as error:
+        place = "" if error.pos is None else f" at position {error.pos}"
+        raise ToolError(
+            f"{argument} is no regular expression: {error.msg}{place}: {source[:200]!r}.",
+            r"Put a backslash before characters that stand for themselves: \( \) \[ \{ \. \* \+ \?",
+        ) from None
+    except (OverflowError, RecursionError):
+        raise ToolError(f"{argument} is too large a regular expression.") from None
+
+
+def _expanded(match: re.Match[str], template: str) -> str:
+    try:
+        return match.expand(template)
+    except (re.error, IndexError) as error:
+        raise ToolError(
+            f"new cannot be filled in: {error}.", r"Groups are \1 or \g<name>; a backslash itself is \\."
+        ) from None
+
+
+def _files(
+    workspace: Workspace, start: Location, pattern: str | None
+) -> Generator[tuple[Directory, Entry], None, None]:
+    """Regular files below `start`, or `start` itself when it is one, each with its open directory."""
+    regex = compiled(pattern) if pattern else None
+    by_name = pattern is None or "/" not in pattern
+    with refusals(start.relative):
+        if workspace.split(start)[1]:
+            with workspace.open_parent(start) as parent:
+                name = start.path.name
+                if stat.S_ISREG(parent.status(name).st_mode):
+                    if regex is None or not by_name or regex.fullmatch(name):
+                        yield parent, Entry(name, workspace.name_of(start.path), "file")
+                    return
+    prefix: int | None = None
+    with closing(Tree(workspace).walk(start)) as levels:
+        for level in levels:
+            if prefix is None:
+                prefix = len(level.path)
+            for entry in level.others:
+                if entry.kind != "file":
+                    continue
+                if regex is not None and not (
+                    regex.fullmatch(entry.name)
+                    if by_name
+                    else regex.fullmatch(entry.path) or regex.fullmatch(entry.path[prefix:])
+                ):
+                    continue
+                yield level.directory, entry
+
+
+def _texts(
+    workspace: Workspace, start: Location, pattern: str | None, found: Found
+) -> Generator[tuple[Entry, bytes, Text], None, None]:
+    with closing(_files(workspace, start, pattern)) as files:
+        for directory, entry in files:
+            found.searched += 1
+            try:
+                data = directory.read(entry.name, LONGEST_FILE)
+            except OSError:
+                found.unreadable += 1
+                continue
+            except WorkspaceError:
+                found.large += 1
+                continue
+            try:
+                text = decode(data, entry.path)
+            except WorkspaceError:
+                found.binary += 1
+                continue
+            yield entry, data, text
+
+
+def _add_matches(found: Found, path: str, plain: str, regex: re.Pattern[str], context: int) -> None:
+    position = counted = 0
+    number = 1
+    numbers: dict[int, str] = {}
+    while position <= len(plain) and found.complete:
+        match = regex.search(plain, position)
+        if match is None or (match.start() == len(plain) and plain.endswith("\n")):
+            break
+        number += plain.count("\n", counted, match.start())
+        counted = match.start()
+        start = plain.rfind("\n", 0, match.start()) + 1
+        end = plain.find("\n", match.start())
+        end = len(plain) if end == -1 else end
+        found.matches += 1
+        if found.matches <= MOST_SHOWN:
+            numbers[number] = _cut(plain, start, end, match.start())
+        position = max(end, match.end()) + 1
+    if not context:
+        found.lines.extend(f"{path}:{number}: {text}" for number, text in numbers.items())
+    elif numbers:
+        found.lines.extend(_with_context(path, plain.split("\n"), numbers, context, bool(found.lines)))
+
+
+def _with_context(
+    path: str, lines: list[str], matches: dict[int, str], context: int, later: bool
+) -> Iterator[str]:
+    last = len(lines) - 1 if not lines[-1] else len(lines)
+    done = 0
+    for match in matches:
+        first = max(done + 1, match - context)
+        if first > done + 1 if done else later:
+            yield "--"
+        for number in range(first, min(last, match + context) + 1):
+            if number in matches:
+                yield f"{path}:{number}: {matches[number]}"
+            else:
+                yield f"{path}-{number}- {lines[number - 1][:_WIDTH]}"
+            done = number
+
+
+def _cut(plain: str, start: int, end: int, at: int) -> str:
+    if end - start <= _WIDTH:
+        return plain[start:end]
+    first = max(start, min(at - _LEAD, end - _WIDTH))
+    last = min(end, first + _WIDTH)
+    return f"{'…' if first > start else ''}{plain[first:last]}{'…' if last < end else ''}"

@@ -1,0 +1,42 @@
+"""A project, the default tools, and a way to call them as the scheduler does."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogency_tui.tools.base import Intent, Outcome, ToolContext
+from cogency_tui.tools.registry import Registry, default_registry
+from cogency_tui.workspace.paths import Workspace
+
+
+class Bench:
+    """The tools on one project."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.registry: Registry = default_registry()
+        self.context = ToolContext(Workspace(root))
+        self.reported: list[str] = []
+
+    async def plan(self, tool: str, **args: Any) -> Intent:
+        return await self.registry.bind(tool, args, self.context).plan()
+
+    async def run(self, tool: str, **args: Any) -> Outcome:
+        """Plan, then do: a call that cannot be planned is not run."""
+        call = self.registry.bind(tool, args, self.context)
+        await call.plan()
+        return await call.run(self.reported.append)
+
+    def put(self, name: str, content: str | bytes) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    root = tmp_path / "proj"
+    root.mkdir()
+    return Bench(root)

@@ -1,0 +1,244 @@
+"""`edit` and `replace`: exactly what was found, or nothing."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.errors import ToolError
+from cogency_tui.tools import changes
+from tests.tools.conftest import Bench
+
+
+async def test_edit_replaces_the_one_occurrence(bench: Bench) -> None:
+    bench.put("app.py", "def f():\n    return 1\n")
+    outcome = await bench.run("edit", file="app.py", old="return 1", new="return 2\n    # two")
+    assert outcome.outcome == "Edited app.py +2 −1"
+    assert outcome.content.startswith(
+        "--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,3 @@\n def f():\n-    return 1\n"
+    )
+    assert (bench.root / "app.py").read_text() == "def f():\n    return 2\n    # two\n"
+
+
+async def test_edit_plan_shows_the_diff_and_changes_nothing(bench: Bench) -> None:
+    path = bench.put("a", "x\n")
+    intent = await bench.plan("edit", file="a", old="x", new="y")
+    assert intent.detail == "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n"
+    assert (intent.effect, intent.paths, intent.guarded) == ("write", (path,), "")
+    assert path.read_text() == "x\n"
+
+
+async def test_edit_of_text_that_is_there_often_names_the_lines(bench: Bench) -> None:
+    bench.put("a", "x\ny\nx\nx\n")
+    with pytest.raises(ToolError, match=r"old is 3 times in a \(lines 1, 3, 4\)"):
+        await bench.plan("edit", file="a", old="x", new="z")
+    outcome = await bench.run("edit", file="a", old="x", new="z", all=True)
+    assert outcome.outcome == "Edited a +3 −3"
+    assert (bench.root / "a").read_text() == "z\ny\nz\nz\n"
+
+
+async def test_edit_counts_occurrences_that_overlap(bench: Bench) -> None:
+    bench.put("a", "aaa")
+    with pytest.raises(ToolError, match="2 times"):
+        await bench.plan("edit", file="a", old="aa", new="b")
+
+
+async def test_edit_points_out_white_space(bench: Bench) -> None:
+    bench.put("a", "def f():\n\tif x:\n\t\treturn 1\n")
+    with pytest.raises(ToolError, match="old is not in a") as caught:
+        await bench.plan("edit", file="a", old="    if x:\n        return 1", new="y")
+    assert "Line 2 differs from it only in white space" in caught.value.hint
+    assert '2: "\\tif x:"\n3: "\\t\\treturn 1"' in caught.value.hint
+
+
+async def test_edit_shows_the_nearest_miss(bench: Bench) -> None:
+    bench.put("a", "one\ndef compute_total(items):\n    return sum(items)\n")
+    with pytest.raises(ToolError) as caught:
+        await bench.plan("edit", file="a", old="def compute_totals(items):\n    pass", new="y")
+    assert caught.value.hint == (
+        'The most similar passage is:\n2: "def compute_total(items):"\n3: "    return sum(items)"'
+    )
+
+
+@pytest.mark.parametrize("old", ["zzzzzzzz", "  \n \n"])
+async def test_edit_of_text_like_nothing_there_is_told(bench: Bench, old: str) -> None:
+    bench.put("a", "one\ntwo\n")
+    with pytest.raises(ToolError, match="old is not in a"):
+        await bench.plan("edit", file="a", old=old, new="y")
+
+
+async def test_edit_with_newlines_fits_a_crlf_file(bench: Bench) -> None:
+    bench.put("a", b"one\r\ntwo\r\nthree")
+    await bench.run("edit", file="a", old="one\ntwo", new="1\n1.5\n2")
+    assert (bench.root / "a").read_bytes() == b"1\r\n1.5\r\n2\r\nthree"
+
+
+async def test_edit_keeps_encoding_mark_and_missing_newline(bench: Bench) -> None:
+    bench.put("a", b"\xef\xbb\xbfone\ntwo")
+    await bench.run("edit", file="a", old="one", new="é")
+    assert (bench.root / "a").read_bytes() == b"\xef\xbb\xbf\xc3\xa9\ntwo"
+    bench.put("b", b"caf\xe9\n")
+    await bench.run("edit", file="b", old="caf\u00e9", new="th\u00e9")
+    assert (bench.root / "b").read_bytes() == b"th\xe9\n"
+    with pytest.raises(ToolError, match="ISO-8859-1"):
+        await bench.run("edit", file="b", old="th", new="→")
+
+
+async def test_edit_at_the_last_line_without_newline(bench: Bench) -> None:
+    bench.put("a", "one\ntwo")
+    outcome = await bench.run("edit", file="a", old="two", new="2")
+    assert "\\ No newline at end of file" in outcome.content
+    assert (bench.root / "a").read_text() == "one\n2"
+
+
+@pytest.mark.parametrize(("old", "new"), [("x", "x"), ("x\r\n", "x\n")])
+async def test_edit_that_changes_nothing_is_refused(bench: Bench, old: str, new: str) -> None:
+    bench.put("a", "x\n")
+    with pytest.raises(ToolError, match="the same"):
+        await bench.plan("edit", file="a", old=old, new=new)
+
+
+async def test_edit_with_a_lone_surrogate_changes_nothing(bench: Bench) -> None:
+    bench.put("a", "x\n")
+    with pytest.raises(ToolError, match="surrogate"):
+        await bench.run("edit", file="a", old="x", new="\udfff")
+    assert (bench.root / "a").read_text() == "x\n"
+
+
+async def test_edit_lets_a_later_overwrite_pass(bench: Bench) -> None:
+    bench.put("a", "x\n")
+    await bench.run("read", file="a")
+    await bench.run("edit", file="a", old="x", new="y")
+    await bench.run("write", file="a", content="z\n", overwrite=True)
+    assert (bench.root / "a").read_text() == "z\n"
+
+
+async def test_edit_of_a_missing_file_is_told(bench: Bench) -> None:
+    with pytest.raises(ToolError, match="no such file"):
+        await bench.plan("edit", file="a", old="x", new="y")
+
+
+async def test_cancelled_write_is_whole_when_it_is_over(bench: Bench) -> None:
+    path = bench.put("a", "x\n" * 100_000)
+    call = bench.registry.bind("edit", {"file": "a", "old": "x", "new": "y", "all": True}, bench.context)
+    task = asyncio.ensure_future(call.run())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert path.read_text() in ("x\n" * 100_000, "y\n" * 100_000)
+    assert _names(bench.root) == ["a"]
+
+
+async def test_replace_changes_every_file_that_matches(bench: Bench) -> None:
+    bench.put("src/a.py", "old\nkeep\nold\n")
+    bench.put("src/b.py", "old")
+    bench.put("src/c.txt", "old")
+    bench.put("node_modules/d.py", "old")
+    bench.put(".gitignore", "gen/\n")
+    bench.put("gen/e.py", "old")
+    intent = await bench.plan("replace", pattern="*.py", old="old", new="new")
+    assert intent.summary == "Replace 3 places in 2 files"
+    assert set(intent.paths) == {bench.root / "src" / "a.py", bench.root / "src" / "b.py"}
+    assert intent.detail.count("+++ b/src/") == 2
+    outcome = await bench.run("replace", pattern="*.py", old="old", new="new")
+    assert outcome.outcome == "Replaced 3 places in 2 files"
+    assert outcome.content.startswith("src/a.py +2 −2\nsrc/b.py +1 −1\n\n--- a/src/a.py")
+    assert (bench.root / "src" / "a.py").read_text() == "new\nkeep\nnew\n"
+    assert (bench.root / "src" / "b.py").read_text() == "new"
+    assert (bench.root / "src" / "c.txt").read_text() == "old"
+    assert (bench.root / "gen" / "e.py").read_text() == "old"
+
+
+async def test_replace_with_an_expression_fills_in_groups(bench: Bench) -> None:
+    bench.put("a.py", b"f(1)\r\nf(22)\r\n")
+    await bench.run("replace", pattern="*.py", old=r"^f\((\d+)\)$", new=r"g(\1, \g<1>)", regex=True)
+    assert (bench.root / "a.py").read_bytes() == b"g(1, 1)\r\ng(22, 22)\r\n"
+
+
+async def test_replace_of_text_takes_it_literally(bench: Bench) -> None:
+    bench.put("a.py", "a.b acb\n")
+    await bench.run("replace", pattern="*.py", old="a.b", new=r"\1")
+    assert (bench.root / "a.py").read_text() == "\\1 acb\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"pattern": "*.rs", "old": "x", "new": "y"}, "No file matches"),
+        ({"pattern": "*.py", "old": "zzz", "new": "y"}, "old is not in the 1 file"),
+        ({"pattern": "*.py", "old": "x", "new": "x"}, "the same"),
+        ({"pattern": "*.py", "old": "(x", "new": "y", "regex": True}, "no regular expression"),
+        ({"pattern": "*.py", "old": "x", "new": r"\2", "regex": True}, "cannot be filled in"),
+        ({"pattern": "*.py", "old": "y*", "new": "z", "regex": True}, "empty text"),
+        ({"pattern": "*.py", "old": "x+", "new": "x", "regex": True}, "Nothing would change"),
+        ({"pattern": "*.py", "old": "x", "new": "\ud800"}, "surrogate"),
+    ],
+)
+async def test_replace_that_cannot_be_done_is_told(bench: Bench, args: dict[str, object], told: str) -> None:
+    path = bench.put("a.py", "x\n")
+    with pytest.raises(ToolError, match=told):
+        await bench.run("replace", **args)
+    assert path.read_text() == "x\n"
+
+
+async def test_replace_writes_nothing_unless_it_can_write_all(bench: Bench) -> None:
+    paths = [bench.put(f"{name}/x.py", "old\n") for name in "abc"]
+    paths[2].chmod(0o444)
+    with pytest.raises(ToolError, match="read-only"):
+        await bench.run("replace", pattern="*.py", old="old", new="new")
+    assert [path.read_text() for path in paths] == ["old\n"] * 3
+    assert [_names(path.parent) for path in paths] == [["x.py"]] * 3
+
+
+async def test_replace_of_a_guarded_file_says_why_it_asks(bench: Bench) -> None:
+    bench.put("AGENTS.md", "old")
+    bench.put("a.md", "old")
+    assert "AGENTS.md" in (await bench.plan("replace", pattern="*.md", old="old", new="new")).guarded
+
+
+async def test_replace_shows_diffs_as_far_as_they_fit(bench: Bench) -> None:
+    for number in range(40):
+        bench.put(f"{number}.py", "old\n" * 300)
+    content = (await bench.run("replace", pattern="*.py", old="old", new="new")).content
+    assert "the rest of this file's diff is not shown" in content
+    assert "more files are not shown" in content
+    assert len(content) < 25_000
+
+
+def _change(bench: Bench, name: str, before: bytes, after: bytes) -> changes.Change:
+    return changes.Change(bench.context.workspace.locate(name), before, after, "")
+
+
+def test_file_that_changed_after_it_was_prepared_is_not_overwritten(bench: Bench) -> None:
+    first, second = bench.put("a", "a"), bench.put("b", "theirs")
+    wanted = [_change(bench, "a", b"a", b"x"), _change(bench, "b", b"b", b"x")]
+    with pytest.raises(ToolError, match="b changed just now"):
+        changes.apply(bench.context.workspace, wanted)
+    assert (first.read_text(), second.read_text()) == ("a", "theirs")
+    assert _names(bench.root) == ["a", "b"]
+
+
+def test_change_that_fails_half_way_is_taken_back(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = bench.put("one/a", "a"), bench.put("two/b", "b")
+    workspace = bench.context.workspace
+    wanted = [_change(bench, "one/a", b"a", b"x"), _change(bench, "two/b", b"b", b"x")]
+    commit = workspace.commit
+
+    def swapped(staged: changes.Staged) -> None:
+        if staged.location.path == second:
+            (bench.root / "two").rename(bench.root / "away")
+            (bench.root / "two").symlink_to(tmp_path)
+        commit(staged)
+
+    monkeypatch.setattr(workspace, "commit", swapped)
+    with pytest.raises(ToolError):
+        changes.apply(workspace, wanted)
+    assert first.read_text() == "a"
+    assert (bench.root / "away" / "b").read_text() == "b"
+
+
+def _names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())

@@ -1,0 +1,56 @@
+"""`find`, as a model sees it; tests/workspace/test_scan.py has the searching itself."""
+
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.errors import ToolError
+from tests.tools.conftest import Bench
+
+
+async def test_find_by_name(bench: Bench) -> None:
+    bench.put("src/a.py", "")
+    bench.put("b.py", "")
+    outcome = await bench.run("find", pattern="*.py")
+    assert outcome.outcome == "Found 2 files"
+    assert outcome.content == "b.py\nsrc/a.py"
+
+
+async def test_find_by_content(bench: Bench) -> None:
+    bench.put("src/a.py", "import os\n")
+    bench.put("b.txt", "import os\nimport os\n")
+    outcome = await bench.run("find", content=r"^import \w+", pattern="*.txt")
+    assert outcome.outcome == "Found 2 matches in 1 file"
+    assert outcome.content == "b.txt:1: import os\nb.txt:2: import os"
+
+
+async def test_find_of_nothing_is_no_failure(bench: Bench) -> None:
+    bench.put("a", "x")
+    outcome = await bench.run("find", content="zzz")
+    assert (outcome.outcome, outcome.failed) == ("Found nothing in 1 file", False)
+    assert outcome.content == "[no matches; 1 files searched]"
+    assert (await bench.run("find", pattern="*.rs")).outcome == "Found no file"
+
+
+async def test_find_says_what_it_leaves_out(bench: Bench) -> None:
+    bench.put("a", "x\n" * 250)
+    bench.put("b", b"x\0")
+    content = (await bench.run("find", content="x")).content
+    assert "[250 matches, the first 200 are shown: narrow the search]" in content
+    assert "[files passed over: 1 binary]" in content
+
+
+async def test_find_needs_something_to_look_for(bench: Bench) -> None:
+    with pytest.raises(ToolError, match=r"pattern .* or content"):
+        await bench.plan("find")
+
+
+async def test_find_with_a_bad_expression_says_where(bench: Bench) -> None:
+    with pytest.raises(ToolError, match=r"position 1: 'f\(x'"):
+        await bench.run("find", content="f(x")
+
+
+async def test_find_outside_is_planned_as_such(bench: Bench, tmp_path: Path) -> None:
+    assert (await bench.plan("find", content="x", path=str(tmp_path))).outside == str(tmp_path)
+    with pytest.raises(ToolError, match="no such"):
+        await bench.run("find", content="x", path="none")
