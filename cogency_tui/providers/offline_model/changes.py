@@ -18,7 +18,7 @@ DIFF_SHOWN = 40
 COMPARED = 2000
 """Lines that are compared with text that was not found."""
 
-_ELSEWHERE = "The review screen (F5) keeps every change and can take it back."
+_ELSEWHERE = "The diffs of this conversation show what stood there."
 
 
 def replace_text(request: ReplaceText) -> Plan:

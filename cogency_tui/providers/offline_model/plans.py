@@ -58,7 +58,7 @@ Three things to try:
 - `list the files`
 - `where is "TODO" then explain README.md`
 - `replace 'old' with 'new' in notes.txt then run the tests`"""
-_MORE = "For anything beyond that choose another model: F2, or `--provider`."
+_MORE = "For anything beyond that choose another model with `--provider`."
 
 
 def plan_for(request: Request, past: Past) -> Plan:

@@ -1,0 +1,110 @@
+"""Every text that is not ours passes through here before it reaches the terminal.
+
+What leaves this module holds no C0 control but newline and tab, no C1 control, no escape sequence
+(CSI, OSC, DCS and their kin), no lone surrogate and no bidirectional override, however the input was
+cut into chunks. `clean` strips them from prose and output; `reveal` shows them, for commands and
+paths that a person is about to judge.
+"""
+
+import re
+import unicodedata
+
+_STRING_LIMIT = 4096
+_CSI = "(?:\x1b\\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
+_STRING = f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{{0,{_STRING_LIMIT}}}"
+
+_SEQUENCE = re.compile(
+    f"{_CSI}[@-~]"
+    f"|{_STRING}(?:\x07|\x1b\\\\|\x9c)"
+    "|\x1b[ -/]{1,16}[0-~]"
+    "|\x1b[0-OQ-WYZ\\\\`-~]"
+)
+_UNFINISHED = re.compile(f"(?:{_CSI}|{_STRING}\x1b?|\x1b[ -/]{{0,16}}|\r)\\Z")
+_DROPPED = re.compile("(?:\x1b[\\[\\]PX^_])|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BIDI = "\u202a-\u202e\u2066-\u2069"
+_SUSPECT = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ud800-\udfff]")
+_BIDI_CHARACTER = re.compile(f"[{_BIDI}]")
+_SEPARATOR = re.compile("\r\n?|[\u2028\u2029]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_BLANK_LOOKALIKES = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_PLAIN_SPACES = frozenset(" \n\t")
+
+
+class Sanitizer:
+    """Cleans a stream of text whose control sequences may be cut anywhere.
+
+    An unfinished sequence at the end is held back until the next piece shows what it is; one that never
+    ends is dropped without the text after it.
+    """
+
+    def __init__(self) -> None:
+        self._pending = ""
+
+    def feed(self, text: str) -> str:
+        """What of `text`, and of what was held back, is safe to show now."""
+        if not self._pending and not _SUSPECT.search(text):
+            return text
+        text = self._pending + text
+        self._pending = ""
+        if held := _UNFINISHED.search(text):
+            text, self._pending = text[: held.start()], held[0]
+        return _strip(text)
+
+    def close(self) -> str:
+        """What was held back and turned out to be no sequence."""
+        text, self._pending = self._pending, ""
+        return _strip(text)
+
+
+def clean(text: str) -> str:
+    """`text` without anything that a terminal would act on; for prose, code and output."""
+    if not _SUSPECT.search(text):
+        return text
+    return _strip(text)
+
+
+def _strip(text: str) -> str:
+    text = _SEPARATOR.sub("\n", text)
+    text = _SEQUENCE.sub("", text)
+    text = _DROPPED.sub("", text)
+    text = _SURROGATE.sub("\ufffd", text)
+    return _BIDI_CHARACTER.sub(_name, text)
+
+
+def reveal(text: str) -> str:
+    """`text` with every character shown that a reader could not see; for commands and paths.
+
+    Newlines stay. Controls become their pictures (`␛`), anything else invisible its code point (`⟨U+202E⟩`).
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_visible, text))
+
+
+def one_line(text: str) -> str:
+    """`text` revealed and on one line, newlines shown as `⏎`."""
+    return reveal(text.strip()).replace("\n", "⏎").replace("\t", " ")
+
+
+def _visible(character: str) -> str:
+    if character in _PLAIN_SPACES:
+        return character
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    category = unicodedata.category(character)
+    hidden = category[0] == "C" or category in ("Zl", "Zp") or character in _BLANK_LOOKALIKES
+    if hidden or (category == "Zs" and character != " ") or 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF:
+        return _code_point(code)
+    return character
+
+
+def _name(match: re.Match[str]) -> str:
+    return _code_point(ord(match[0]))
+
+
+def _code_point(code: int) -> str:
+    return f"⟨U+{code:04X}⟩"

@@ -1,0 +1,1 @@
+"""Commands without a screen, each as a process of its own."""
