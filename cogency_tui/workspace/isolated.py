@@ -5,7 +5,10 @@ it is ended when its time is up or nobody waits for it any more.
 """
 
 import asyncio
+import ctypes
+import math
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,6 +20,8 @@ from cogency_tui.workspace import scan
 from cogency_tui.workspace.paths import Location, Workspace
 
 SECONDS = 60.0
+
+_PR_SET_PDEATHSIG = 1
 
 _BOOT = """
 import sys
@@ -148,8 +153,20 @@ async def _ask(
 
 def serve() -> None:
     """Answer the one request on standard input; what the process does that `_ask` starts."""
+    _end_with_parent()
     request = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=_Request)
     sys.stdout.buffer.write(msgspec.msgpack.encode(_answer(request)))
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process: a search that never ends could not do it by itself.
+
+    Where the program was killed nobody waits for the answer: on Linux that ends it at once, elsewhere
+    the alarm does.
+    """
+    signal.alarm(math.ceil(SECONDS) + 5)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _answer(request: _Request) -> Any:

@@ -3,6 +3,8 @@
 import asyncio
 import codecs
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -185,6 +187,36 @@ async def test_cancelled_search_leaves_no_process(workspace: Workspace, fill: Fi
     with pytest.raises(asyncio.CancelledError):
         await search
     assert not _children()
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the alarm ends it, a minute later")
+def test_search_ends_with_a_program_that_was_killed(workspace: Workspace, fill: Fill) -> None:
+    fill({"a": "a" * 60 + "!\n"})
+    program = (
+        "import asyncio, sys; from pathlib import Path; from cogency_tui.workspace import isolated, paths;"
+        "w = paths.Workspace(Path(sys.argv[1]));"
+        "asyncio.run(isolated.find_lines(w, w.locate('.'), None, '(a+)+$', 0))"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program, str(workspace.root)])
+    children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+    while not children.read_text().split():
+        assert parent.poll() is None
+    search = Path("/proc", children.read_text().split()[0])
+    # Until it has asked for it, the kernel cannot know that it is to end with its parent.
+    while int((search / "stat").read_text().rpartition(")")[2].split()[11]) < 30:
+        assert parent.poll() is None
+    parent.kill()
+    parent.wait()
+    while _runs(search):
+        time.sleep(0.01)
+
+
+def _runs(process: Path) -> bool:
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def _children() -> list[str]:
