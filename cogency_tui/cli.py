@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -154,6 +155,8 @@ def _interface(options: argparse.Namespace) -> int:
         raise UsageError(
             "The interface needs a terminal on stdin and stdout.", "Use `cogency-tui run PROMPT` in scripts."
         )
+    # What is made while the program starts stays; the app has the collector back when it stands.
+    gc.disable()
     from cogency_tui.tui.app import run
 
     return run(_agent(options), prompt=options.prompt, conversation_id=_chosen(options))

@@ -14,10 +14,7 @@ _CSI = "(?:\x1b\\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
 _STRING = f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{{0,{_STRING_LIMIT}}}"
 
 _SEQUENCE = re.compile(
-    f"{_CSI}[@-~]"
-    f"|{_STRING}(?:\x07|\x1b\\\\|\x9c)"
-    "|\x1b[ -/]{1,16}[0-~]"
-    "|\x1b[0-OQ-WYZ\\\\`-~]"
+    f"{_CSI}[@-~]|{_STRING}(?:\x07|\x1b\\\\|\x9c)|\x1b[ -/]{{1,16}}[0-~]|\x1b[0-OQ-WYZ\\\\`-~]"
 )
 _UNFINISHED = re.compile(f"(?:{_CSI}|{_STRING}\x1b?|\x1b[ -/]{{0,16}}|\r)\\Z")
 _DROPPED = re.compile("(?:\x1b[\\[\\]PX^_])|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -54,7 +51,7 @@ class Sanitizer:
     def close(self) -> str:
         """What was held back and turned out to be no sequence."""
         text, self._pending = self._pending, ""
-        return _strip(text)
+        return _strip(text) if text else ""
 
 
 def clean(text: str) -> str:
@@ -97,7 +94,12 @@ def _visible(character: str) -> str:
         return "␡"
     category = unicodedata.category(character)
     hidden = category[0] == "C" or category in ("Zl", "Zp") or character in _BLANK_LOOKALIKES
-    if hidden or (category == "Zs" and character != " ") or 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF:
+    if (
+        hidden
+        or (category == "Zs" and character != " ")
+        or 0xFE00 <= code <= 0xFE0F
+        or 0xE0100 <= code <= 0xE01EF
+    ):
         return _code_point(code)
     return character
 

@@ -11,10 +11,7 @@ from urllib.parse import urlsplit
 from cogency_tui.config import ProviderSettings, Settings
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
-from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.offline import OfflineProvider, offline_delay
-from cogency_tui.providers.openai import ChatProvider
-from cogency_tui.providers.transport import Timeouts
 
 OFFLINE = "offline"
 
@@ -65,6 +62,10 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
             f'Give one with --model, or set model = "MODEL" under [providers.{name}] in the configuration.',
         )
     _check_address(name, table.base_url)
+    from cogency_tui.providers.endpoint import Endpoint
+    from cogency_tui.providers.openai import ChatProvider
+    from cogency_tui.providers.transport import Timeouts
+
     key = environ.get(table.key_env, "").strip() if table.key_env else ""
     return ChatProvider(
         Endpoint(name, table.base_url, model, table.key_env, key),

@@ -13,8 +13,6 @@ from contextlib import aclosing
 from cogency_tui.errors import ConfigError, ProviderError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, TextDelta, Usage
-from cogency_tui.providers.offline_model.model import next_text
-from cogency_tui.providers.offline_model.wire import split_tokens
 from cogency_tui.providers.tokens import estimate_tokens
 
 DELAY = 0.005
@@ -136,6 +134,10 @@ class OfflineSession:
 
 async def generate(messages: Sequence[Message], sent: int, delay: float) -> AsyncGenerator[Chunk, None]:
     """Write the reply to `messages` token by token; `sent` is what its usage reports as input."""
+    # The model is a thousand patterns: whoever never asks it does not load it.
+    from cogency_tui.providers.offline_model.model import next_text
+    from cogency_tui.providers.offline_model.wire import split_tokens
+
     text = next_text(messages)
     *first, last = split_tokens(text)
     for token in first:

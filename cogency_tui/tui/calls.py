@@ -1,0 +1,201 @@
+"""A tool call as a person sees it: what state it is in, what it is about, what it changed.
+
+A `Call` is built from events alone (partial and complete `call`, partial and complete `result`), live
+or from the store. Its texts are foreign: output is cleaned as it arrives, the rest where it is drawn.
+"""
+
+import json
+from typing import Any, Literal, cast
+
+import msgspec
+
+from cogency_tui.protocol.events import CallEvent, ResultEvent
+from cogency_tui.text import Sanitizer, clean
+
+State = Literal["writing", "queued", "waiting", "running", "done", "failed", "skipped", "interrupted"]
+
+GLYPHS: dict[State, str] = {
+    "writing": "✎",
+    "queued": "◌",
+    "waiting": "?",
+    "running": "⠋",
+    "done": "✓",
+    "failed": "✗",
+    "skipped": "⊘",
+    "interrupted": "■",
+}
+ROLES: dict[State, str] = {
+    "writing": "accent",
+    "queued": "dim",
+    "waiting": "edit",
+    "running": "accent",
+    "done": "good",
+    "failed": "bad",
+    "skipped": "dim",
+    "interrupted": "edit",
+}
+OPEN: frozenset[State] = frozenset({"writing", "queued", "waiting", "running"})
+
+_CHANGING = frozenset({"write", "edit", "replace", "file_write", "file_edit"})
+_OUTPUT_LIMIT = 400_000
+_DECODER = json.JSONDecoder(strict=False)
+
+
+class FileChange(msgspec.Struct, frozen=True):
+    """Lines that a call added to and removed from one file."""
+
+    path: str
+    added: int
+    removed: int
+
+
+class Call(msgspec.Struct):
+    """One tool call. Times are Unix seconds, `duration` seconds."""
+
+    id: str
+    name: str = ""
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    state: State = "writing"
+    started: float = 0.0
+    duration: float = 0.0
+    outcome: str = ""
+    content: Any = None
+    output: str = ""
+    _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
+    _changes: list[FileChange] | None = None
+    _sanitizer: Sanitizer = msgspec.field(default_factory=Sanitizer)
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """Its arguments, as far as they are written."""
+        for key, pieces in self._pieces.items():
+            if len(pieces) > 1:
+                pieces[:] = ["".join(pieces)]
+            self.arguments[key] = pieces[0]
+        return self.arguments
+
+    def write(self, event: CallEvent) -> None:
+        """Take in a preview of the call, or the complete call."""
+        fields = _object(event["content"])
+        if name := fields.get("name"):
+            self.name = str(name)
+        args = fields.get("args")
+        args = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+        if not event.get("partial"):
+            self.arguments = args
+            self._pieces.clear()
+            if self.state == "writing":
+                self.state = "queued"
+            return
+        for key, value in args.items():
+            if isinstance(value, str):
+                self._pieces.setdefault(key, []).append(value)
+            else:
+                self.arguments[key] = value
+
+    def ask(self) -> None:
+        """The person is being asked."""
+        self.state = "waiting"
+
+    def decide(self) -> None:
+        """The person has answered; what comes of it is the engine's to say."""
+        if self.state == "waiting":
+            self.state = "queued"
+
+    def report(self, event: ResultEvent) -> None:
+        """Take in output of the running call, or its result."""
+        payload = event["payload"]
+        self.name = self.name or event["tool"]
+        if event.get("partial"):
+            if self.state != "running":
+                self.state, self.started = "running", event["timestamp"]
+            if isinstance(payload["content"], str):
+                self.output = (self.output + self._sanitizer.feed(payload["content"]))[-_OUTPUT_LIMIT:]
+            return
+        self.duration = event["duration"]
+        self.outcome = clean(payload["outcome"])
+        self.content = payload["content"]
+        self.state = _final_state(payload["error"], self.outcome)
+
+    @property
+    def settled(self) -> bool:
+        return self.state not in OPEN
+
+    def elapsed(self, now: float) -> float:
+        """Seconds that it has run for."""
+        if self.settled:
+            return self.duration
+        return max(0.0, now - self.started) if self.started else 0.0
+
+    def changes(self) -> list[FileChange]:
+        """The files that this call has changed, with the counts that its result gives."""
+        if self.state != "done" or self.name not in _CHANGING:
+            return []
+        if self._changes is None:
+            self._changes = self._read_changes()
+        return self._changes
+
+    def _read_changes(self) -> list[FileChange]:
+        if diff := self.diff():
+            return _count(diff, str(self.args.get("file", "")))
+        if path := str(self.args.get("file", "")):
+            return [FileChange(path, len(str(self.args.get("content", "")).splitlines()), 0)]
+        return []
+
+    def diff(self) -> str:
+        """The unified diff in its result, or nothing."""
+        content: Any = self.content
+        if isinstance(content, dict):
+            content = cast("dict[str, Any]", content).get("diff")
+        text = content if isinstance(content, str) else ""
+        return text if "\n@@ " in f"\n{text}" else ""
+
+    def body(self) -> str:
+        """What it brought: its result's text, or its output so far."""
+        content: Any = self.content
+        if not self.settled or content is None:
+            return self.output
+        if isinstance(content, dict):
+            fields = cast("dict[str, Any]", content)
+            for key in ("output", "text", "content"):
+                if isinstance(fields.get(key), str):
+                    content = fields[key]
+                    break
+        if not isinstance(content, str):
+            content = json.dumps(content, ensure_ascii=False, indent=2)
+        return clean(content)
+
+
+def _final_state(error: bool, outcome: str) -> State:
+    if not error:
+        return "done"
+    start = outcome.casefold()
+    if start.startswith("interrupted"):
+        return "interrupted"
+    return "skipped" if start.startswith("skipped") else "failed"
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = _DECODER.decode(text)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _count(diff: str, path: str) -> list[FileChange]:
+    """Added and removed lines of each file in a unified diff; `path` names the file where no header does."""
+    counts: dict[str, list[int]] = {}
+    current = path
+    in_hunk = False
+    for line in diff.split("\n"):
+        if line.startswith("--- "):
+            in_hunk = False
+        elif line.startswith("+++ ") and not in_hunk:
+            current = path or line[4:].split("\t")[0].removeprefix("b/")
+        elif line.startswith("@@"):
+            in_hunk = True
+            counts.setdefault(current, [0, 0])
+        elif in_hunk and line[:1] in ("+", "-"):
+            counts.setdefault(current, [0, 0])[line[0] == "-"] += 1
+    return [FileChange(name, added, removed) for name, (added, removed) in counts.items()]

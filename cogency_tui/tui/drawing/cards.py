@@ -1,0 +1,59 @@
+"""What stands between answers and calls as lines: messages, thoughts, errors, interruptions."""
+
+from rich.segment import Segment
+
+from cogency_tui.text import one_line
+from cogency_tui.tui.drawing.figures import duration, whole_seconds
+from cogency_tui.tui.drawing.lines import Line, wrap
+from cogency_tui.tui.theming import Inks
+from cogency_tui.tui.transcript import Problem, Prose, Said
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+def draw_said(said: Said, width: int, inks: Inks) -> list[Line]:
+    """The person's message with its bar."""
+    bar = Segment("▌ ", inks("accent"))
+    text = Segment(said.text.expandtabs(4), inks("text", attributes="bold"))
+    return [line.indented(bar) for line in wrap([text], width - 2)]
+
+
+def draw_thought(
+    thought: Prose, width: int, inks: Inks, *, expanded: bool, now: float, frame: int
+) -> list[Line]:
+    """One dim line; with `expanded` what was thought below it."""
+    dim = inks("dim", attributes="italic")
+    if thought.open:
+        elapsed = whole_seconds(max(0.0, now - thought.started))
+        head = [
+            Segment(SPINNER[frame % len(SPINNER)], inks("accent")),
+            Segment(f" Thinking…  {elapsed}", dim),
+        ]
+    else:
+        took = f" for {duration(thought.ended - thought.started)}" if thought.ended > thought.started else ""
+        cut = ", interrupted" if thought.interrupted else ""
+        head = [Segment("▾ " if expanded else "▸ ", inks("dim")), Segment(f"Thought{took}{cut}", dim)]
+    lines = [Line(head)]
+    if expanded:
+        body = Segment(thought.text.expandtabs(4), inks("dim"))
+        indent = Segment("  ", inks())
+        lines += [line.indented(indent) for line in wrap([body], width - 2)]
+    return lines
+
+
+def draw_problem(problem: Problem, width: int, inks: Inks) -> list[Line]:
+    """What went wrong, and the next step below it."""
+    where = [Segment(f"{one_line(problem.tool)}: ", inks("bad", attributes="bold"))] if problem.tool else []
+    text = wrap([*where, Segment(problem.error, inks("text"))], width - 2)
+    lines = [text[0].indented(Segment("✗ ", inks("bad", attributes="bold")))]
+    lines += [line.indented(Segment("  ", inks())) for line in text[1:]]
+    if problem.hint:
+        hint = wrap([Segment(problem.hint, inks("dim"))], width - 4)
+        lines.append(hint[0].indented(Segment("  → ", inks("accent"))))
+        lines += [line.indented(Segment("    ", inks())) for line in hint[1:]]
+    return lines
+
+
+def draw_stopped(inks: Inks) -> list[Line]:
+    """The mark of an interruption."""
+    return [Line([Segment("■ ", inks("edit")), Segment("Interrupted", inks("dim", attributes="italic"))])]

@@ -1,0 +1,173 @@
+"""The units of a conversation, as events make them: what every pane of the screen draws.
+
+A pure function of the events fed to it, live or from the store: a unit is only ever appended to or
+settled, never moved or taken away. `feed` says which units changed.
+"""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import msgspec
+
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.text import Sanitizer, clean
+from cogency_tui.tui.calls import Call, FileChange
+
+
+class Said(msgspec.Struct):
+    """What the person said."""
+
+    text: str
+
+
+class Prose(msgspec.Struct):
+    """Text that the model writes: an answer, or (`thinking`) its reasoning. Times are Unix seconds."""
+
+    id: str
+    thinking: bool
+    started: float
+    ended: float
+    text: str = ""
+    open: bool = True
+    interrupted: bool = False
+    sanitizer: Sanitizer = msgspec.field(default_factory=Sanitizer)
+
+    def extend(self, text: str) -> None:
+        self.text += self.sanitizer.feed(text)
+
+    def close(self, now: float) -> None:
+        """Nothing more comes: what came next came at `now`."""
+        self.text += self.sanitizer.close()
+        self.open = False
+        self.ended = max(self.started, now)
+
+
+class Problem(msgspec.Struct):
+    """Something that went wrong, with the next step."""
+
+    error: str
+    hint: str = ""
+    tool: str = ""
+
+
+class Stopped(msgspec.Struct):
+    """The person stopped the turn here."""
+
+
+Unit: TypeAlias = Said | Prose | Call | Problem | Stopped
+
+
+class Transcript:
+    """Events in, units out. `step` and `total` are the figures of the last cycle and of all."""
+
+    def __init__(self) -> None:
+        self.units: list[Unit] = []
+        self.calls: list[int] = []
+        self.step: Measure = {}
+        self.total: Measure = {}
+        self.title = ""
+        self.turn_start = 0
+        self.turns = 0
+        self._calls: dict[str, int] = {}
+        self._prose: int | None = None
+        self._now = 0.0
+
+    def feed(self, events: Iterable[Event]) -> set[int]:
+        """Take in `events`; the indices of the units that are new or have changed."""
+        touched: set[int] = set()
+        for event in events:
+            self._now = event["timestamp"]
+            self._take(event, touched)
+        return touched
+
+    def close(self) -> set[int]:
+        """Nothing more will come for what is open: settle it."""
+        touched: set[int] = set()
+        self._settle(touched)
+        return touched
+
+    def call(self, index: int) -> Call:
+        unit = self.units[index]
+        assert isinstance(unit, Call)
+        return unit
+
+    def call_with(self, call_id: str) -> tuple[int, Call] | None:
+        """The call with this id and its index, if it is there."""
+        index = self._calls.get(call_id)
+        return None if index is None else (index, self.call(index))
+
+    def changes(self) -> dict[str, FileChange]:
+        """What the agent has changed in this conversation, by path."""
+        changes: dict[str, FileChange] = {}
+        for index in self.calls:
+            for change in self.call(index).changes():
+                before = changes.get(change.path, FileChange(change.path, 0, 0))
+                changes[change.path] = FileChange(
+                    change.path, before.added + change.added, before.removed + change.removed
+                )
+        return changes
+
+    def _take(self, event: Event, touched: set[int]) -> None:
+        match event["type"]:
+            case "think" | "respond":
+                self._write(
+                    event["id"], event["type"] == "think", event["content"], event["timestamp"], touched
+                )
+                if event.get("interrupted"):
+                    self._settle(touched, interrupted=True)
+            case "user":
+                self._settle(touched)
+                text = clean(event["content"]).strip()
+                self.title = self.title or text.split("\n", 1)[0]
+                self.turns += 1
+                self.turn_start = self._append(Said(text), touched)
+            case "call":
+                self._settle(touched)
+                index = self._calls.get(event["id"])
+                if index is None:
+                    index = self._calls[event["id"]] = self._append(Call(event["id"]), touched)
+                    self.calls.append(index)
+                self.call(index).write(event)
+                touched.add(index)
+            case "result":
+                if (index := self._calls.get(event["id"])) is not None:
+                    self.call(index).report(event)
+                    touched.add(index)
+            case "error":
+                self._settle(touched)
+                payload = event["payload"]
+                hint, tool = payload.get("hint", ""), payload.get("tool", "")
+                self._append(Problem(clean(payload["error"]), clean(hint), clean(tool)), touched)
+            case "interrupt":
+                if self._prose is None:
+                    self._append(Stopped(), touched)
+                self._settle(touched, interrupted=True)
+            case "metric":
+                self.step, self.total = event["step"], event["total"]
+            case "execute" | "end":
+                self._settle(touched)
+
+    def _write(self, unit_id: str, thinking: bool, text: str, now: float, touched: set[int]) -> None:
+        prose = self.units[self._prose] if self._prose is not None else None
+        if not isinstance(prose, Prose) or prose.id != unit_id or prose.thinking != thinking:
+            self._settle(touched)
+            prose = Prose(unit_id, thinking, now, now)
+            self._prose = self._append(prose, touched)
+        assert self._prose is not None
+        prose.extend(text)
+        touched.add(self._prose)
+
+    def _settle(self, touched: set[int], *, interrupted: bool = False) -> None:
+        if self._prose is None:
+            return
+        prose = self.units[self._prose]
+        assert isinstance(prose, Prose)
+        prose.close(self._now)
+        prose.interrupted = prose.interrupted or interrupted
+        touched.add(self._prose)
+        self._prose = None
+
+    def _append(self, unit: Unit, touched: set[int]) -> int:
+        self.units.append(unit)
+        touched.add(len(self.units) - 1)
+        return len(self.units) - 1

@@ -1,0 +1,139 @@
+"""The base of every pane: a scrolling column of ready lines, handed to the compositor as they are.
+
+Strips bypass the styles cache and are made once a line; a change of height never lays the screen out
+again; scrolling is immediate. Text can be selected: a position is an address of a line that stays the
+same when lines above it come or go, and a character in it.
+"""
+
+from typing import Any, cast
+
+from textual.geometry import Offset, Region, Size
+from textual.reactive import Reactive
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+from cogency_tui.tui.drawing.lines import Line
+from cogency_tui.tui.host import app_of
+from cogency_tui.tui.theming import Inks, inks_of
+from cogency_tui.tui.widgets.bar import filtered
+
+
+class LineView(ScrollView, can_focus=True):
+    """Shows the lines that a subclass looks up by their number."""
+
+    ALLOW_SELECT = True
+    MARGIN = 2
+    """Blank cells left of every line; as many are kept free on the right, the scroll bar's among them."""
+
+    @property
+    def inks(self) -> Inks:
+        return inks_of(app_of(self).theme)
+
+    @property
+    def text_width(self) -> int:
+        """Cells that a line may fill."""
+        return max(8, self.size.width - 2 * self.MARGIN)
+
+    @property
+    def page(self) -> int:
+        """Lines that are visible at once."""
+        return self.size.height
+
+    def line_at(self, y: int) -> Line | None:
+        """Line `y`, or None past the end."""
+        raise NotImplementedError
+
+    def surface_at(self, y: int) -> str:  # noqa: ARG002
+        """The surface that line `y` lies on."""
+        return "surface"
+
+    def address_of(self, y: int) -> int:
+        """A number for line `y` that grows with `y`, and stays when lines above change."""
+        return y
+
+    def line_with(self, address: int) -> int:
+        """The line that has, or would have, this address."""
+        return address
+
+    def resize_column(self, height: int) -> None:
+        """Say how many lines there are."""
+        if height != self.virtual_size.height:
+            size = Size(self.size.width, height)
+            self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
+            self._scroll_update(self.virtual_size)
+
+    def jump(self, y: int) -> None:
+        """Scroll so that line `y` is the first, at once."""
+        self.scroll_target_y = y
+        self.scroll_y = y
+
+    def reveal(self, y: int) -> None:
+        """Scroll as little as needed for line `y` to be seen."""
+        top = self.scroll_offset.y
+        if y < top:
+            self.jump(y)
+        elif y >= top + self.page:
+            self.jump(y - self.page + 1)
+
+    def scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> None:
+        options["animate"] = False
+        super().scroll_to(x, y, **options)
+
+    def render_line(self, y: int) -> Strip:
+        """A line with the positions of its characters, which the screen asks for to select."""
+        y += self.scroll_offset.y
+        return self.strip_at(y).apply_offsets(-self.MARGIN, self.address_of(y))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        top = self.scroll_offset.y
+        strips = [self.strip_at(top + y) for y in crop.line_range]
+        if crop.column_span != (0, self.size.width):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return filtered(self, strips)
+
+    def strip_at(self, y: int) -> Strip:
+        """Line `y` as it is shown."""
+        ground = self.inks("text", self.surface_at(y))
+        line = self.line_at(y)
+        if line is None:
+            return Strip.blank(self.size.width, ground)
+        strip = line.strip(self.size.width, ground, self.MARGIN)
+        if (selection := self.text_selection) is None:
+            return strip
+        return self._mark_selected(strip, selection, self.address_of(y), len(line.text))
+
+    def _mark_selected(self, strip: Strip, selection: Selection, address: int, length: int) -> Strip:
+        span = selection.get_span(address)
+        if span is None:
+            return strip
+        start, end = span
+        end = length if end == -1 else min(end, length)
+        before, rest = strip.text[: self.MARGIN + max(0, start)], strip.text[: self.MARGIN + end]
+        from rich.cells import cell_len
+
+        cuts = [cell_len(before), max(cell_len(before), cell_len(rest)), strip.cell_length]
+        if cuts[0] == cuts[1]:
+            return strip
+        parts = strip.divide(cuts)
+        style = self.screen.get_component_rich_style("screen--selection")
+        return Strip.join([parts[0], parts[1].apply_style(style), *parts[2:]])
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        start = selection.start or Offset(0, 0)
+        first = self.line_with(start.y)
+        last = self.virtual_size.height - 1 if selection.end is None else self.line_with(selection.end.y)
+        copied: list[str] = []
+        for y in range(first, last + 1):
+            line = self.line_at(y)
+            if line is None:
+                break
+            text = line.text
+            begin = max(line.lead, start.x) if y == first else line.lead
+            end = selection.end.x if y == last and selection.end is not None else len(text)
+            copied += [line.joint if copied else "", text[begin:end].rstrip()]
+        return "".join(copied), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:  # noqa: ARG002
+        self.refresh()

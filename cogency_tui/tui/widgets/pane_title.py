@@ -1,0 +1,37 @@
+"""The title line of a pane: its name, bright while the pane has the focus, and one dim fact."""
+
+from rich.segment import Segment
+
+from cogency_tui.tui.drawing.lines import fit, width_of
+from cogency_tui.tui.widgets.bar import Bar, end_to_end
+
+
+class PaneTitle(Bar):
+    """`label` names the pane; `fact` stands beside it, `aside` at the right end."""
+
+    SURFACE = "surface"
+
+    def __init__(self, label: str, *, id: str | None = None) -> None:
+        super().__init__(id=id, classes="pane-title")
+        self._label = label
+        self._fact = ""
+        self._focused = False
+
+    def state(self, fact: str) -> None:
+        """Show another fact."""
+        if fact != self._fact:
+            self._fact = fact
+            self.refresh()
+
+    def light(self, focused: bool) -> None:
+        """Show whether the pane has the focus."""
+        self._focused = focused
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        role = "accent" if self._focused else "dim"
+        label = Segment(self._label, self.inks(role, "surface", "bold"))
+        margin = Segment("  ", self.inks())
+        fact = fit(self._fact, width - width_of([margin, label]) - 4)
+        left = [margin, label, Segment(f"  {fact}" if fact else "", self.inks("dim"))]
+        return end_to_end(left, [], width, self.inks, "surface")

@@ -1,0 +1,1 @@
+"""Measurements to run by hand; nothing here is collected as a test."""

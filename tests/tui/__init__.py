@@ -1,0 +1,1 @@
+"""The interface, driven by a pilot or drawn without an app."""

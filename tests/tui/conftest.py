@@ -1,0 +1,16 @@
+"""A small project, and an app over a scripted agent in it."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Two directories and four files."""
+    root = tmp_path / "shop"
+    for name in ("src/app.py", "src/api/views.py", "tests/test_app.py", "README.md"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x = 1\n")
+    return root

@@ -1,0 +1,93 @@
+"""Driving the app: wait for what should become true, and read what a widget shows."""
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from cogency_tui.tui.app import CogencyApp
+from cogency_tui.tui.screens.main import MainScreen
+from cogency_tui.tui.widgets.conversation import Conversation
+from cogency_tui.tui.widgets.file_tree import FileTree
+from cogency_tui.tui.widgets.header import Header
+from cogency_tui.tui.widgets.live_line import LiveLine
+from cogency_tui.tui.widgets.prompt import Prompt
+from cogency_tui.tui.widgets.status_bar import StatusBar
+from cogency_tui.tui.widgets.tool_calls import CallDetail, CallList
+from tests.tui.scripted import ScriptedAgent
+
+PATIENCE = 400
+
+
+def app_over(agent: ScriptedAgent, **options: Any) -> CogencyApp:
+    """The app over a scripted agent."""
+    return CogencyApp(agent, **options)  # pyright: ignore[reportArgumentType]
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
+    """Return as soon as `condition` holds; fail when it does not come to hold."""
+    for _ in range(PATIENCE):
+        if condition():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("what was waited for did not come about")
+
+
+async def type_text(pilot: Pilot[Any], text: str) -> None:
+    """Type `text`, a key for each character."""
+    await pilot.press(*("space" if character == " " else character for character in text))
+
+
+async def send(pilot: Pilot[Any], text: str) -> None:
+    """Put `text` into the prompt and send it."""
+    prompt_of(pilot).replace_text(text)
+    await pilot.press("enter")
+
+
+def shown(widget: Widget) -> str:
+    """The text that a line-API widget shows now."""
+    size = widget.size
+    strips = widget.render_lines(Region(0, 0, size.width, size.height))
+    assert all(strip.cell_length == size.width for strip in strips)
+    return "\n".join(strip.text.rstrip() for strip in strips)
+
+
+def main_of(pilot: Pilot[Any]) -> MainScreen:
+    app: Any = pilot.app
+    screen = app.screen_stack[0]
+    assert isinstance(screen, MainScreen)
+    return screen
+
+
+def conversation_of(pilot: Pilot[Any]) -> Conversation:
+    return main_of(pilot).query_one(Conversation)
+
+
+def prompt_of(pilot: Pilot[Any]) -> Prompt:
+    return main_of(pilot).query_one(Prompt)
+
+
+def calls_of(pilot: Pilot[Any]) -> CallList:
+    return main_of(pilot).query_one(CallList)
+
+
+def detail_of(pilot: Pilot[Any]) -> CallDetail:
+    return main_of(pilot).query_one(CallDetail)
+
+
+def files_of(pilot: Pilot[Any]) -> FileTree:
+    return main_of(pilot).query_one(FileTree)
+
+
+def header_of(pilot: Pilot[Any]) -> Header:
+    return main_of(pilot).query_one(Header)
+
+
+def status_of(pilot: Pilot[Any]) -> StatusBar:
+    return main_of(pilot).query_one(StatusBar)
+
+
+def live_line_of(pilot: Pilot[Any]) -> LiveLine:
+    return main_of(pilot).query_one(LiveLine)

@@ -1,0 +1,199 @@
+"""A scripted agent: the engine's interface, events from a list, so that the interface is tested alone."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from cogency_tui.agent.permissions import Ask
+from cogency_tui.config import Dialect, Mode, Permissions, Settings
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.store.conversations import Conversation
+from cogency_tui.workspace.paths import Workspace
+
+EPOCH = 1_790_000_000.0
+
+
+def user(text: str, at: float = 0.0) -> Event:
+    return {"type": "user", "timestamp": EPOCH + at, "content": text}
+
+
+def think(text: str, id: str = "t1", at: float = 0.0, *, interrupted: bool = False) -> Event:
+    event: Event = {"type": "think", "timestamp": EPOCH + at, "id": id, "content": text}
+    if interrupted:
+        event["interrupted"] = True
+    return event
+
+
+def respond(text: str, id: str = "r1", at: float = 0.0) -> Event:
+    return {"type": "respond", "timestamp": EPOCH + at, "id": id, "content": text}
+
+
+def call(id: str, name: str, *, partial: bool = False, at: float = 0.0, **args: Any) -> Event:
+    content = json.dumps({"name": name, "args": args} if name else {"args": args})
+    event: Event = {"type": "call", "timestamp": EPOCH + at, "id": id, "content": content}
+    if partial:
+        event["partial"] = True
+    return event
+
+
+def started(id: str, tool: str, at: float = 0.0) -> Event:
+    return output(id, tool, "", at)
+
+
+def output(id: str, tool: str, text: str, at: float = 0.0) -> Event:
+    payload: Any = {"outcome": "running", "content": text, "error": False}
+    timestamp = EPOCH + at
+    return {
+        "type": "result",
+        "timestamp": timestamp,
+        "id": id,
+        "tool": tool,
+        "duration": 0.0,
+        "payload": payload,
+        "partial": True,
+    }
+
+
+def result(
+    id: str,
+    tool: str,
+    outcome: str = "done",
+    content: Any = "",
+    *,
+    error: bool = False,
+    duration: float = 0.012,
+    at: float = 0.0,
+) -> Event:
+    payload: Any = {"outcome": outcome, "content": content, "error": error}
+    timestamp = EPOCH + at
+    return {
+        "type": "result",
+        "timestamp": timestamp,
+        "id": id,
+        "tool": tool,
+        "duration": duration,
+        "payload": payload,
+    }
+
+
+def metric(step: Measure, total: Measure) -> Event:
+    return {"type": "metric", "timestamp": EPOCH, "step": step, "total": total}
+
+
+def error(text: str, hint: str = "") -> Event:
+    return {"type": "error", "timestamp": EPOCH, "payload": {"error": text, "hint": hint}}
+
+
+def execute() -> Event:
+    return {"type": "execute", "timestamp": EPOCH}
+
+
+def end() -> Event:
+    return {"type": "end", "timestamp": EPOCH}
+
+
+def interrupt() -> Event:
+    return {"type": "interrupt", "timestamp": EPOCH}
+
+
+Step: TypeAlias = Event | Callable[["ScriptedAgent"], Coroutine[Any, Any, None]]
+"""An event, or a coroutine function that is awaited (to wait, or to ask) before the next one."""
+
+
+@dataclass
+class ScriptedProvider:
+    name: str = "openai"
+    model: str = "gpt-5.6-sol"
+    context_size: int = 200_000
+
+
+@dataclass
+class ScriptedStore:
+    past: dict[str, list[Event]] = field(default_factory=dict[str, list[Event]])
+    listed: list[Conversation] = field(default_factory=list[Conversation])
+
+    async def conversations(
+        self, project: str | None = None, *, limit: int, before: Conversation | None = None
+    ) -> list[Conversation]:
+        return self.listed[:limit]
+
+    async def count(self, project: str | None = None) -> int:
+        return len(self.listed)
+
+    async def recover(self, conversation_id: str) -> list[Event]:
+        return []
+
+    async def events(self, conversation_id: str) -> list[Event]:
+        return self.past[conversation_id]
+
+    async def usage(self, conversation_id: str) -> Measure:
+        return {"input": 1200, "output": 300}
+
+
+class ScriptedAgent:
+    """Plays one script a turn, over and over when there are more turns than scripts."""
+
+    def __init__(self, project: Path, *scripts: Sequence[Step], settings: Settings | None = None) -> None:
+        self.settings = settings or Settings(provider="openai")
+        self.mode: Mode = "auto"
+        self.permissions: Permissions = "ask"
+        self.dialect: Dialect | None = None
+        self.ask: Ask | None = None
+        self.provider = ScriptedProvider()
+        self.workspace = Workspace(project)
+        self.past = ScriptedStore()
+        self.asked: list[str] = []
+        self.answers: list[Any] = []
+        self.closed = False
+        self.gate = asyncio.Event()
+        """Scripts wait for it with `paused`."""
+        self._scripts = list(scripts)
+        self._interrupted = asyncio.Event()
+
+    @property
+    def project(self) -> Path:
+        return self.workspace.root
+
+    async def open(self) -> None:
+        return
+
+    async def close(self) -> None:
+        self.closed = True
+
+    async def store(self) -> ScriptedStore:
+        return self.past
+
+    def interrupt(self, conversation_id: str | None = None) -> None:
+        self._interrupted.set()
+
+    async def stream(
+        self, query: str, *, conversation_id: str | None = None, chunks: bool = True
+    ) -> AsyncIterator[Event]:
+        assert chunks
+        self._interrupted.clear()
+        script: Sequence[Step] = self._scripts[len(self.asked) % len(self._scripts)] if self._scripts else ()
+        self.asked.append(query)
+        yield user(query)
+        for step in script:
+            if callable(step):
+                work = asyncio.ensure_future(step(self))
+                stop = asyncio.ensure_future(self._interrupted.wait())
+                await asyncio.wait([work, stop], return_when=asyncio.FIRST_COMPLETED)
+                stop.cancel()
+                if work.done():
+                    work.result()
+                work.cancel()
+            else:
+                yield step
+            if self._interrupted.is_set():
+                yield interrupt()
+                return
+        yield end()
+
+
+async def paused(agent: ScriptedAgent) -> None:
+    """A step that waits until the test opens the agent's gate."""
+    await agent.gate.wait()

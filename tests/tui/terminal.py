@@ -1,0 +1,118 @@
+"""A real terminal for the real application: a pty, and pyte to read what stands on the screen."""
+
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+import pyte
+
+
+class Terminal:
+    """`cogency-tui`, or another `module`, in a pseudo-terminal of `columns` × `rows`. Leaving it kills what still runs."""
+
+    def __init__(
+        self,
+        *arguments: str,
+        cwd: Path,
+        data: Path,
+        columns: int = 120,
+        rows: int = 40,
+        environ: dict[str, str] | None = None,
+        module: str = "cogency_tui",
+    ) -> None:
+        self.screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self.screen)
+        self._lock = threading.Lock()
+        self._changed = threading.Event()
+        self._primary, secondary = pty.openpty()
+        self._resize(secondary, columns, rows)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            cwd=cwd,
+            stdin=secondary,
+            stdout=secondary,
+            stderr=secondary,
+            start_new_session=True,
+            env={
+                **os.environ,
+                "COGENCY_DATA": str(data),
+                "TERM": "xterm-256color",
+                "COLORTERM": "truecolor",
+                **(environ or {}),
+            },
+        )
+        os.close(secondary)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _exc: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._reader.join(5)
+        os.close(self._primary)
+
+    @property
+    def text(self) -> str:
+        """What stands on the screen now."""
+        with self._lock:
+            return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def send(self, keys: str) -> None:
+        """Type."""
+        os.write(self._primary, keys.encode())
+
+    def wait_for(self, wanted: str | Callable[[str], bool], timeout: float = 30.0) -> str:
+        """Wait until a text stands on the screen, or the screen is as wanted; the screen then."""
+        deadline = time.monotonic() + timeout
+        while True:
+            self._changed.clear()
+            text = self.text
+            if wanted in text if isinstance(wanted, str) else wanted(text):
+                return text
+            left = deadline - time.monotonic()
+            if left <= 0 or not self._changed.wait(left):
+                raise AssertionError(f"{wanted!r} did not come; the screen is\n{self.text}")
+
+    def resize(self, columns: int, rows: int) -> None:
+        """As a person who pulls at the window's corner."""
+        with self._lock:
+            self.screen.resize(rows, columns)
+        self._resize(self._primary, columns, rows)
+        os.killpg(self.process.pid, signal.SIGWINCH)
+
+    def kill(self) -> None:
+        """`kill -9`."""
+        self.process.kill()
+        self.process.wait()
+
+    @staticmethod
+    def _resize(handle: int, columns: int, rows: int) -> None:
+        fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._primary, 65536)
+            except OSError:
+                return
+            if not data:
+                return
+            with self._lock:
+                self._stream.feed(data)
+            self._changed.set()

@@ -1,0 +1,208 @@
+"""A permission question shows what will happen, and is answered on purpose or not at all."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.tui.screens.dialogs import Choices, DialogBody, PermissionQuestion
+from cogency_tui.tui.theming import DEFAULT, load_palette, variables
+from tests.tui.driving import app_over, calls_of, conversation_of, main_of, prompt_of, send, shown, until
+from tests.tui.scripted import ScriptedAgent, call, execute, paused, respond
+
+DIFF = "--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\x1b[2J\n"
+COMMAND = Question("c", "shell", "command", "ls", "ls \u202e\x1b[2J", "it runs a command")
+EDIT = Question("c", "edit", "write", "Edit app.py (+1 −1)", DIFF, "it changes files")
+
+
+class Clock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Asking(App[None]):
+    """Asks one question, and keeps the answer."""
+
+    def __init__(self, question: Question, clock: Clock) -> None:
+        super().__init__()
+        self.question = PermissionQuestion(question, clock=clock)
+        self.answers: list[Answer | None] = []
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return variables(load_palette(DEFAULT))
+
+    def on_mount(self) -> None:
+        self.push_screen(self.question, self.answers.append)
+
+
+def body_of(app: Asking) -> str:
+    return shown(app.question.query_one(DialogBody))
+
+
+@pytest.mark.parametrize(
+    ("key", "answer"),
+    [
+        ("y", Answer(allow=True)),
+        ("a", Answer(allow=True, scope="conversation")),
+        ("n", Answer(allow=False)),
+        ("escape", Answer(allow=False)),
+    ],
+)
+async def test_each_key_gives_its_answer(key: str, answer: Answer) -> None:
+    clock = Clock()
+    app = Asking(COMMAND, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        clock.now += 0.5
+        await pilot.press(key)
+        await until(pilot, lambda: app.answers == [answer])
+
+
+@pytest.mark.parametrize("key", ["y", "a", "n", "r", "escape", "enter", "space"])
+async def test_keys_of_the_first_moments_answer_nothing(key: str) -> None:
+    clock = Clock()
+    app = Asking(COMMAND, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        clock.now += 0.39
+        await pilot.press(key)
+        assert app.answers == []
+        assert not app.question.query_one(Input).display
+
+
+async def test_a_reason_reaches_the_model() -> None:
+    clock = Clock()
+    app = Asking(COMMAND, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        clock.now += 0.5
+        await pilot.press("r")
+        await pilot.press(*"yan")
+        assert app.answers == []
+        await pilot.press("enter")
+        await until(pilot, lambda: app.answers == [Answer(allow=False, reason="yan")])
+
+
+async def test_escape_in_the_reason_goes_back_to_the_question() -> None:
+    clock = Clock()
+    app = Asking(COMMAND, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        clock.now += 0.5
+        await pilot.press("r", "x", "escape")
+        assert app.answers == []
+        await pilot.press("y")
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
+async def test_a_click_answers_but_not_the_one_that_brought_the_window_up() -> None:
+    clock = Clock()
+    app = Asking(COMMAND, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        clock.now += 0.5
+        app.post_message(events.AppBlur())
+        app.post_message(events.AppFocus())
+        await pilot.pause()
+        await pilot.click(Choices, offset=(1, 0))
+        assert app.answers == []
+        clock.now += 0.5
+        await pilot.click(Choices, offset=(1, 0))
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
+async def test_a_command_is_shown_with_what_it_hides() -> None:
+    app = Asking(COMMAND, Clock())
+    async with app.run_test(size=(100, 30)):
+        assert "$ ls ⟨U+202E⟩␛[2J" in body_of(app)
+        assert "Asked because it runs a command." in body_of(app)
+
+
+async def test_an_edit_is_shown_as_a_diff_in_colour() -> None:
+    app = Asking(EDIT, Clock())
+    async with app.run_test(size=(100, 30)):
+        text = body_of(app)
+        body = app.question.query_one(DialogBody)
+        strips = body.render_lines(body.size.region)
+
+    assert "Edit app.py (+1 −1)" in text
+    assert "+x = 2␛[2J" in text
+    grounds = {
+        segment.style.bgcolor.name
+        for strip in strips
+        for segment in strip
+        if segment.style and segment.style.bgcolor
+    }
+    assert len(grounds) == 3
+
+
+async def test_a_long_diff_scrolls_and_the_answers_stay_in_sight() -> None:
+    question = Question(
+        "c", "write", "write", "Write big.py", DIFF + "+line\n" * 500 + "+the end\n", "it changes files"
+    )
+    app = Asking(question, Clock())
+    async with app.run_test(size=(80, 24)) as pilot:
+        assert app.question.query_one(Choices).region.bottom <= 24
+        assert "the end" not in body_of(app)
+        await pilot.press("pagedown")
+        app.question.action_scroll(1000)
+        assert "the end" in body_of(app)
+
+
+def asks(question: Question) -> Any:
+    async def ask(agent: ScriptedAgent) -> None:
+        assert agent.ask is not None
+        agent.answers.append(await agent.ask(question))
+
+    return ask
+
+
+async def asked(pilot: Pilot[Any]) -> PermissionQuestion:
+    await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
+    question = pilot.app.screen
+    assert isinstance(question, PermissionQuestion)
+    return question
+
+
+async def test_the_agent_gets_the_answer_and_the_call_waits_for_it(project: Path) -> None:
+    agent = ScriptedAgent(
+        project, [call("c", "shell", command="ls"), execute(), asks(COMMAND), respond("done")]
+    )
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await send(pilot, "go")
+        question = await asked(pilot)
+        assert "waiting" in shown(calls_of(pilot))
+        question.dismiss(Answer(allow=True))
+        await until(pilot, lambda: agent.answers == [Answer(allow=True)])
+        await until(pilot, lambda: "done" in shown(conversation_of(pilot)))
+        assert "waiting" not in shown(calls_of(pilot))
+
+
+async def test_a_question_that_nobody_waits_for_goes_away(project: Path) -> None:
+    agent = ScriptedAgent(project, [call("c", "shell", command="ls"), asks(COMMAND)])
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await send(pilot, "go")
+        await asked(pilot)
+        agent.interrupt()
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert agent.answers == []
+
+
+async def test_typing_on_does_not_answer(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused, asks(COMMAND)])
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await send(pilot, "go")
+        await pilot.press(*"maybe")
+        agent.gate.set()
+        await asked(pilot)
+        await pilot.press(*"any")
+        await asyncio.sleep(0)
+
+        assert agent.answers == []
+        assert prompt_of(pilot).text == "maybe"
