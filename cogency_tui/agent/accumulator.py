@@ -1,6 +1,6 @@
 """Deltas to complete units. A pure function of the events that it is given.
 
-What a consumer sees in deltas and what the store keeps are the same units, in the same order.
+What a consumer sees in deltas and what the store keeps are the same units, each whole, in the same order.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,11 @@ from cogency_tui.protocol.events import Event, RespondEvent, ThinkEvent
 
 
 class Accumulator:
-    """Joins the deltas of a unit; lets every other complete event through, after the open unit."""
+    """Joins the deltas of a unit; lets every other complete event through, after the open unit.
+
+    A result alone cuts no unit short: in the action dialect it comes whenever its call is done, in the
+    middle of a sentence too. It goes before the unit that it came into.
+    """
 
     def __init__(self) -> None:
         self._first: ThinkEvent | RespondEvent | None = None
@@ -26,7 +30,8 @@ class Accumulator:
             return
         if event.get("partial"):
             return
-        yield from self.close()
+        if event["type"] != "result":
+            yield from self.close()
         yield event
 
     def close(self) -> Iterator[Event]:

@@ -2,46 +2,33 @@
 
 An `Agent` is configuration; what it needs while it works (the store's connection, open sessions) is
 opened when first needed, and closed with `close`, or after the turn where it was not opened by hand.
+
+Making one imports next to nothing, so that the interface stands before the engine is loaded.
 """
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cogency_tui.agent.auto import AutoChannel
-from cogency_tui.agent.outbox import Outbox
-from cogency_tui.agent.permissions import Ask, Gate
-from cogency_tui.agent.prompt import system_prompt
-from cogency_tui.agent.recorder import Recorder
-from cogency_tui.agent.replay import Channel, ReplayChannel
-from cogency_tui.agent.resume import ResumeChannel
-from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.agent.turn import Turn, TurnSetup
-from cogency_tui.config import Dialect, Mode, Permissions, Settings, data_path, load_settings
+from msgspec.structs import replace
+
+from cogency_tui.config import DIALECTS, Dialect, Mode, Permissions, Settings, data_path, load_settings
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import create_provider, secrets
-from cogency_tui.store.conversations import Store, new_conversation_id
-from cogency_tui.tools.base import Tool, ToolContext
-from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.workspace.paths import Workspace
 
-
-@dataclass(slots=True)
-class _Running:
-    """What a conversation keeps between its turns: its gate's grants, what it has read, its channel."""
-
-    gate: Gate
-    context: ToolContext
-    channel: Channel | None = None
-    wanted: tuple[Mode, Provider] | None = None
-    turn: Turn | None = field(default=None)
+if TYPE_CHECKING:
+    from cogency_tui.agent.outbox import Outbox
+    from cogency_tui.agent.permissions import Ask
+    from cogency_tui.agent.running import Engine, Running
+    from cogency_tui.store.conversations import Store
+    from cogency_tui.tools.base import Tool
 
 
 class Agent:
@@ -67,8 +54,8 @@ class Agent:
         max_iterations: int | None = None,
         project: Path | str | None = None,
         data: Path | str | None = None,
-        tools: Sequence[Tool[Any]] | None = None,
-        ask: Ask | None = None,
+        tools: "Sequence[Tool[Any]] | None" = None,
+        ask: "Ask | None" = None,
         settings: Settings | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
@@ -84,28 +71,31 @@ class Agent:
         self.settings = load_settings(flags=flags, settings=settings)
         self.mode: Mode = self.settings.mode
         self.permissions: Permissions = self.settings.permissions
-        self.dialect: Dialect = self.settings.dialect
+        self.dialect: Dialect | None = dialect
+        """Chosen for every conversation from now on; None leaves each in its own."""
         self.ask = ask
         self.workspace = Workspace(Path(project) if project is not None else Path.cwd())
         if llm is None or isinstance(llm, str):
             self.provider: Provider = create_provider(self.settings, environment)
         else:
             self.provider = llm
-        self._secrets = secrets(self.settings, environment)
-        self._registry = Registry([*default_tools(), *(tools or ())])
+        self._environment = environment
+        self._tools = tuple(tools or ())
+        self._engine: Engine | None = None
+        self._others: dict[tuple[str, str], Provider] = {}
         self._data = Path(data) if data is not None else data_path(environment)
         self._store: Store | None = None
         self._opening = asyncio.Lock()
         self._held = False
-        self._turns = 0
-        self._running: dict[str, _Running] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[str, Running] = {}
 
     @property
     def project(self) -> Path:
         """The project directory, resolved."""
         return self.workspace.root
 
-    async def store(self) -> Store:
+    async def store(self) -> "Store":
         """The person's store, opened when first asked for.
 
         Raises:
@@ -113,18 +103,23 @@ class Agent:
         """
         async with self._opening:
             if self._store is None:
+                from cogency_tui.store.conversations import Store
+
                 self._store = await Store.open(self._data)
             return self._store
 
     async def open(self) -> None:
-        """Keep the store and sessions open between turns, until `close`."""
+        """Keep the store and sessions open between turns, until `close`; load what a turn needs."""
         self._held = True
         await self.store()
+        await asyncio.to_thread(import_module, "cogency_tui.agent.delegates")
 
     async def close(self) -> None:
-        """Stop what runs, and close everything that was opened."""
+        """Stop what runs, wait until its end is recorded, and close everything that was opened."""
         self._held = False
         self.interrupt()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         await self._release()
 
     async def __aenter__(self) -> "Agent":
@@ -143,8 +138,8 @@ class Agent:
     def interrupt(self, conversation_id: str | None = None) -> None:
         """Stop the running turn of this conversation, or of all: their streams end with `interrupt`."""
         for key, running in self._running.items():
-            if running.turn is not None and conversation_id in (None, key):
-                running.turn.interrupt()
+            if running.busy and conversation_id in (None, key):
+                running.interrupt()
 
     async def stream(
         self, query: str, *, conversation_id: str | None = None, chunks: bool = True
@@ -155,86 +150,104 @@ class Agent:
             StoreError: the store cannot be opened.
             UsageError: a turn is running in this conversation already.
         """
+        from cogency_tui.agent.outbox import Outbox
+        from cogency_tui.store.conversations import new_conversation_id
+
         conversation = conversation_id or new_conversation_id()
-        running = self._running.setdefault(conversation, self._start())
-        if running.turn is not None:
+        if conversation not in self._running:
+            self._running[conversation] = self._start(conversation)
+        running = self._running[conversation]
+        if running.busy:
             raise UsageError("A turn is running in this conversation.", "Wait for it, or interrupt it.")
-        self._turns += 1
+        running.busy, running.interrupted = True, False
+        outbox = Outbox()
+        task = asyncio.create_task(self._turn(query, conversation, running, outbox, chunks=chunks))
+        self._tasks.add(task)
         try:
-            outbox = Outbox()
-            turn = running.turn = await self._prepare(conversation, running, outbox, chunks=chunks)
-            task = asyncio.create_task(turn.run(query, outbox.close))
-            try:
-                async for event in outbox:
-                    yield event
-            finally:
-                # A consumer that leaves early stops the turn; its end is recorded all the same.
-                if not task.done():
-                    if not outbox.closed:
-                        turn.interrupt()
-                    await asyncio.wait([task])
-            task.result()
+            async for event in outbox:
+                yield event
+        finally:
+            # A consumer that leaves early stops the turn; its end is recorded all the same.
+            if not outbox.closed:
+                running.interrupt()
+            await asyncio.wait([task])
+            self._tasks.discard(task)
+            if not self._held and not self._tasks:
+                await self._release()
+        task.result()
+
+    async def _turn(
+        self, query: str, conversation: str, running: "Running", outbox: "Outbox", *, chunks: bool
+    ) -> None:
+        try:
+            store = await self.store()
+            dialect = await self._dialect_of(store, conversation)
+            turn = running.prepare(store, dialect, outbox, chunks=chunks)
+            await turn.run(query, outbox.close)
         finally:
             running.turn = None
-            self._turns -= 1
-            if not self._held and not self._turns:
-                await self._release()
+            running.busy = False
+            outbox.close()
 
-    def _start(self) -> _Running:
+    def _start(self, conversation: str) -> "Running":
+        from cogency_tui.agent.delegates import assemble
+        from cogency_tui.agent.permissions import Gate
+        from cogency_tui.agent.running import Running
+
         gate = Gate(lambda: self.permissions, lambda: self.ask)
-        return _Running(gate, ToolContext(self.workspace, secrets=self._secrets))
+        return Running(self._shared(), conversation, gate, lambda: self.provider, assemble)
 
-    async def _prepare(self, conversation: str, running: _Running, outbox: Outbox, *, chunks: bool) -> Turn:
-        store = await self.store()
-        if await store.conversation(conversation) is None:
+    def _shared(self) -> "Engine":
+        """What all conversations share, made with the first of them."""
+        from cogency_tui.agent.running import Engine
+        from cogency_tui.tools.registry import default_tools
+
+        if self._engine is None:
+            self._engine = Engine(
+                settings=self.settings,
+                workspace=self.workspace,
+                secrets=secrets(self.settings, self._environment),
+                tools=[*default_tools(), *self._tools],
+                store=self.store,
+                mode=lambda: self.mode,
+                named=self._named,
+            )
+        return self._engine
+
+    def _named(self, name: str, model: str) -> Provider:
+        """The provider that a sub-agent or a question is for, made once."""
+        if (name, model) not in self._others:
+            chosen = replace(self.settings, provider=name, model=model)
+            self._others[name, model] = create_provider(chosen, self._environment)
+        return self._others[name, model]
+
+    async def _dialect_of(self, store: "Store", conversation: str) -> Dialect:
+        """The dialect of the conversation, which is begun if it is new, and recovered if it broke off."""
+        known = await store.conversation(conversation)
+        dialect: Dialect = self.dialect or self.settings.dialect
+        if known is None:
             await store.create_conversation(
                 str(self.project),
                 id=conversation,
-                dialect=self.dialect,
+                dialect=dialect,
                 provider=self.provider.name,
                 model=self.provider.model,
             )
-        else:
-            await store.recover(conversation)
-        setup = TurnSetup(
-            store=store,
-            conversation_id=conversation,
-            settings=self.settings,
-            dialect=self.dialect,
-            provider=self.provider,
-            system=system_prompt(self.dialect, self._registry.describe(), self.project),
-            channel=partial(self._channel, running),
-            scheduler=partial(self._scheduler, running),
-        )
-        return Turn(setup, Recorder(store, conversation, outbox, chunks=chunks))
-
-    def _scheduler(self, running: _Running, preview: Preview, wake: Callable[[], None]) -> Scheduler:
-        return Scheduler(self._registry, running.gate, running.context, preview, wake)
-
-    async def _channel(self, running: _Running) -> Channel:
-        wanted = (self.mode, self.provider)
-        if running.channel is None or running.wanted != wanted:
-            if running.channel is not None:
-                await running.channel.close()
-            running.channel = _create_channel(*wanted)
-            running.wanted = wanted
-        return running.channel
+            return dialect
+        await store.recover(conversation)
+        if self.dialect is None:
+            dialect = known.dialect if known.dialect in DIALECTS else dialect
+        name, model = self.provider.name, self.provider.model
+        if (known.dialect, known.provider, known.model) != (dialect, name, model):
+            await store.set_settings(conversation, dialect=dialect, provider=name, model=model)
+        return dialect
 
     async def _release(self) -> None:
         for running in self._running.values():
-            if running.channel is not None:
-                await running.channel.close()
-                running.channel = None
-        await self.provider.close()
+            await running.close()
+        for provider in (self.provider, *self._others.values()):
+            await provider.close()
         async with self._opening:
             store, self._store = self._store, None
         if store is not None:
             await store.close()
-
-
-def _create_channel(mode: Mode, provider: Provider) -> Channel:
-    if mode == "resume":
-        return ResumeChannel(provider, "chosen")
-    if mode == "replay":
-        return ReplayChannel(provider, "chosen")
-    return AutoChannel(provider)

@@ -4,8 +4,8 @@ The cap on results is part of the rendering, so that it gives the same bytes eac
 store keeps the whole output for the person.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from cogency_tui.config import Dialect
 from cogency_tui.protocol import render
@@ -21,9 +21,32 @@ def build_messages(
 
 
 def _capped(event: ResultEvent, limit: int) -> ResultEvent:
-    content = _cap(event["payload"]["content"], limit)
+    content = event["payload"]["content"]
+    content = _cap(content, _share(content, limit))
     outcome = cut(event["payload"]["outcome"], limit)
     return {**event, "payload": {**event["payload"], "content": content, "outcome": outcome}}
+
+
+def _share(content: Any, limit: int) -> int:
+    """What each string in `content` may have, so that all together have no more than `limit`."""
+    sizes = sorted(_sizes(content))
+    left = limit
+    for index, size in enumerate(sizes):
+        share = left // (len(sizes) - index)
+        if size > share:
+            return share
+        left -= size
+    return limit
+
+
+def _sizes(content: Any) -> Iterator[int]:
+    if isinstance(content, str):
+        yield len(content)
+    elif isinstance(content, dict):
+        yield from _sizes(list(cast("dict[str, Any]", content).values()))
+    elif isinstance(content, list):
+        for item in cast("list[Any]", content):
+            yield from _sizes(item)
 
 
 def _cap(content: Any, limit: int) -> Any:

@@ -22,7 +22,7 @@ from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.emitter import Emitter
 from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, Message, RespondEvent, ResultEvent
-from cogency_tui.protocol.transcript import call_record
+from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta, Usage
 
 STOP_MARKERS: dict[Dialect, tuple[str, ...]] = {
@@ -155,7 +155,7 @@ class Cycle:
     async def answer_open(self, why: str) -> None:
         """Answer every call that has no result with this failure."""
         for call in list(self._open.values()):
-            name = call_record(call).get("name")
+            name = as_tool_call(call_record(call)).get("name")
             tool = name if isinstance(name, str) else "unknown"
             await self.result(_result(call["id"], tool, why, self._clock(), error=True))
 

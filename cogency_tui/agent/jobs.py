@@ -1,7 +1,7 @@
 """A call in the scheduler's hands, and what the graph of calls says about it. Pure: nothing runs here."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -28,16 +28,19 @@ class State(Enum):
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One call. `names` are the outputs that its arguments stand for; `problem` why it cannot run."""
+    """One call. `scope` are the results that had a name when it was written, `names` those of them that
+    its arguments stand for; `problem` is why it cannot run, `refused` that asking again is no use."""
 
     call: CallEvent
     tool: str
     record: dict[str, Any]
     started: float
     state: State = State.WAITING
+    scope: Mapping[str, "Job"] = field(default_factory=dict[str, "Job"])
     names: set[str] = field(default_factory=set[str])
     touch: Touch = field(default_factory=Touch)
     problem: str = ""
+    refused: bool = False
     in_turn: bool = True
     value: Any = None
     task: asyncio.Task[None] | None = None
@@ -82,16 +85,27 @@ class Job:
         count = self.record.get("retry")
         return count if count is not None else _RETRIES if self.on_error == "retry" else 0
 
-    def waits_for_earlier(self, jobs: Sequence["Job"]) -> bool:
-        """Whether an earlier call is still to touch what this one touches."""
-        if not self.in_turn:
-            return False
-        for earlier in jobs:
-            if earlier is self:
-                return False
-            if earlier.state.open and earlier.touch.conflicts(self.touch):
-                return True
-        return False
+    def waits_for_turn(self, jobs: Sequence["Job"]) -> bool:
+        """Whether another call is still to touch, or touches now, what this one touches."""
+        return any(True for _ in self.before(jobs))
+
+    def before(self, jobs: Sequence["Job"]) -> "Iterator[Job]":
+        """The calls in conflict that go before this one: the earlier ones, and whatever runs."""
+        earlier = True
+        for other in jobs:
+            if other is self:
+                earlier = False
+            elif other.state is State.WAITING:
+                if earlier and self.in_turn and other.touch.conflicts(self.touch):
+                    yield other
+            # What was started and forgotten may never end: it holds nothing back.
+            elif other.state is State.RUNNING and not other.detached and other.touch.conflicts(self.touch):
+                yield other
+
+
+def named(jobs: Sequence[Job]) -> dict[str, Job]:
+    """The jobs whose results have a name; of two with the same one, the later."""
+    return {job.output_key: job for job in jobs if job.output_key}
 
 
 def blocked_by(job: Job, jobs: Sequence[Job], *, complete: bool) -> tuple[list[str], str]:
@@ -100,7 +114,7 @@ def blocked_by(job: Job, jobs: Sequence[Job], *, complete: bool) -> tuple[list[s
     With `complete` no further job comes: a dependency that is not there never will be.
     """
     needed: list[str] = []
-    for action, other in _dependencies(job, jobs):
+    for action, other in _dependencies(job, _by_action(jobs)):
         if other is None:
             if complete:
                 return [], f'Skipped: it depends on "{action}", which was never declared'
@@ -112,20 +126,52 @@ def blocked_by(job: Job, jobs: Sequence[Job], *, complete: bool) -> tuple[list[s
     return needed, ""
 
 
-def in_cycles(waiting: Sequence[Job]) -> list[Job]:
-    """Those of the waiting jobs that wait for each other, or for one that does."""
-    remaining = list(waiting)
-    while True:
-        free = [job for job in remaining if not any(o in remaining for _, o in _dependencies(job, waiting))]
-        if not free:
-            return remaining
-        remaining = [job for job in remaining if job not in free]
+def in_cycles(jobs: Sequence[Job]) -> list[Job]:
+    """The waiting jobs whose dependencies lead back to themselves."""
+    return _cyclic(_waiting_for(jobs))
 
 
-def _dependencies(job: Job, jobs: Sequence[Job]) -> list[tuple[str, Job | None]]:
-    by_id = {other.action: other for other in jobs}
-    found = [(action, by_id.get(action)) for action in job.depends_on]
-    return found + [(other.action, other) for other in jobs if other.output_key in job.names]
+def out_of_turn(jobs: Sequence[Job]) -> Job | None:
+    """A job to start before its turn: what it would wait for waits, in the end, for this job."""
+    depends = _waiting_for(jobs)
+    waits = {job: others | set(job.before(jobs)) & depends.keys() for job, others in depends.items()}
+    caught = _cyclic(waits)
+    return next((job for job in caught if depends[job].isdisjoint(caught)), None)
+
+
+def _waiting_for(jobs: Sequence[Job]) -> dict[Job, set[Job]]:
+    """The waiting jobs, each with those of them that it depends on."""
+    by_action = _by_action(jobs)
+    waiting = {job: _dependencies(job, by_action) for job in jobs if job.state is State.WAITING}
+    return {job: {other for _, other in found if other in waiting} for job, found in waiting.items()}
+
+
+def _cyclic(waits: Mapping[Job, Iterable[Job]]) -> list[Job]:
+    """Those that wait for each other: what is free to go is taken away, then what nobody waits for."""
+    left = dict.fromkeys(waits)
+    size = -1
+    while size != len(left):
+        size = len(left)
+        for job in list(left):
+            if not any(other in left for other in waits[job]):
+                del left[job]
+    size = -1
+    while size != len(left):
+        size = len(left)
+        wanted = {other for job in left for other in waits[job]}
+        left = {job: None for job in left if job in wanted}
+    return list(left)
+
+
+def _by_action(jobs: Sequence[Job]) -> dict[str, Job]:
+    return {job.action: job for job in jobs}
+
+
+def _dependencies(job: Job, by_action: Mapping[str, Job]) -> list[tuple[str, Job | None]]:
+    sources = [job.scope[name] for name in sorted(job.names)]
+    return [(action, by_action.get(action)) for action in job.depends_on] + [
+        (source.action, source) for source in sources
+    ]
 
 
 def _became(state: State) -> str:

@@ -5,8 +5,10 @@ previews of one call are joined, and the output of a running tool is kept to its
 """
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import AsyncIterator
+from typing import Any
 
 from cogency_tui.protocol.events import Event
 
@@ -17,13 +19,13 @@ class Outbox:
     """A queue for one consumer that ends when it is closed and empty."""
 
     def __init__(self) -> None:
-        self._events: deque[Event] = deque()
+        self._entries: deque[_Entry] = deque()
         self._arrived = asyncio.Event()
         self._closed = False
 
     def put(self, event: Event) -> None:
-        if not (self._events and _join(self._events[-1], event)):
-            self._events.append(event)
+        if not (self._entries and self._entries[-1].join(event)):
+            self._entries.append(_Entry(event))
         self._arrived.set()
 
     @property
@@ -37,26 +39,71 @@ class Outbox:
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         while True:
-            while self._events:
-                yield self._events.popleft()
+            while self._entries:
+                yield self._entries.popleft().event()
             if self._closed:
                 return
             self._arrived.clear()
             await self._arrived.wait()
 
 
-def _join(last: Event, event: Event) -> bool:
-    """Add `event` to `last` where the two are pieces of one thing; whether they were."""
-    if last["type"] == "think" and event["type"] == "think" and last["id"] == event["id"]:
-        last["content"] += event["content"]
-        return True
-    if last["type"] == "respond" and event["type"] == "respond" and last["id"] == event["id"]:
-        last["content"] += event["content"]
-        return True
-    if last["type"] == "result" and event["type"] == "result" and last["id"] == event["id"]:
-        if not (last.get("partial") and event.get("partial")):
+class _Entry:
+    """An event, and what continues it; they become one when it is its turn, so that the work is linear."""
+
+    __slots__ = ("_event", "_more", "_size")
+
+    def __init__(self, event: Event) -> None:
+        self._event = event
+        self._more: list[Event] = []
+        self._size = 0
+
+    def join(self, event: Event) -> bool:
+        """Take `event` in where it continues this one; whether it does."""
+        first = self._event
+        if first["type"] == "think" or first["type"] == "respond":
+            if event["type"] != first["type"] or event["id"] != first["id"]:
+                return False
+        elif first["type"] == "result" or first["type"] == "call":
+            if event["type"] != first["type"] or event["id"] != first["id"]:
+                return False
+            if not (first.get("partial") and event.get("partial")):
+                return False
+        else:
             return False
-        output = last["payload"]["content"] + event["payload"]["content"]
-        last["payload"]["content"] = output[-_PREVIEW_LIMIT:]
+        self._more.append(event)
+        if event["type"] == "result":
+            self._size += len(event["payload"]["content"])
+            if self._size > 2 * _PREVIEW_LIMIT:
+                self._event, self._more, self._size = self.event(), [], _PREVIEW_LIMIT
         return True
-    return False
+
+    def event(self) -> Event:
+        """The event with all that continues it."""
+        if not self._more:
+            return self._event
+        parts: list[Event] = [self._event, *self._more]
+        whole = self._event.copy()
+        if whole["type"] == "result":
+            output = "".join(part["payload"]["content"] for part in parts if part["type"] == "result")
+            whole["payload"] = {**whole["payload"], "content": output[-_PREVIEW_LIMIT:]}
+        elif whole["type"] == "call":
+            whole["content"] = _joined([part["content"] for part in parts if part["type"] == "call"])
+        elif whole["type"] == "think" or whole["type"] == "respond":
+            whole["content"] = "".join(
+                part["content"] for part in parts if part["type"] == "think" or part["type"] == "respond"
+            )
+        return whole
+
+
+def _joined(previews: list[str]) -> str:
+    """The previews of one call as one: pieces of text arguments put together."""
+    whole: dict[str, Any] = {}
+    texts: dict[str, list[str]] = {}
+    for preview in previews:
+        record = json.loads(preview)
+        whole = {**record, "args": {**whole.get("args", {}), **record["args"]}}
+        for key, value in record["args"].items():
+            if isinstance(value, str):
+                texts.setdefault(key, []).append(value)
+    whole["args"].update({key: "".join(pieces) for key, pieces in texts.items()})
+    return json.dumps(whole, ensure_ascii=False)

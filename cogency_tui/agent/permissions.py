@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from cogency_tui.config import Permissions
+from cogency_tui.config import PERMISSIONS, Permissions
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import Effect, Intent
 
@@ -46,6 +46,24 @@ class Gate:
         self._ask = ask
         self._granted: set[tuple[str, str]] = set()
         self._asking = asyncio.Lock()
+        self._call_id = ""
+        self._asker = ""
+
+    def narrowed(self, most: Permissions, *, call_id: str, asker: str) -> "Gate":
+        """A gate for `asker`, whom `call_id` of this conversation started: it lets pass what both allow.
+
+        The person is asked in the same place, one question at a time, and what they grant counts for both.
+        """
+
+        def mode() -> Permissions:
+            return PERMISSIONS[min(PERMISSIONS.index(most), PERMISSIONS.index(self._mode()))]
+
+        gate = Gate(mode, self._ask)
+        gate._granted = self._granted
+        gate._asking = self._asking
+        gate._call_id = self._call_id or call_id
+        gate._asker = asker
+        return gate
 
     async def check(self, call_id: str, tool: str, intent: Intent) -> None:
         """Return when the call may run.
@@ -63,6 +81,9 @@ class Gate:
             ask = self._ask()
             if ask is None:
                 raise ToolError(f"Refused: {reason}, and there is nobody to ask.")
+            if self._asker:
+                reason = f"{reason} ({self._asker} asks for it)"
+            call_id = self._call_id or call_id
             question = Question(call_id, tool, intent.effect, intent.summary, intent.detail, reason)
             answer = await ask(question)
         if not answer.allow:

@@ -77,7 +77,8 @@ The body is one strict JSON object: name and parameters, and if wanted output_ke
 (seconds), retry (count), on_error ("skip", "fail" or "retry"). mode="sync" holds back what you write next
 until the action is done, "async" does not, "fire_and_forget" is not reported. "$app" in parameters stands
 for the result of the action with that output_key, and waits for it; "$$app" is the text "$app". An action
-whose dependency failed is skipped. type may also be agent, relic, workflow or llm.
+whose dependency failed is skipped. type="agent" (or relic, workflow, llm) calls the tool of that name:
+name and parameters are then the tool's own arguments of these names.
 
 End the turn with one <response>…</response>, in which $name works too. If you need to see results before
 you can go on, write no response: they come in the next message:
@@ -92,9 +93,10 @@ unchanged. To show these tags in an answer, put them in backticks."""
 _PROTOCOLS: dict[Dialect, str] = {"xml": _XML, "delimiter": _DELIMITER, "action": _ACTION}
 
 
-def system_prompt(dialect: Dialect, tools: str, project: Path) -> str:
-    """The system message. `tools` describes the tools as the registry does."""
-    return f"{_ROLE}\n\n{_PROTOCOLS[dialect]}\n\nTools:\n{tools}\n\nProject directory: {project}\n"
+def system_prompt(dialect: Dialect, tools: str, project: Path, role: str = "") -> str:
+    """The system message. `tools` describes the tools as the registry does, `role` a sub-agent's part."""
+    part = f"\n{role}\n" if role else ""
+    return f"{_ROLE}\n\n{_PROTOCOLS[dialect]}\n\nTools:\n{tools}\n\nProject directory: {project}\n{part}"
 
 
 LAST_CYCLE = (

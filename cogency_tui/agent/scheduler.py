@@ -9,22 +9,29 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cogency_tui.agent.jobs import Job, State, blocked_by, in_cycles
+from cogency_tui.agent.jobs import Job, State, blocked_by, in_cycles, named, out_of_turn
 from cogency_tui.agent.permissions import Gate
 from cogency_tui.agent.variables import as_text, names_in, substitute
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import CallEvent, ResultEvent
-from cogency_tui.protocol.transcript import call_record
-from cogency_tui.tools.base import BoundCall, Outcome, ToolContext, Touch
+from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.registry import Registry
 
 Preview = Callable[[ResultEvent], None]
 
+_BREAKAGES = (Exception, BaseExceptionGroup, asyncio.CancelledError, SystemExit)
+"""What a defect of a tool may raise: it must not take the turn, or the other calls, down with it."""
+
 _BACK_OFF = 0.2
 _LONGEST_BACK_OFF = 5.0
+
+_DETACHED: set[asyncio.Task[None]] = set()
+"""What was started and forgotten: it may outlive its cycle, and a loop keeps no task alive by itself."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,20 +70,30 @@ class Scheduler:
 
     def submit(self, call: CallEvent) -> None:
         """Hand in a call; it starts as soon as it can."""
-        record = call_record(call)
+        record = as_tool_call(call_record(call))
         name = record.get("name")
         job = Job(call, name if isinstance(name, str) else "unknown", record, self._clock())
-        job.names = names_in(job.args, self.declared)
+        job.scope = named(self._jobs)
+        job.names = names_in(job.args, job.scope)
         try:
-            bound = self._bind(job, job.args)
+            bound = self._bind(job, substitute(job.args, {}, job.scope))
             job.tool = bound.name
             job.touch = bound.touch.widened() if job.names else bound.touch
         except ToolError as exc:
             # With names still to be replaced, its arguments do not say yet what it touches.
             job.touch = Touch(everything=True, writes=True) if job.names else Touch()
             job.problem = "" if job.names else exc.advice
+        except Exception as exc:
+            job.touch = Touch()
+            job.problem = self._broke(job, exc)
         self._jobs.append(job)
         self._advance()
+
+    def declare(self, name: str, value: Any) -> None:
+        """Give a value that calls handed in from now on may name as `$name`."""
+        call: CallEvent = {"type": "call", "timestamp": self._clock(), "id": f"${name}", "content": "{}"}
+        record = {"output_key": name}
+        self._jobs.append(Job(call, "value", record, self._clock(), state=State.DONE, value=value))
 
     def refuse(self, call_id: str, action: str) -> None:
         """An action that could not be read: what depends on it is skipped."""
@@ -114,11 +131,11 @@ class Scheduler:
     @property
     def declared(self) -> set[str]:
         """The names that actions give their results."""
-        return {job.output_key for job in self._jobs if job.output_key}
+        return set(named(self._jobs))
 
     def value_of(self, name: str) -> str | None:
         """The result of that name as text, or what became of it; None while it is still to come."""
-        job = next(job for job in self._jobs if job.output_key == name)
+        job = named(self._jobs)[name]
         if job.state is State.DONE:
             return as_text(job.value)
         return None if job.state.open else f"({name}: {job.state.value})"
@@ -138,19 +155,21 @@ class Scheduler:
             await asyncio.wait(tasks)
 
     def _bind(self, job: Job, args: Any) -> BoundCall:
-        return self._registry.bind(job.tool, args, self._context)
+        return self._registry.bind(job.tool, args, replace(self._context, call_id=self._call_id(job)))
+
+    def _call_id(self, job: Job) -> str:
+        """The call of the conversation that a job runs for: its own, or that of the workflow around it."""
+        return self._context.call_id or job.call["id"]
 
     def _advance(self) -> None:
         """Start, skip or fail every job of which that can be said now."""
-        if self._cancelled:
-            return
         moved = True
-        while moved:
+        while moved and not (self._cancelled or self.failure):
             moved = False
             for job in self._jobs:
-                if job.state is State.WAITING and self._settle_waiting(job):
+                if job.state is State.WAITING and not self.failure and self._settle_waiting(job):
                     moved = True
-            if not moved and self._complete and not any(job.state is State.RUNNING for job in self._jobs):
+            if not moved and self._complete:
                 moved = self._break_deadlock()
         self._wake()
 
@@ -158,36 +177,35 @@ class Scheduler:
         needed, problem = blocked_by(job, self._jobs, complete=self._complete)
         if problem:
             self._end(job, Outcome(problem), State.SKIPPED)
-        elif needed or job.waits_for_earlier(self._jobs):
+        elif needed or job.waits_for_turn(self._jobs):
             return False
         elif job.problem:
             self._end(job, Outcome(job.problem), State.FAILED)
         else:
             job.state = State.RUNNING
             job.task = asyncio.create_task(self._run(job))
+            if job.detached:
+                started = Outcome("Started; its result is not reported")
+                self._results.append(self._result(job, started, error=False))
+                _DETACHED.add(job.task)
+                job.task.add_done_callback(_DETACHED.discard)
         return True
 
     def _break_deadlock(self) -> bool:
-        """Nothing runs, and nothing more comes: what waits is in a cycle, or only for its file's turn."""
-        waiting = [job for job in self._jobs if job.state is State.WAITING]
-        if not waiting:
-            return False
-        cyclic = in_cycles(waiting)
+        """Nothing more comes: those that wait for each other would do so for ever."""
+        cyclic = in_cycles(self._jobs)
+        others = ", ".join(job.action for job in cyclic)
         for job in cyclic:
-            others = ", ".join(other.action for other in cyclic)
             self._end(job, Outcome(f"Not run: its dependencies form a cycle ({others})"), State.FAILED)
-        if not cyclic:
-            waiting[0].in_turn = False
-        return True
+        early = out_of_turn(self._jobs)
+        if early is not None:
+            early.in_turn = False
+        return bool(cyclic) or early is not None
 
     async def _run(self, job: Job) -> None:
-        if job.detached:
-            started = Outcome("Started; its result is not reported")
-            self._results.append(self._result(job, started, error=False))
-            self._wake()
         outcome = await self._attempt_all(job)
         if job.detached:
-            job.state = State.FAILED if outcome.failed else State.DONE
+            self._settle_state(job, outcome, State.FAILED if outcome.failed else State.DONE)
             if outcome.failed:
                 _log.warning("%s (fire and forget) failed: %s", job.tool, outcome.outcome)
         else:
@@ -197,7 +215,7 @@ class Scheduler:
     async def _attempt_all(self, job: Job) -> Outcome:
         outcome = await self._attempt(job)
         for number in range(job.retries):
-            if not outcome.failed:
+            if not outcome.failed or job.refused or self._cancelled:
                 break
             await self._sleep(min(_BACK_OFF * 2**number, _LONGEST_BACK_OFF))
             outcome = await self._attempt(job)
@@ -205,24 +223,37 @@ class Scheduler:
 
     async def _attempt(self, job: Job) -> Outcome:
         job.started = self._clock()
+        timer = asyncio.timeout(job.timeout)
         try:
-            values = {other.output_key: other.value for other in self._jobs if other.state is State.DONE}
-            bound = self._bind(job, substitute(job.args, values) if job.names else job.args)
+            values = {name: job.scope[name].value for name in job.names}
+            bound = self._bind(job, substitute(job.args, values, job.scope))
             job.tool = bound.name
-            intent = await bound.plan()
-            await self._gate.check(job.call["id"], job.tool, intent)
+            await self._permit(job, await bound.plan())
             job.started = self._clock()
             self._report(job, "")
-            async with asyncio.timeout(job.timeout):
+            async with timer:
                 return await bound.run(partial(self._report, job))
-        except TimeoutError:
-            return Outcome(f"{job.tool} did not end in time ({job.timeout or 0:g} s)", failed=True)
         except ToolError as exc:
             return Outcome(exc.advice, failed=True)
-        except Exception as exc:
-            # A defect of a tool must not take the turn, or the other calls, down with it.
-            _log.exception("%s broke", job.tool)
-            return Outcome(f"{job.tool} broke: {type(exc).__name__}: {exc}", failed=True)
+        except _BREAKAGES as exc:
+            if isinstance(exc, TimeoutError) and timer.expired():
+                return Outcome(f"{job.tool} did not end in time ({job.timeout or 0:g} s)", failed=True)
+            if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
+                raise
+            return Outcome(self._broke(job, exc), failed=True)
+
+    async def _permit(self, job: Job, intent: Intent) -> None:
+        try:
+            await self._gate.check(self._call_id(job), job.tool, intent)
+        except ToolError:
+            # A person is not asked again for what they have refused.
+            job.refused = True
+            raise
+
+    @staticmethod
+    def _broke(job: Job, exc: BaseException) -> str:
+        _log.error("%s broke", job.tool, exc_info=exc)
+        return f"{job.tool} broke: {type(exc).__name__}: {exc}"
 
     def _report(self, job: Job, text: str) -> None:
         if not self._cancelled and not job.detached:
@@ -230,9 +261,12 @@ class Scheduler:
             event["partial"] = True
             self._preview(event)
 
-    def _end(self, job: Job, outcome: Outcome, state: State) -> None:
+    def _settle_state(self, job: Job, outcome: Outcome, state: State) -> None:
         job.state = state
         job.value = outcome.outcome if outcome.content is None else outcome.content
+
+    def _end(self, job: Job, outcome: Outcome, state: State) -> None:
+        self._settle_state(job, outcome, state)
         if self._cancelled:
             return
         self._results.append(self._result(job, outcome, error=state is not State.DONE))
@@ -249,3 +283,9 @@ class Scheduler:
             "duration": max(0.0, now - job.started),
             "payload": {"outcome": outcome.outcome, "content": outcome.content, "error": error},
         }
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody has cancelled the running task; else the tool made its cancellation itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, cast
 
 _NAME = re.compile(r"(\$?)\$([A-Za-z_]\w*)")
-_UNFINISHED = re.compile(r"\$\$?(?:[A-Za-z_]\w*)?\Z")
+_UNFINISHED = re.compile(r"\$\$?([A-Za-z_]\w*)?\Z")
 
 
 def names_in(value: Any, declared: Collection[str]) -> set[str]:
@@ -19,17 +19,21 @@ def names_in(value: Any, declared: Collection[str]) -> set[str]:
     return set[str]().union(*(names_in(part, declared) for part in _parts(value)))
 
 
-def substitute(value: Any, values: Mapping[str, Any]) -> Any:
-    """`value` with its names replaced: a whole string by the value itself, within a string as text."""
+def substitute(value: Any, values: Mapping[str, Any], declared: Collection[str] = ()) -> Any:
+    """`value` with its names replaced: a whole string by the value itself, within a string as text.
+
+    `declared` are further names, which have no value here but make `$$name` the text `$name`.
+    """
     if isinstance(value, str):
         whole = _NAME.fullmatch(value)
         if whole and not whole[1] and whole[2] in values:
             return values[whole[2]]
-        return _NAME.sub(lambda found: _replacement(found, values), value)
+        return _NAME.sub(lambda found: _replacement(found, values, declared), value)
     if isinstance(value, list):
-        return [substitute(item, values) for item in cast("list[Any]", value)]
+        return [substitute(item, values, declared) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {key: substitute(item, values) for key, item in cast("dict[str, Any]", value).items()}
+        items = cast("dict[str, Any]", value).items()
+        return {key: substitute(item, values, declared) for key, item in items}
     return value
 
 
@@ -38,10 +42,11 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _replacement(found: re.Match[str], values: Mapping[str, Any]) -> str:
-    if found[2] not in values:
-        return found[0]
-    return f"${found[2]}" if found[1] else as_text(values[found[2]])
+def _replacement(found: re.Match[str], values: Mapping[str, Any], declared: Collection[str]) -> str:
+    name = found[2]
+    if found[1]:
+        return f"${name}" if name in values or name in declared else found[0]
+    return as_text(values[name]) if name in values else found[0]
 
 
 def _parts(value: Any) -> list[Any]:
@@ -62,6 +67,7 @@ class StreamedText:
         self._declared = declared
         self._value_of = value_of
         self._held: list[str] = []
+        self._awaited = ""
         self.waiting = False
         """Whether text is held back for a value that is still to come."""
 
@@ -72,7 +78,9 @@ class StreamedText:
 
     def retry(self) -> str:
         """What can be given now that a value may have come."""
-        return self._take(closing=False) if self.waiting else ""
+        if not self.waiting or self._value_of(self._awaited) is None:
+            return ""
+        return self._take(closing=False)
 
     def close(self) -> str:
         """The unit is over: nothing is held back any more but for a value."""
@@ -100,12 +108,15 @@ class StreamedText:
             value = f"${found[2]}" if found[1] else self._value_of(found[2])
             if value is None:
                 self.waiting = True
+                self._awaited = found[2]
                 self._held.append(text[found.start() :])
                 return "".join([*pieces, text[index : found.start()]])
             pieces += [text[index : found.start()], value]
             index = found.end()
         unfinished = None if closing else _UNFINISHED.search(text, index)
-        stop = unfinished.start() if unfinished else len(text)
+        # What no declared name begins with is text already.
+        held = unfinished and any(name.startswith(unfinished[1] or "") for name in declared)
+        stop = unfinished.start() if unfinished and held else len(text)
         if stop < len(text):
             self._held.append(text[stop:])
         return "".join([*pieces, text[index:stop]])

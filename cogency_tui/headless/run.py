@@ -1,7 +1,6 @@
 """`cogency-tui run`: one turn without the interface, for people in a hurry and for scripts."""
 
 import asyncio
-import json
 import select
 import signal
 import sys
@@ -12,6 +11,7 @@ from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.errors import UsageError
 from cogency_tui.headless.output import describe_args, print_json, print_text, talk
 from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.transcript import as_tool_call, call_record
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -107,7 +107,7 @@ def _print_event(event: Event) -> None:
     if event["type"] == "respond":
         print_text(event["content"])
     elif event["type"] == "call":
-        call = json.loads(event["content"])
+        call = as_tool_call(call_record(event))
         talk(f"· {call['name']} {describe_args(call['args'])}")
     elif event["type"] == "result":
         mark = "✗" if event["payload"]["error"] else "✓"

@@ -14,7 +14,7 @@ from cogency_tui.protocol.emitter import CallReader, Clock, Emitter, JsonError, 
 from cogency_tui.protocol.events import Event, ResultEvent
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.scanner import JOINER, LineMarkerScanner
-from cogency_tui.protocol.transcript import ModelEvent, call_record, result_records
+from cogency_tui.protocol.transcript import ModelEvent, as_tool_call, call_record, result_records
 
 _CALL, _FORGED = "§call:", "[SYSTEM:"
 _MARKERS = ("§think:", "§respond:", _CALL, _FORGED)
@@ -202,7 +202,7 @@ class DelimiterWriter:
         calls: list[str] = []
         for event in events:
             if event["type"] == "call":
-                record = call_record(event)
+                record = as_tool_call(call_record(event))
                 call = {"name": record.get("name"), "args": record.get("args", {})}
                 calls.append(f"§call: {json.dumps(call, ensure_ascii=False)}")
             else:

@@ -5,7 +5,7 @@ between two cycles: that is what a provider's prompt cache needs (protocols.md, 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from cogency_tui.protocol.events import CallEvent, Event, Message, RespondEvent, ResultEvent, ThinkEvent
@@ -96,8 +96,18 @@ def call_record(event: CallEvent) -> dict[str, Any]:
     return cast("dict[str, Any]", content) if isinstance(content, dict) else {"name": "unknown", "args": {}}
 
 
+def as_tool_call(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A call's record as that of a tool: an action of another type is the tool of that name, which takes
+    the action's name and parameters as its arguments (protocols.md 3.2)."""
+    kind = record.get("type", "tool")
+    if kind == "tool":
+        return dict(record)
+    args = {"name": record.get("name"), "parameters": record.get("args", {})}
+    return {**record, "name": kind, "args": args, "type": "tool"}
+
+
 def _interrupted(call: CallEvent) -> ResultEvent:
-    name = call_record(call).get("name")
+    name = as_tool_call(call_record(call)).get("name")
     return {
         "type": "result",
         "timestamp": call["timestamp"],

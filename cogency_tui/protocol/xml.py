@@ -12,7 +12,7 @@ from cogency_tui.protocol.emitter import Block, CallReader, Clock, Emitter, Json
 from cogency_tui.protocol.events import Event, ResultEvent
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.scanner import JOINER, LiteralScanner, MarkerScanner, shield
-from cogency_tui.protocol.transcript import ModelEvent, call_record, result_records
+from cogency_tui.protocol.transcript import ModelEvent, as_tool_call, call_record, result_records
 
 OPENING = ("<think>", "<execute>", "<results>", "<respond>", "<end>", "<end/>")
 _SPACE = " \t\r\n"
@@ -154,7 +154,9 @@ class XmlParser:
             self._fail(f"Invalid JSON in call {self._count + 1}: {exc} at {self._block.place()}")
             return exc.index
         self._block.advance(text, index, stop)
-        if not self._over_limit() and call.done:
+        if self._block.over_limit:
+            self._over_limit()
+        elif call.done:
             self._count += 1
             self._step = XmlParser._after_element
             self._complete(call)
@@ -222,7 +224,7 @@ class XmlWriter:
                 parts.append(f"<respond>{text}</respond>" if previous == "respond" else text)
             else:
                 # Nothing after the boundary counts: the calls of a message stand together at its end.
-                record = call_record(event)
+                record = as_tool_call(call_record(event))
                 calls.append({"name": record.get("name"), "args": record.get("args", {})})
                 continue
             previous = event["type"]

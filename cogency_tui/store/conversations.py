@@ -20,7 +20,7 @@ from cogency_tui.store import drafts, events, usage
 from cogency_tui.store.database import Database
 from cogency_tui.store.text import from_column, to_column
 
-_COLUMNS = "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent"
+_COLUMNS = "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent, call"
 _SELECT = f"SELECT {_COLUMNS} FROM conversations"
 _NEWEST_FIRST = "ORDER BY updated DESC, id DESC"
 _CANDIDATES = 5
@@ -31,7 +31,8 @@ class Conversation:
     """What is known of a conversation without its events.
 
     `created` and `updated` in Unix seconds, `tokens` sent and generated so far, `cost` in USD where
-    providers told it; `parent` is the conversation that it was forked from.
+    providers told it. `parent` is the conversation that it came from: by a fork, or as the sub-agent's
+    that `call` there started.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Conversation:
     tokens: int
     cost: float
     parent: str | None
+    call: str | None = None
 
 
 def new_conversation_id() -> str:
@@ -94,15 +96,17 @@ class Store:
         model: str,
         id: str | None = None,
         parent: str | None = None,
+        call: str | None = None,
     ) -> Conversation:
-        """Begin a conversation in the directory `project`.
+        """Begin a conversation in the directory `project`; with `call`, as the work of that call of `parent`.
 
         Raises:
             UsageError: there is one of that `id`.
         """
         now = time.time()
+        id = id or new_conversation_id()
         conversation = Conversation(
-            id or new_conversation_id(), project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent
+            id, project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent, call
         )
         if not await self.database.write(partial(_insert, conversation)):
             raise UsageError(f"There is already a conversation {conversation.id!r}.", "Choose another id.")
@@ -136,12 +140,16 @@ class Store:
     async def conversations(
         self, project: str | None = None, *, limit: int, before: Conversation | None = None
     ) -> list[Conversation]:
-        """At most `limit` conversations, the last updated first; `before` is the last of the page above."""
+        """At most `limit` conversations, the last updated first; `before` is the last of the page above.
+
+        Those of sub-agents are left out, as everywhere but in `delegated`: the person did not hold them.
+        """
         terms, values = _of_project(project)
         if before is not None:
             terms.append("(updated, id) < (?, ?)")
             values += [before.updated, to_column(before.id)]
-        return await self._select(f"{_where(terms)} {_NEWEST_FIRST} LIMIT ?", *values, limit)
+        where = f"WHERE {' AND '.join(terms)} {_NEWEST_FIRST} LIMIT ?"
+        return await self._select(where, *values, limit)
 
     async def latest(self, project: str) -> Conversation | None:
         """The conversation in `project` that was updated last."""
@@ -151,8 +159,13 @@ class Store:
     async def count(self, project: str | None = None) -> int:
         """How many conversations there are."""
         terms, values = _of_project(project)
-        sql = f"SELECT count(*) FROM conversations {_where(terms)}"
+        sql = f"SELECT count(*) FROM conversations WHERE {' AND '.join(terms)}"
         return (await self.database.read(lambda connection: connection.execute(sql, values).fetchone()))[0]
+
+    async def delegated(self, parent: str) -> list[Conversation]:
+        """The conversations of the sub-agents that calls of `parent` started, oldest first."""
+        where = "WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
+        return await self._select(where, to_column(parent))
 
     async def rename(self, id: str, title: str) -> None:
         """Give a conversation a title of the person's; an empty one lets the next message give it."""
@@ -245,8 +258,5 @@ def _conversation(row: tuple[Any, ...]) -> Conversation:
 
 
 def _of_project(project: str | None) -> tuple[list[str], list[object]]:
-    return ([], []) if project is None else (["project = ?"], [to_column(project)])
-
-
-def _where(terms: list[str]) -> str:
-    return f"WHERE {' AND '.join(terms)}" if terms else ""
+    terms = ["call IS NULL"]
+    return (terms, []) if project is None else ([*terms, "project = ?"], [to_column(project)])

@@ -107,7 +107,51 @@ def create_usage(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX usage_by_conversation ON usage (conversation_id)")
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_conversations, create_events, create_drafts, create_usage)
+def add_call_to_conversations(connection: sqlite3.Connection) -> None:
+    """Which call of the parent started a conversation: a sub-agent's has one, a fork has none."""
+    connection.execute("ALTER TABLE conversations ADD COLUMN call TEXT")
+    connection.execute(
+        "CREATE INDEX conversations_by_parent ON conversations (parent, created) WHERE call IS NOT NULL"
+    )
+
+
+def create_relics(connection: sqlite3.Connection) -> None:
+    """What agents keep for a project: values under keys, gone when they expire, and a log."""
+    connection.execute(
+        """
+        CREATE TABLE relic_values (
+            project TEXT NOT NULL,
+            key TEXT NOT NULL,
+            value TEXT NOT NULL,
+            expires REAL,
+            PRIMARY KEY (project, key)
+        ) WITHOUT ROWID
+        """
+    )
+    connection.execute(
+        "CREATE INDEX relic_values_by_expiry ON relic_values (expires) WHERE expires IS NOT NULL"
+    )
+    connection.execute(
+        """
+        CREATE TABLE relic_log (
+            seq INTEGER PRIMARY KEY,
+            project TEXT NOT NULL,
+            timestamp REAL NOT NULL,
+            entry TEXT NOT NULL
+        )
+        """
+    )
+    connection.execute("CREATE INDEX relic_log_by_project ON relic_log (project)")
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    create_conversations,
+    create_events,
+    create_drafts,
+    create_usage,
+    add_call_to_conversations,
+    create_relics,
+)
 
 
 def pending(connection: sqlite3.Connection) -> list[Migration]:

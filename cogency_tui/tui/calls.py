@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from cogency_tui.protocol.events import CallEvent, ResultEvent
+from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.text import Sanitizer, clean
 
 State = Literal["writing", "queued", "waiting", "running", "done", "failed", "skipped", "interrupted"]
@@ -77,6 +78,8 @@ class Call(msgspec.Struct):
     def write(self, event: CallEvent) -> None:
         """Take in a preview of the call, or the complete call."""
         fields = _object(event["content"])
+        if not event.get("partial"):
+            fields = as_tool_call(fields)
         if name := fields.get("name"):
             self.name = str(name)
         args = fields.get("args")

@@ -371,3 +371,68 @@ async def test_long_output_is_cut_for_the_model_and_whole_in_the_store(make_agen
     assert len(told) < 40_000
     assert "left out" in told
     assert "20000" in told
+
+
+async def test_a_conversation_keeps_its_dialect_until_another_is_chosen(make_agent: MakeAgent) -> None:
+    await turn(make_agent("§respond: One.\n§end", dialect="delimiter"), "one", conversation_id="c")
+    agent = make_agent("§respond: Two.\n§end", mode="replay")
+    events = await turn(agent, "two", conversation_id="c")
+    assert types(events) == ["user", "respond", "metric", "end"]
+    assert "Protocol: delimiter" in provider_of(agent).sent[0][0]["content"]
+    agent = make_agent("<response>Three.</response>", mode="replay", dialect="action")
+    events = await turn(agent, "three", conversation_id="c")
+    assert types(events) == ["user", "respond", "metric", "end"]
+    assert [m["content"] for m in provider_of(agent).sent[0][1:]] == [
+        "one",
+        "<response>One.</response>",
+        "two",
+        "<response>Two.</response>",
+        "three",
+    ]
+
+
+async def test_closing_while_a_turn_runs_records_its_end(make_agent: MakeAgent) -> None:
+    agent = make_agent("Half<<hang>>")
+    await agent.open()
+    stream = agent.stream("go", conversation_id="c")
+    assert (await anext(stream))["type"] == "user"
+    await provider_of(agent).hanging.wait()
+    await agent.close()
+    rest = [event async for event in stream]
+    assert types(rest)[-1] == "interrupt"
+    async with agent:
+        assert types(await (await agent.store()).events("c")) == ["user", "respond"]
+
+
+async def test_actions_overlap_with_each_other_and_with_the_writing(make_agent: MakeAgent) -> None:
+    fetch = '<action type="tool" mode="async" id="{0}">{{"name": "shell", "parameters": {{"command": "sleep 0.5; echo {0}"}}, "output_key": "{0}"}}</action>'
+    text = fetch.format("one") + fetch.format("two") + "<response>Text before. $two and $$one</response>"
+    started = time.monotonic()
+    events = await turn(make_agent(text, dialect="action"), chunks=True)
+    # Shells run one after the other, as they may touch everything: this is about text and the first.
+    first_text = next(event for event in events if event["type"] == "respond")
+    last_result = results(events)[-1]
+    assert first_text["timestamp"] < last_result["timestamp"]
+    answer = "".join(event["content"] for event in events if event["type"] == "respond")
+    assert answer.startswith("Text before. exit 0\ntwo")
+    assert answer.endswith("and $one")
+    assert time.monotonic() - started < 30
+    assert types(events)[-1] == "end"
+
+
+async def test_a_failed_action_that_ends_the_turn(make_agent: MakeAgent) -> None:
+    failing = '<action mode="sync" id="a">{"name": "read", "parameters": {"file": "none"}, "on_error": "fail"}</action>'
+    later = '<action mode="async" id="b">{"name": "list", "parameters": {}}</action>'
+    events = await turn(make_agent(failing + later + "<response>no</response>", dialect="action"))
+    assert types(events)[-1] == "error"
+    last = events[-1]
+    assert last["type"] == "error"
+    assert '"a"' in last["payload"]["error"]
+
+
+async def test_a_turn_without_a_response_is_given_its_results(make_agent: MakeAgent) -> None:
+    action = '<action mode="async" id="a">{"name": "read", "parameters": {"file": "greet.py"}}</action>'
+    agent = make_agent(action, "<response>Read.</response>", dialect="action", mode="replay")
+    events = await turn(agent)
+    assert types(events) == ["user", "call", "result", "metric", "respond", "metric", "end"]
+    assert "hello" in provider_of(agent).sent[1][-1]["content"]

@@ -8,11 +8,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.store.conftest import Spawn
 
 from cogency_tui.errors import StoreError
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.database import FILE, LOCK, Database
+from tests.store.conftest import Spawn
 
 
 def mode(path: Path) -> int:

@@ -6,11 +6,10 @@ import sqlite3
 import time
 from pathlib import Path
 
-from tests.store.conftest import Spawn
-
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.database import FILE
 from cogency_tui.store.processes import own_start, start_of
+from tests.store.conftest import Spawn
 
 
 async def pieces(store: Store) -> int:

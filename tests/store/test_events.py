@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.store.conftest import Spawn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from cogency_tui.protocol.events import PERSISTED, Event
 from cogency_tui.store import events
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.database import FILE
+from tests.store.conftest import Spawn
 
 surrogates = st.characters(categories=["Cs"])
 any_text = st.text(st.characters() | surrogates | st.just("\0"))

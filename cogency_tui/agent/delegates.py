@@ -1,0 +1,171 @@
+"""The tools of a conversation, and `agent`: named sub-agents that do a task by themselves.
+
+A sub-agent runs by the same engine in a conversation of its own, which the store links to the call that
+started it. It never may do more than who called it, and it ends with the call, whatever ends that.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from cogency_tui.agent.model_call import Llm
+from cogency_tui.agent.named import NamedArgs, choose, listed, told_to_model
+from cogency_tui.agent.outbox import Outbox
+from cogency_tui.agent.progress import Progress, ended
+from cogency_tui.agent.relics import Relic
+from cogency_tui.agent.running import Running
+from cogency_tui.agent.variables import as_text
+from cogency_tui.agent.workflows import Workflow
+from cogency_tui.config import AgentSettings
+from cogency_tui.errors import ToolError
+from cogency_tui.providers.base import Provider
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, Tool, ToolContext, Touch
+from cogency_tui.tools.registry import Registry
+
+DEPTH = 2
+"""How many agents there may be below the person's."""
+
+_READING = frozenset({"read", "list", "find", "recall", "search", "fetch", "relic", "llm"})
+"""Tools that change no file: two sub-agents with no others may work at the same time."""
+
+
+def assemble(running: Running, only: Collection[str] | None = None) -> Registry:
+    """The tools of a conversation: all that there are, or `only` those."""
+    engine = running.engine
+    tools = {tool.name: tool for tool in engine.tools}
+    for tool in _delegates(running):
+        tools.setdefault(tool.name, tool)
+    return Registry(tool for tool in tools.values() if only is None or tool.name in only)
+
+
+def _delegates(running: Running) -> list[Tool[Any]]:
+    settings = running.engine.settings
+    tools: list[Tool[Any]] = []
+    if settings.agents and running.depth < DEPTH:
+        tools.append(SubAgents(running))
+    if settings.workflows:
+        tools.append(Workflow(running))
+    return [*tools, Relic(running.engine), Llm(running)]
+
+
+class SubAgents:
+    """Runs a turn of a sub-agent of the configuration, for the conversation `parent`."""
+
+    name = "agent"
+    args = NamedArgs
+    aliases: Mapping[str, str] = NO_ALIASES
+
+    def __init__(self, parent: Running) -> None:
+        self._parent = parent
+        self._agents = parent.engine.settings.agents
+        there = listed({name: agent.description for name, agent in self._agents.items()})
+        self.description = (
+            "Have a sub-agent do a task by itself and get its answer. It knows nothing of this conversation: "
+            f'parameters {{"task": …}} must say all that it needs. Names: {there}.'
+        )
+
+    def touch(self, args: NamedArgs, _context: ToolContext, /) -> Touch:
+        agent = self._agents.get(args.name)
+        if agent is None:
+            return Touch()
+        reads = agent.permissions == "plan" or (agent.tools is not None and _READING.issuperset(agent.tools))
+        return Touch(everything=True, writes=not reads)
+
+    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:  # noqa: ARG002
+        """The sub-agent's own calls are what is asked for."""
+        agent = choose(self.name, args.name, self._agents)
+        with told_to_model():
+            self._provider(agent)
+        self._check_tools(args.name, agent)
+        return Intent("read", f"Have {args.name} do a task")
+
+    async def run(self, args: NamedArgs, context: ToolContext) -> Outcome:
+        agent = choose(self.name, args.name, self._agents)
+        with told_to_model():
+            progress = await self._turn(args, agent, context)
+        if progress.problem:
+            told = f"{args.name} did not finish: {progress.problem}"
+            said = f"{progress.answer}\n\n[{told}]" if progress.answer else None
+            return Outcome(told, said, failed=True)
+        if not progress.answer:
+            return Outcome(f"{args.name} ended without an answer")
+        calls = f"{progress.calls} call{'' if progress.calls == 1 else 's'}"
+        return Outcome(f"{args.name} answered after {calls}", progress.answer)
+
+    async def _turn(self, args: NamedArgs, agent: AgentSettings, context: ToolContext) -> Progress:
+        engine = self._parent.engine
+        provider = self._provider(agent)
+        dialect = self._parent.dialect
+        store = await engine.store()
+        conversation = await store.create_conversation(
+            engine.project,
+            dialect=dialect,
+            provider=provider().name,
+            model=provider().model,
+            parent=self._parent.conversation_id,
+            call=context.call_id,
+        )
+        asker = f"the sub-agent {args.name}"
+        running = Running(
+            engine,
+            conversation.id,
+            self._parent.gate.narrowed(agent.permissions, call_id=context.call_id, asker=asker),
+            provider,
+            partial(assemble, only=self._allowed(agent)),
+            settings=replace(engine.settings, max_iterations=agent.max_iterations),
+            role=_role(args.name, agent),
+            depth=self._parent.depth + 1,
+        )
+        progress = Progress(context.report)
+        outbox = Outbox()
+        turn = running.prepare(store, dialect, outbox, chunks=True)
+        task = asyncio.create_task(turn.run(_task(args.parameters), outbox.close))
+        try:
+            async for event in outbox:
+                progress.add(event)
+        finally:
+            if not outbox.closed:
+                turn.interrupt()
+            await ended(task)
+            await running.close()
+        task.result()
+        return progress
+
+    def _provider(self, agent: AgentSettings) -> Callable[[], Provider]:
+        own = self._parent.provider()
+        if agent.provider in ("", own.name) and agent.model in ("", own.model):
+            return self._parent.provider
+        chosen = self._parent.engine.named(agent.provider or own.name, agent.model)
+        return lambda: chosen
+
+    def _allowed(self, agent: AgentSettings) -> set[str]:
+        """Its tools: of those that who calls it has, the ones that it is to have."""
+        there = {tool.name for tool in self._parent.registry}
+        return there if agent.tools is None else there.intersection(agent.tools)
+
+    def _check_tools(self, name: str, agent: AgentSettings) -> None:
+        there = {tool.name for tool in self._parent.engine.tools} | {"agent", "workflow", "relic", "llm"}
+        missing = [tool for tool in agent.tools or () if tool not in there]
+        if missing:
+            raise ToolError(
+                f'The sub-agent {name} cannot run: its tools name "{missing[0]}", which there is not.',
+                f"The person can correct [agents.{name}]; tools: {', '.join(sorted(there))}.",
+            )
+
+
+def _role(name: str, agent: AgentSettings) -> str:
+    return (
+        f"You are the sub-agent {name} of another agent, which sees nothing but your answer: put all that it "
+        f"needs into it. Nobody can answer questions.\n{agent.instructions.strip()}".strip()
+    )
+
+
+def _task(parameters: Mapping[str, Any]) -> str:
+    """The message that a sub-agent is given: the task, and what else came with it by name."""
+    task: Any = parameters.get("task", "")
+    parts = [as_text(task)] if task else []
+    parts += [f"{name}: {as_text(value)}" for name, value in parameters.items() if name != "task"]
+    return "\n".join(parts) or "Do what your instructions say."

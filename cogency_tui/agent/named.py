@@ -1,0 +1,55 @@
+"""What the tools have in common that call something by its name, with parameters of its own.
+
+Every name that is not there is answered with those that are; every error of ours becomes a failed
+result that the model can read.
+"""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from cogency_tui.errors import CogencyError, ToolError
+from cogency_tui.workspace.names import closest, shown
+
+Thing = TypeVar("Thing")
+
+
+class NamedArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(min_length=1)]
+    parameters: dict[str, Any] = {}
+
+
+def choose(tool: str, name: str, known: Mapping[str, Thing]) -> Thing:
+    """The thing of this name.
+
+    Raises:
+        ToolError: there is none; the text names those that there are.
+    """
+    if name in known:
+        return known[name]
+    near = closest(name, known)
+    meant = f' Did you mean "{near}"?' if near else ""
+    raise ToolError(f'{tool}: there is no "{shown(name[:80])}".{meant}', f"Names: {', '.join(known)}.")
+
+
+def listed(descriptions: Mapping[str, str]) -> str:
+    """Names with their descriptions, for the model: `reviewer (reads a change), tester`."""
+    entries: list[str] = []
+    for name, description in descriptions.items():
+        text = " ".join(description.split())
+        entries.append(f"{name} ({text})" if text else name)
+    return ", ".join(entries)
+
+
+@contextmanager
+def told_to_model() -> Generator[None]:
+    """Turn errors of the store, the endpoint or the configuration into failed results."""
+    try:
+        yield
+    except ToolError:
+        raise
+    except CogencyError as exc:
+        raise ToolError(str(exc), exc.hint) from exc

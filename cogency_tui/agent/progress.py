@@ -1,0 +1,84 @@
+"""What somebody else's turn looks like from outside: a line a call while it runs, an answer at its end.
+
+The answer is what was said last: the text of the last cycle, after its last call.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, cast
+
+from cogency_tui.agent.accumulator import Accumulator
+from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.workspace.names import shown
+
+_WIDTH = 80
+
+
+class Progress:
+    """Follows the events of one turn; `report` is given the lines."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self.answer = ""
+        self.problem = ""
+        """Why the turn did not come to its end, if it did not."""
+        self.calls = 0
+        self._report = report
+        self._accumulator = Accumulator()
+        self._said: list[str] = []
+
+    def add(self, event: Event) -> None:
+        """The next event."""
+        for unit in self._accumulator.add(event):
+            self._take(unit)
+
+    def _take(self, event: Event) -> None:
+        if event["type"] == "respond":
+            self._said.append(event["content"])
+        elif event["type"] == "call":
+            self._said.clear()
+            self.calls += 1
+            self._report(call_line(call_record(event)))
+        elif event["type"] == "result":
+            self._report(result_line(event))
+        elif event["type"] == "metric":
+            self.answer = "\n\n".join(self._said)
+            self._said.clear()
+        elif event["type"] == "error":
+            payload = event["payload"]
+            self.problem = f"{payload['error']} {payload.get('hint', '')}".strip()
+            self._report(f"! {_one_line(self.problem)}\n")
+        elif event["type"] == "interrupt":
+            self.problem = "interrupted"
+        elif event["type"] == "end":
+            self.problem = ""
+
+
+def call_line(record: Mapping[str, Any]) -> str:
+    """A call in one line: its tool, and the first argument that says what it is about."""
+    call = as_tool_call(record)
+    args: Any = call.get("args")
+    values = cast("dict[str, Any]", args).values() if isinstance(args, dict) else ()
+    first = next((value for value in values if isinstance(value, str) and value.strip()), "")
+    name: Any = call.get("name")
+    return f"· {_one_line(f'{name} {first}')}\n"
+
+
+def result_line(event: ResultEvent) -> str:
+    """What became of a call in one line."""
+    payload = event["payload"]
+    mark = "✗" if payload["error"] else "✓"
+    return f"{mark} {_one_line(event['tool'] + ': ' + payload['outcome'])}\n"
+
+
+def _one_line(text: str) -> str:
+    line = shown(text.strip().partition("\n")[0])
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """Wait for the end of a task that was told to stop, however often the waiting is cancelled."""
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task])

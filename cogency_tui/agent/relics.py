@@ -1,0 +1,141 @@
+"""`relic`: what an agent keeps for later conversations in the project, in the person's store.
+
+Services and their parameters are fixed; what is wrong with a call is named, and the right form shown.
+Calls of one batch reach the store in their order: each is handed to its one worker as soon as it starts.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from cogency_tui.agent.named import NamedArgs, choose, told_to_model
+from cogency_tui.agent.running import Engine
+from cogency_tui.errors import ToolError
+from cogency_tui.store.relics import Relics
+from cogency_tui.tools import schema
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext
+
+Key = Annotated[str, Meta(min_length=1, max_length=500)]
+
+_CACHE_FORM = (
+    '{"action": "set", "key": …, "value": any JSON, "ttl": seconds (optional)} or '
+    '{"action": "get" or "delete", "key": …}'
+)
+_LOG_FORM = '{"action": "append", "entry": any JSON} or {"action": "read", "limit": 20}'
+_FORMS = {"cache": _CACHE_FORM, "log": _LOG_FORM}
+
+_FLAT = {
+    "cache_set": ("cache", "set"),
+    "cache_store": ("cache", "set"),
+    "cache_get": ("cache", "get"),
+    "cache_delete": ("cache", "delete"),
+    "log_append": ("log", "append"),
+    "log_read": ("log", "read"),
+}
+"""Names that say the action, too."""
+
+
+class _Set(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    key: Key
+    value: Any
+    ttl: Annotated[float, Meta(gt=0)] | None = None
+
+
+class _Get(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    key: Key
+
+
+class _Delete(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    key: Key
+
+
+class _Append(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    entry: Any
+
+
+class _Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 20
+
+
+_ACTIONS: dict[str, dict[str, type[msgspec.Struct]]] = {
+    "cache": {"set": _Set, "get": _Get, "delete": _Delete},
+    "log": {"append": _Append, "read": _Read},
+}
+
+
+class Relic:
+    """Serves the relics of the engine's project."""
+
+    name = "relic"
+    description = (
+        "Keep things for later, in this project, over conversations. "
+        f"cache: parameters {_CACHE_FORM}. log, which only grows: {_LOG_FORM}."
+    )
+    args = NamedArgs
+    aliases: Mapping[str, str] = NO_ALIASES
+
+    def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
+        self._engine = engine
+        self._clock = clock
+
+    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:  # noqa: ARG002
+        _read(args)
+        return Intent("read", f"Use the {args.name} of the project")
+
+    async def run(self, args: NamedArgs, context: ToolContext) -> Outcome:  # noqa: ARG002
+        wanted = _read(args)
+        with told_to_model():
+            store = await self._engine.store()
+            relics = Relics(store.database, self._engine.project, self._clock)
+            return await self._serve(relics, wanted)
+
+    async def _serve(self, relics: Relics, wanted: msgspec.Struct) -> Outcome:
+        if isinstance(wanted, _Set):
+            await relics.set(wanted.key, wanted.value, wanted.ttl)
+            ttl = "" if wanted.ttl is None else f" for {wanted.ttl:g} s"
+            return Outcome(f"Kept {wanted.key}{ttl}")
+        if isinstance(wanted, _Get):
+            kept = await relics.get(wanted.key)
+            if kept is None:
+                # A failure, so that what depends on the value is not run without it.
+                return Outcome(f"Nothing is kept under {wanted.key} (any more)", failed=True)
+            left = "" if kept.expires is None else f", for another {kept.expires - self._clock():.0f} s"
+            return Outcome(f"Found {wanted.key}{left}", kept.value)
+        if isinstance(wanted, _Delete):
+            there = await relics.delete(wanted.key)
+            return Outcome(f"Removed {wanted.key}" if there else f"Nothing was kept under {wanted.key}")
+        if isinstance(wanted, _Append):
+            await relics.append(wanted.entry)
+            return Outcome("Added to the log")
+        assert isinstance(wanted, _Read)
+        entries = await relics.read(wanted.limit)
+        content = [{"time": _iso(entry.timestamp), "entry": entry.entry} for entry in entries]
+        return Outcome(f"{len(content)} {'entry' if len(content) == 1 else 'entries'}, oldest first", content)
+
+
+def _read(args: NamedArgs) -> msgspec.Struct:
+    """The parameters as their action wants them.
+
+    Raises:
+        ToolError: no such service or action, or parameters that it does not take.
+    """
+    service, implied = _FLAT.get(args.name, (args.name, None))
+    actions = choose(Relic.name, service, _ACTIONS)
+    form = f'Form: {{"name": "{service}", "parameters": {_FORMS[service]}}}'
+    parameters = dict(args.parameters)
+    action: Any = parameters.pop("action", implied)
+    if not isinstance(action, str) or action not in actions or implied not in (None, action):
+        there = " or ".join(f'"{name}"' for name in ([implied] if implied else actions))
+        raise ToolError(f'relic {args.name}: "action" must be {there}.', form)
+    try:
+        return schema.convert(f"relic {service} {action}", parameters, actions[action], NO_ALIASES)
+    except ToolError as exc:
+        raise ToolError(str(exc), form) from None
+
+
+def _iso(timestamp: float) -> str:
+    return datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,170 @@
+"""`workflow`: a sequence of the configuration, whose steps are calls like the model's own.
+
+They go through the same scheduler, tools and permissions, each by itself; running the sequence asks
+for nothing that its steps do not.
+"""
+
+import asyncio
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from cogency_tui.agent.named import NamedArgs, choose, listed
+from cogency_tui.agent.progress import call_line, ended, result_line
+from cogency_tui.agent.running import Running
+from cogency_tui.agent.scheduler import Scheduler
+from cogency_tui.agent.variables import substitute
+from cogency_tui.errors import ToolError
+from cogency_tui.protocol.dialects import new_id
+from cogency_tui.protocol.events import CallEvent, ResultEvent
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.workflow_settings import StepSettings, WorkflowSettings
+
+
+class Workflow:
+    """Runs workflows with the tools of the conversation `parent`."""
+
+    name = "workflow"
+    args = NamedArgs
+    aliases: Mapping[str, str] = NO_ALIASES
+
+    def __init__(self, parent: Running) -> None:
+        self._parent = parent
+        self._workflows = parent.engine.settings.workflows
+        there = {
+            f"{name} {{{', '.join(workflow.parameters)}}}"
+            if workflow.parameters
+            else name: workflow.description
+            for name, workflow in self._workflows.items()
+        }
+        self.description = (
+            "Run a sequence of steps that the person has set up; the result has what each step came to. "
+            f"Names, with {{parameters}}: {listed(there)}."
+        )
+
+    def touch(self, _args: NamedArgs, _context: ToolContext, /) -> Touch:
+        return Touch(everything=True, writes=True)
+
+    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:  # noqa: ARG002
+        self._find(args)
+        return Intent("read", f"Run the workflow {args.name}")
+
+    async def run(self, args: NamedArgs, context: ToolContext) -> Outcome:
+        run = _Run(args.name, self._find(args), args.parameters)
+        scheduler = Scheduler(
+            self._parent.registry, self._parent.gate, context, run.preview(context.report), run.news.set
+        )
+        for name, value in args.parameters.items():
+            scheduler.declare(name, value)
+        done = False
+        try:
+            await run.follow(scheduler, context.report)
+            done = not scheduler.failure
+        finally:
+            if not done:
+                scheduler.cancel()
+                await ended(asyncio.create_task(scheduler.settle()))
+        return run.outcome()
+
+    def _find(self, args: NamedArgs) -> WorkflowSettings:
+        workflow = choose(self.name, args.name, self._workflows)
+        missing = [name for name in workflow.parameters if name not in args.parameters]
+        if missing:
+            wanted = ", ".join(f'"{name}": …' for name in workflow.parameters)
+            raise ToolError(
+                f'workflow {args.name}: the parameter "{missing[0]}" is missing.',
+                f'Form: {{"name": "{args.name}", "parameters": {{{wanted}}}}}',
+            )
+        for step in workflow.steps:
+            if step.output_key in args.parameters:
+                raise ToolError(
+                    f'workflow {args.name}: "{step.output_key}" is what the step "{step.id}" makes; '
+                    "it cannot be given."
+                )
+        return workflow
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run: the steps still to be handed in, and the results that have come."""
+
+    name: str
+    workflow: WorkflowSettings
+    given: Mapping[str, Any]
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    steps: dict[str, StepSettings] = field(default_factory=dict[str, StepSettings])
+    results: dict[str, ResultEvent] = field(default_factory=dict[str, ResultEvent])
+
+    def preview(self, report: Callable[[str], None]) -> Callable[[ResultEvent], None]:
+        """Shows each step when it starts, once."""
+        shown: set[str] = set()
+
+        def show(event: ResultEvent) -> None:
+            if event["id"] not in shown:
+                shown.add(event["id"])
+                report(call_line(substitute(_record(self.steps[event["id"]]), self.given)))
+
+        return show
+
+    async def follow(self, scheduler: Scheduler, report: Callable[[str], None]) -> None:
+        """Hand in the steps in their order, and take their results, until all have one or one was fatal."""
+        waiting = deque(self.workflow.in_order)
+        while True:
+            self.news.clear()
+            for result in scheduler.take():
+                self.results[self.steps[result["id"]].id] = result
+                report(result_line(result))
+            if scheduler.failure:
+                return
+            if waiting and not scheduler.holding:
+                step = waiting.popleft()
+                call = _call(step)
+                self.steps[call["id"]] = step
+                scheduler.submit(call)
+                continue
+            if not waiting:
+                scheduler.finish()
+                if not scheduler.busy:
+                    return
+            await self.news.wait()
+
+    def outcome(self) -> Outcome:
+        """What every step came to, by its id."""
+        begun = {step.id for step in self.steps.values()}
+        content = {
+            step.id: _content(self.results.get(step.id), begun=step.id in begun)
+            for step in self.workflow.steps
+        }
+        failed = [id for id, result in self.results.items() if result["payload"]["error"]]
+        fatal = [step.id for step in self.workflow.steps if step.id in failed and step.on_error == "fail"]
+        succeeded = len(self.results) - len(failed)
+        told = f"{self.name}: {succeeded} of {len(self.workflow.steps)} steps done"
+        if failed:
+            told += f"; failed: {', '.join(fatal or failed)}"
+        return Outcome(told, content, failed=bool(fatal) or not succeeded)
+
+
+def _call(step: StepSettings) -> CallEvent:
+    content = json.dumps(_record(step), ensure_ascii=False)
+    return {"type": "call", "timestamp": time.time(), "id": new_id(), "content": content}
+
+
+def _record(step: StepSettings) -> dict[str, Any]:
+    record: dict[str, Any] = msgspec.to_builtins(step)
+    args = record.pop("parameters", {})
+    return {**record, "args": args, "type": step.type, "mode": step.mode}
+
+
+def _content(result: ResultEvent | None, *, begun: bool) -> Any:
+    if result is None:
+        return {"error": "Cancelled: another step failed" if begun else "Not run: a step before it failed"}
+    payload = result["payload"]
+    if not payload["error"]:
+        return payload["outcome"] if payload["content"] is None else payload["content"]
+    told = {"error": payload["outcome"]}
+    return told if payload["content"] is None else {**told, "content": payload["content"]}

@@ -1,0 +1,112 @@
+"""Relics: what agents keep for later in one project, values under keys and a log.
+
+A value whose time is over is gone: no read gives it, and the next write removes it. The log only grows.
+"""
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cogency_tui.errors import StoreError
+from cogency_tui.store.database import Database
+from cogency_tui.store.events import encode
+from cogency_tui.store.text import from_column, to_column
+
+_SET = (
+    "INSERT INTO relic_values (project, key, value, expires) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (project, key) DO UPDATE SET value = excluded.value, expires = excluded.expires"
+)
+_GET = (
+    "SELECT value, expires FROM relic_values"
+    " WHERE project = ? AND key = ? AND (expires IS NULL OR expires > ?)"
+)
+_LAST = "SELECT seq, timestamp, entry FROM relic_log WHERE project = ? ORDER BY seq DESC LIMIT ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A value of the cache; `expires` in Unix seconds, None for one that stays."""
+
+    value: Any
+    expires: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the log; `timestamp` in Unix seconds."""
+
+    timestamp: float
+    entry: Any
+
+
+class Relics:
+    """The relics of `project`. Values and entries are any JSON. All methods raise `StoreError`."""
+
+    def __init__(self, database: Database, project: str, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._project = to_column(project)
+        self._clock = clock
+
+    async def set(self, key: str, value: Any, ttl: float | None = None) -> None:
+        """Keep `value` under `key` in place of what was there, for `ttl` seconds where given."""
+        now = self._clock()
+        row = (self._project, to_column(key), encode(value), None if ttl is None else now + ttl)
+
+        def work(connection: sqlite3.Connection) -> None:
+            _remove_expired(connection, now)
+            connection.execute(_SET, row)
+
+        await self._database.write(work)
+
+    async def get(self, key: str) -> Kept | None:
+        """What is kept under `key`, if anything."""
+        values = (self._project, to_column(key), self._clock())
+        row = await self._database.read(lambda connection: connection.execute(_GET, values).fetchone())
+        if row is None:
+            return None
+        try:
+            return Kept(json.loads(from_column(row[0])), row[1])
+        except ValueError as exc:
+            raise StoreError(f"The value of {key!r} in the cache cannot be read.", "Set it anew.") from exc
+
+    async def delete(self, key: str) -> bool:
+        """Remove what is kept under `key`; whether there was anything."""
+        now = self._clock()
+        values = (self._project, to_column(key))
+
+        def work(connection: sqlite3.Connection) -> bool:
+            _remove_expired(connection, now)
+            sql = "DELETE FROM relic_values WHERE project = ? AND key = ?"
+            return connection.execute(sql, values).rowcount == 1
+
+        return await self._database.write(work)
+
+    async def append(self, entry: Any) -> None:
+        """Add `entry` to the log."""
+        row = (self._project, self._clock(), encode(entry))
+        sql = "INSERT INTO relic_log (project, timestamp, entry) VALUES (?, ?, ?)"
+        await self._database.write(lambda connection: connection.execute(sql, row))
+
+    async def read(self, limit: int) -> list[Entry]:
+        """The last `limit` entries of the log, oldest first; one that cannot be read is left out."""
+        rows: list[tuple[int, float, str | bytes]] = await self._database.read(
+            lambda connection: connection.execute(_LAST, (self._project, limit)).fetchall()
+        )
+        entries: list[Entry] = []
+        for seq, timestamp, entry in reversed(rows):
+            try:
+                entries.append(Entry(timestamp, json.loads(from_column(entry))))
+            except ValueError:
+                self._note(f"Entry {seq} of the log cannot be read, left out.")
+        return entries
+
+    def _note(self, notice: str) -> None:
+        if notice not in self._database.notices:
+            self._database.notices.append(notice)
+
+
+def _remove_expired(connection: sqlite3.Connection, now: float) -> None:
+    connection.execute("DELETE FROM relic_values WHERE expires <= ?", (now,))
