@@ -84,6 +84,9 @@ def _parser_of(name: str) -> argparse.ArgumentParser:
         showing.add_argument("id", metavar="ID", help="its id, or the beginning of it")
         for action in (listing, showing):
             action.add_argument("--json", action="store_true", help="one JSON object a line")
+    elif name == "bench":
+        parser.add_argument("what", choices=("protocol",), help="what to measure")
+        parser.add_argument("--json", action="store_true", help="one JSON object a line")
     elif name == "doctor":
         parser.add_argument("--json", action="store_true", help="one JSON object a line")
     return parser
@@ -150,6 +153,13 @@ def _doctor(options: argparse.Namespace) -> int:
     return asyncio.run(examine(as_json=options.json))
 
 
+def _bench(options: argparse.Namespace) -> int:
+    """Measure here what the documentation claims."""
+    from cogency_tui.headless.bench import bench
+
+    return bench(options.what, as_json=options.json)
+
+
 def _interface(options: argparse.Namespace) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
@@ -204,4 +214,5 @@ _COMMANDS: dict[str, Command] = {
     "parse": _parse,
     "conversations": _conversations,
     "doctor": _doctor,
+    "bench": _bench,
 }

@@ -17,6 +17,9 @@ NewId = Callable[[], str]
 
 _PREVIEW_STEP = 48
 _EXCERPT = 40
+_UNCOUNTED = 1024
+
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Emitter:
@@ -33,7 +36,8 @@ class Emitter:
 
     def take(self) -> list[Event]:
         """The events since the last call, the text of the open unit included."""
-        self._deliver()
+        if self._pieces:
+            self._deliver()
         events, self._events = self._events, []
         return events
 
@@ -80,7 +84,7 @@ class Emitter:
     def call(self, call_id: str, content: dict[str, Any], *, partial: bool = False) -> None:
         """A complete call, or with `partial` what is new in one that is still being written."""
         self._deliver()
-        text = json.dumps(content, ensure_ascii=False)
+        text = _as_json(content)
         if partial:
             self._events.append(
                 {"type": "call", "timestamp": self.clock(), "id": call_id, "content": text, "partial": True}
@@ -111,45 +115,53 @@ class Emitter:
 
 
 class Block:
-    """Keeps the place in a block of JSON: line and column, its length, and what was read last."""
+    """Keeps the place in a block of JSON: line and column, its length, and what was read last.
+
+    The place is asked for once at most: what was read is counted in larger pieces than it comes in.
+    """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
+        self.over_limit = False
         self._size = 0
         self._line = 1
         self._column = 1
         self._blank = True
         self._tail = ""
-
-    @property
-    def over_limit(self) -> bool:
-        return self._size > self._limit
-
-    @property
-    def limit(self) -> int:
-        return self._limit
+        self._uncounted: list[str] = []
+        self._next_count = _UNCOUNTED
 
     def advance(self, text: str, start: int, stop: int) -> None:
         """Account for text[start:stop], which has been read."""
         if stop <= start:
             return
-        self._size += stop - start
-        breaks = text.count("\n", start, stop)
+        self._size = size = self._size + stop - start
+        self._uncounted.append(text[start:stop])
+        if size >= self._next_count:
+            self._count()
+        if size > self.limit:
+            self.over_limit = True
+
+    def _count(self) -> None:
+        text = "".join(self._uncounted)
+        self._uncounted.clear()
+        self._next_count = self._size + _UNCOUNTED
+        breaks = text.count("\n")
         if breaks:
-            last = text.rindex("\n", start, stop)
             # The line break after the opening marker is no line of the block.
-            if self._blank and not text[start : text.index("\n", start)].strip():
+            if self._blank and not text[: text.index("\n")].strip():
                 breaks -= 1
             self._blank = False
             self._line += breaks
-            self._column = stop - last
+            self._column = len(text) - text.rindex("\n")
         else:
-            self._blank = self._blank and text[start:stop].isspace()
-            self._column += stop - start
-        self._tail = (self._tail + text[max(start, stop - _EXCERPT) : stop])[-_EXCERPT:]
+            self._blank = self._blank and (not text or text.isspace())
+            self._column += len(text)
+        self._tail = (self._tail + text[-_EXCERPT:])[-_EXCERPT:]
 
     def place(self) -> str:
         """Where reading stands, with the excerpt that leads there."""
+        self._count()
         return f"line {self._line}, column {self._column}, after {json.dumps(self._tail, ensure_ascii=False)}"
 
 
@@ -158,15 +170,11 @@ class CallReader:
 
     def __init__(self, emitter: Emitter, args_key: str, max_depth: int) -> None:
         self.call_id = emitter.new_id()
+        self.done = False
         self._emitter = emitter
-        self._args_key = args_key
         self._reader = JsonObjectReader(args_key, max_depth)
-        self._waiting = 0
+        self._waiting = _PREVIEW_STEP
         self._announced = False
-
-    @property
-    def done(self) -> bool:
-        return self._reader.done
 
     @property
     def value(self) -> dict[str, Any]:
@@ -181,24 +189,22 @@ class CallReader:
     def feed(self, text: str, index: int) -> int:
         """Read on; raises `JsonError` as the reader does."""
         stop = self._reader.feed(text, index)
-        if not self._reader.done:
-            self._preview(stop - index)
+        self.done = self._reader.done
+        self._waiting += stop - index
+        # A preview costs more than reading: one for each few dozen characters is soon enough.
+        if self._waiting >= _PREVIEW_STEP and not self.done:
+            self._preview()
         return stop
 
-    def _preview(self, read: int) -> None:
-        # A preview costs more than reading: one for each few dozen characters is soon enough.
-        self._waiting += read
+    def _preview(self) -> None:
         name = self.name
-        if not name or (self._announced and (self._waiting < _PREVIEW_STEP or not self._reader.fresh)):
+        if not name:
             return
-        args: dict[str, Any] = {}
-        for key, piece in self._reader.fresh:
-            known = args.get(key)
-            args[key] = known + piece if isinstance(known, str) and isinstance(piece, str) else piece
-        self._reader.fresh.clear()
-        self._waiting = 0
-        self._announced = True
-        self._emitter.call(self.call_id, {"name": name, "args": args}, partial=True)
+        args = self._reader.take_fresh()
+        if args or not self._announced:
+            self._waiting = 0
+            self._announced = True
+            self._emitter.call(self.call_id, {"name": name, "args": args}, partial=True)
 
 
 def element_problem(value: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 MAX_DEPTH = 256
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_PLAIN = re.compile(r'[^"\\\x00-\x08\x0b\x0c\x0e-\x1f]*')
+_SPECIAL = re.compile(r'["\\\x00-\x08\x0b\x0c\x0e-\x1f]')
 _NUMBER_RUN = re.compile(r"[-+.0-9eE]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD_RUN = re.compile(r"[A-Za-z]*")
@@ -49,14 +49,13 @@ class JsonError(ValueError):
 class JsonObjectReader:
     """One object, fed in pieces. `value` is complete once `done`.
 
-    `watch` names a key of the object whose own value is an object: what arrives in there is
-    collected in `fresh`, as (key, piece of text) or (key, whole value), for previews.
+    `watch` names a key of the object whose own value is an object: what arrives in there can be
+    taken while the object is still being read, for previews.
     """
 
     def __init__(self, watch: str, max_depth: int = MAX_DEPTH) -> None:
         self.value: dict[str, Any] = {}
         self.done = False
-        self.fresh: list[tuple[str, Any]] = []
         self._watch = watch
         self._max_depth = max_depth
         self._reading = _BETWEEN
@@ -65,9 +64,23 @@ class JsonObjectReader:
         self._keys: list[str] = []
         self._is_key = False
         self._watched = False
+        self._fresh: dict[str, Any] = {}
+        self._fresh_text = StringIO()
         self._text = StringIO()
         self._token = ""
         self._high = ""
+
+    def take_fresh(self) -> dict[str, Any]:
+        """What has come into the watched object since the last call: of text what is new, else values."""
+        if self._watched:
+            self._keep_fresh_text()
+        fresh, self._fresh = self._fresh, {}
+        return fresh
+
+    def _keep_fresh_text(self) -> None:
+        if self._fresh_text.tell():
+            self._fresh[self._keys[-1]] = self._fresh.get(self._keys[-1], "") + self._fresh_text.getvalue()
+            self._fresh_text = StringIO()
 
     def feed(self, text: str, index: int) -> int:
         """Read from `index` to the object's end or that of `text`; return where reading stopped.
@@ -147,7 +160,7 @@ class JsonObjectReader:
             key = self._keys.pop()
             container[key] = value
             if len(self._stack) == 2 and not self._watched and self._keys[:1] == [self._watch]:
-                self.fresh.append((key, value))
+                self._fresh[key] = value
             if len(self._stack) == 1:
                 self.value = container
         else:
@@ -156,17 +169,19 @@ class JsonObjectReader:
         self._next = _AFTER_VALUE
 
     def _read_string(self, text: str, index: int) -> int:
-        plain = _PLAIN.match(text, index)
-        stop = plain.end() if plain else index
+        special = _SPECIAL.search(text, index)
+        stop = special.start() if special else len(text)
         if stop > index:
             self._write(text[index:stop])
-        if stop == len(text):
+        if special is None:
             return stop
         char = text[stop]
         if char == '"':
             self._end_string(stop)
         elif char == "\\":
             self._reading = _ESCAPE
+            if stop + 1 < len(text):
+                return self._read_escape(text, stop + 1)
         else:
             raise JsonError(f"the control character U+{ord(char):04X} must be escaped in a string", stop)
         return stop + 1
@@ -176,7 +191,7 @@ class JsonObjectReader:
             piece, self._high = self._high + piece, ""
         self._text.write(piece)
         if self._watched:
-            self.fresh.append((self._keys[-1], piece))
+            self._fresh_text.write(piece)
 
     def _end_string(self, index: int) -> None:
         if self._high:
@@ -184,6 +199,8 @@ class JsonObjectReader:
         content = self._text.getvalue()
         self._text = StringIO()
         self._reading = _BETWEEN
+        if self._watched:
+            self._keep_fresh_text()
         if not self._is_key:
             self._add(content)
             return
