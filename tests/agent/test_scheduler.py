@@ -797,13 +797,16 @@ async def _play(actions: list[Action], rng: random.Random) -> None:
         )
         ids.append(call)
     stage.scheduler.finish()
-    while stage.scheduler.busy or any(_runs(step.log, n) for n in range(len(ids))):
-        if not await let_one_go() and stage.scheduler.busy:
+    while True:
+        if await let_one_go():
+            continue
+        late = [f"!a{n}" for n in range(len(ids)) if _runs(step.log, n) and actions[n].fate == "late"]
+        if stage.scheduler.busy:
             await stage.until(lambda: not stage.scheduler.busy or _any_runs(step.log, actions))
-        elif not stage.scheduler.busy:
-            await stage.quiet()
-            late = [f"!a{n}" for n in range(len(ids)) if _runs(step.log, n) and actions[n].fate == "late"]
+        elif late:
             await step.until(*late)
+        else:
+            break
     check_log(graph, stage, ids)
 
 
