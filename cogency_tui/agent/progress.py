@@ -9,8 +9,9 @@ from contextlib import suppress
 from typing import Any, cast
 
 from cogency_tui.agent.accumulator import Accumulator
-from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.store.conversations import Store
 from cogency_tui.workspace.names import shown
 
 _WIDTH = 80
@@ -53,6 +54,27 @@ class Progress:
             self.problem = "interrupted"
         elif event["type"] == "end":
             self.problem = ""
+
+
+async def with_progress(store: Store, conversation_id: str) -> list[Event]:
+    """The stored events of a conversation, with what its sub-agents did before the results of their calls:
+    as it was shown while they worked."""
+    lines: dict[str, list[str]] = {}
+    for conversation in await store.delegated(conversation_id):
+        progress = Progress(lines.setdefault(conversation.call or "", []).append)
+        for event in await store.events(conversation.id):
+            progress.add(event)
+    events: list[Event] = []
+    for event in await store.events(conversation_id):
+        if event["type"] == "result" and event["id"] in lines:
+            payload: ResultPayload = {
+                "outcome": "running",
+                "content": "".join(lines[event["id"]]),
+                "error": False,
+            }
+            events.append({**event, "payload": payload, "partial": True})
+        events.append(event)
+    return events
 
 
 def call_line(record: Mapping[str, Any]) -> str:

@@ -84,6 +84,7 @@ class Scheduler:
             job.touch = Touch(everything=True, writes=True) if job.names else Touch()
             job.problem = "" if job.names else exc.advice
         except Exception as exc:
+            # As where it runs: a defect of one tool stays its own.
             job.touch = Touch()
             job.problem = self._broke(job, exc)
         self._jobs.append(job)

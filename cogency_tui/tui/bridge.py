@@ -148,9 +148,12 @@ class Bridge:
         Raises:
             CogencyError: it cannot be read.
         """
+        from cogency_tui.agent.progress import with_progress
+
         store = await self.agent.store()
         await store.recover(conversation_id)
-        events, usage = await store.events(conversation_id), await store.usage(conversation_id)
+        events = await with_progress(store, conversation_id)
+        usage = await store.usage(conversation_id)
         self.conversation_id = conversation_id
         return events, usage
 

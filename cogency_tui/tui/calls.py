@@ -37,6 +37,8 @@ ROLES: dict[State, str] = {
 }
 OPEN: frozenset[State] = frozenset({"writing", "queued", "waiting", "running"})
 
+_DELEGATING = frozenset({"agent", "workflow"})
+_STEP_STATES: dict[str, State] = {"·": "running", "✓": "done", "✗": "failed", "!": "failed"}
 _CHANGING = frozenset({"write", "edit", "replace", "file_write", "file_edit"})
 _OUTPUT_LIMIT = 400_000
 _DECODER = json.JSONDecoder(strict=False)
@@ -48,6 +50,13 @@ class FileChange(msgspec.Struct, frozen=True):
     path: str
     added: int
     removed: int
+
+
+class Step(msgspec.Struct):
+    """One call within a call: what a sub-agent or a workflow is doing."""
+
+    state: State
+    text: str
 
 
 class Call(msgspec.Struct):
@@ -129,6 +138,26 @@ class Call(msgspec.Struct):
         if self.settled:
             return self.duration
         return max(0.0, now - self.started) if self.started else 0.0
+
+    def steps(self) -> list[Step]:
+        """The calls within this one, from the lines in which its progress is reported."""
+        steps: list[Step] = []
+        for line in self.output.splitlines() if self.name in _DELEGATING else ():
+            mark, _, text = line.partition(" ")
+            state = _STEP_STATES.get(mark)
+            if state is None:
+                continue
+            tool = text.partition(":")[0]
+            begun = [step for step in steps if step.state == "running" and step.text.split(" ")[0] == tool]
+            if mark in "✓✗" and begun:
+                begun[0].state = state
+            else:
+                steps.append(Step(state, text))
+        if self.settled:
+            for step in steps:
+                if step.state == "running":
+                    step.state = "interrupted"
+        return steps
 
     def changes(self) -> list[FileChange]:
         """The files that this call has changed, with the counts that its result gives."""

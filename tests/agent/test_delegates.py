@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.agent.progress import with_progress
 from cogency_tui.config import AgentSettings, Dialect, Permissions, load_settings
 from cogency_tui.errors import ConfigError, NetworkError
 from cogency_tui.protocol import render
@@ -315,3 +316,25 @@ def test_a_table_that_cannot_be_is_told_with_its_place(tmp_path: Path, table: st
         load_settings(path)
     assert str(path) in str(caught.value)
     assert told in str(caught.value).replace("`", "").replace("Expected", "expected")
+
+
+async def test_reopening_shows_what_a_sub_agent_did_as_it_was_shown_live(bench: Bench) -> None:
+    agents = {"scout": AgentSettings(description="looks around")}
+    replies = (
+        block(named("agent", "scout", task="look")),
+        block(("list", {})),
+        "There is nothing.",
+        "All done.",
+    )
+    agent = bench.agent(*replies, agents=agents)
+    async with agent:
+        live = await turn(agent)
+        reopened = await with_progress(await agent.store(), "c")
+    assert shown(reopened) == shown(live)
+    assert "list" in shown(reopened)
+    assert [event for event in reopened if not event.get("partial")] == await _stored(bench)
+
+
+async def _stored(bench: Bench) -> list[Event]:
+    async with bench.agent() as agent:
+        return await (await agent.store()).events("c")

@@ -786,7 +786,7 @@ async def _play(actions: list[Action], rng: random.Random) -> None:
         step.hold(label)
         while stage.scheduler.holding:
             if not await let_one_go():
-                await stage.until(lambda: not stage.scheduler.holding)
+                await stage.until(lambda: not stage.scheduler.holding or _any_runs(step.log, actions))
         args = {"file": action.file or None, "writes": action.writes}
         more = {"value": f"${action.uses}"} if action.uses else {}
         record = {"output_key": action.output_key} if action.output_key else {}

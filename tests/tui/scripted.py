@@ -31,7 +31,7 @@ def respond(text: str, id: str = "r1", at: float = 0.0) -> Event:
     return {"type": "respond", "timestamp": EPOCH + at, "id": id, "content": text}
 
 
-def call(id: str, name: str, *, partial: bool = False, at: float = 0.0, **args: Any) -> Event:
+def call(id: str, name: str, /, *, partial: bool = False, at: float = 0.0, **args: Any) -> Event:
     content = json.dumps({"name": name, "args": args} if name else {"args": args})
     event: Event = {"type": "call", "timestamp": EPOCH + at, "id": id, "content": content}
     if partial:
@@ -128,6 +128,9 @@ class ScriptedStore:
 
     async def events(self, conversation_id: str) -> list[Event]:
         return self.past[conversation_id]
+
+    async def delegated(self, parent: str) -> list[Conversation]:
+        return []
 
     async def usage(self, conversation_id: str) -> Measure:
         return {"input": 1200, "output": 300}

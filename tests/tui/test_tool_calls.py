@@ -163,3 +163,28 @@ async def test_a_call_appears_while_its_arguments_are_written(project: Path) -> 
         await until(pilot, lambda: "second line" in shown(detail_of(pilot)))
         assert "writing" in shown(calls_of(pilot))
         assert "new.py" in shown(conversation_of(pilot))
+
+
+async def test_what_a_sub_agent_does_stands_below_its_call(project: Path) -> None:
+    lines = "· read src/app.py\n✓ read: Read 3 lines\n· edit src/app.py\n✗ edit: old is not there\n· list .\n"
+    script = [
+        call("c1", "agent", name="reviewer"),
+        started("c1", "agent"),
+        output("c1", "agent", lines),
+        paused,
+    ]
+    async with app_over(ScriptedAgent(project, script)).run_test(size=(160, 45)) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "list ." in shown(calls_of(pilot)))
+        rows = [row.rstrip() for row in shown(calls_of(pilot)).splitlines() if row.strip()]
+
+    assert rows[0].split()[1:3] == ["agent", "reviewer"]
+    assert [row.split()[0] for row in rows[1:3]] == ["✓", "✗"]
+    assert rows[1].startswith("    ✓ read src/app.py")
+    assert rows[2].endswith("failed")
+    assert rows[3].endswith("running")
+
+
+def test_a_step_that_never_ended_was_interrupted() -> None:
+    halted = Call("c", name="agent", state="interrupted", output="· read a\n")
+    assert [(step.state, step.text) for step in halted.steps()] == [("interrupted", "read a")]

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.text import one_line, reveal
-from cogency_tui.tui.calls import GLYPHS, OPEN, ROLES, Call
+from cogency_tui.tui.calls import GLYPHS, OPEN, ROLES, Call, Step
 from cogency_tui.tui.drawing.cards import SPINNER
 from cogency_tui.tui.drawing.diff import draw_diff
 from cogency_tui.tui.drawing.figures import duration
@@ -64,6 +64,15 @@ def call_row(
     if facts and call.state == "done" and call.outcome:
         right = [_Fact(_FIRST_DROPPED, Segment(fit(one_line(call.outcome), 40), inks("dim", on))), *right]
     return _row(head, summarize(call), inks(role, on), right, width, inks("text", on))
+
+
+def step_row(step: Step, width: int, inks: Inks, *, frame: int, on: str = "surface") -> Line:
+    """A call within a call, on a line below it."""
+    glyph = SPINNER[frame % len(SPINNER)] if step.state == "running" else GLYPHS[step.state]
+    head = [Segment(f"  {glyph} ", inks(ROLES[step.state], on))]
+    word = [] if step.state == "done" else [_Fact(_KEPT, Segment(step.state, inks(ROLES[step.state], on)))]
+    subject = Subject(one_line(step.text), is_path=False)
+    return _row(head, subject, inks("dim", on), word, width, inks("text", on))
 
 
 def _why(call: Call, width: int, inks: Inks) -> list[Line]:

@@ -13,8 +13,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from cogency_tui.tui.calls import Call
-from cogency_tui.tui.drawing.calls import call_row, draw_detail
+from cogency_tui.tui.calls import Call, Step
+from cogency_tui.tui.drawing.calls import call_row, draw_detail, step_row
 from cogency_tui.tui.drawing.lines import Line, wrap
 from cogency_tui.tui.transcript import Transcript
 from cogency_tui.tui.widgets.bar import Divider, Surface
@@ -23,7 +23,7 @@ from cogency_tui.tui.widgets.pane_title import PaneTitle
 
 
 class CallList(LineView):
-    """The calls, one line each."""
+    """The calls, one line each; below one that others work for, a line for each of their calls."""
 
     BINDING_GROUP_TITLE = "In the tool calls"
 
@@ -51,6 +51,7 @@ class CallList(LineView):
         super().__init__(id=id)
         self._clock = clock
         self._calls: list[Call] = []
+        self._rows: list[tuple[int, Step | None]] = []
         self.frame = 0
         self.selected = -1
         self.following = True
@@ -65,23 +66,34 @@ class CallList(LineView):
         self._calls = calls
         if self.following or self.selected >= len(calls):
             self.selected = _newest(calls)
-        self.resize_column(len(calls))
-        if calls:
-            self.reveal(self.selected)
+        self._rows = []
+        for index, call in enumerate(calls):
+            self._rows.append((index, None))
+            self._rows += [(index, step) for step in call.steps()]
+        self.resize_column(len(self._rows))
+        self._reveal_selected()
         self.refresh()
 
     def line_at(self, y: int) -> Line | None:
         if not self._calls:
             return self._empty[y] if y < len(self._empty) else None
-        if y >= len(self._calls):
+        if y >= len(self._rows):
             return None
         surface = self.surface_at(y)
-        return call_row(
-            self._calls[y], self.text_width, self.inks, now=self._clock(), frame=self.frame, on=surface
-        )
+        index, step = self._rows[y]
+        if step is not None:
+            return step_row(step, self.text_width, self.inks, frame=self.frame, on=surface)
+        call = self._calls[index]
+        return call_row(call, self.text_width, self.inks, now=self._clock(), frame=self.frame, on=surface)
 
     def surface_at(self, y: int) -> str:
-        return "cursor" if y == self.selected and self.has_focus and self._calls else "surface"
+        chosen = y < len(self._rows) and self._rows[y] == (self.selected, None)
+        return "cursor" if chosen and self.has_focus else "surface"
+
+    def _reveal_selected(self) -> None:
+        for y, (index, step) in enumerate(self._rows):
+            if index == self.selected and step is None:
+                self.reveal(y)
 
     @property
     def _empty(self) -> list[Line]:
@@ -95,7 +107,8 @@ class CallList(LineView):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        self._select(self.scroll_offset.y + event.y)
+        y = self.scroll_offset.y + event.y
+        self._select(self._rows[y][0] if y < len(self._rows) else len(self._calls) - 1)
 
     def action_move(self, step: int) -> None:
         self._select(self.selected + step)
@@ -107,7 +120,7 @@ class CallList(LineView):
         if self._calls:
             self.selected = max(0, min(index, len(self._calls) - 1))
             self.following = self.selected >= _newest(self._calls)
-            self.reveal(self.selected)
+            self._reveal_selected()
             self.refresh()
             self.post_message(self.Selected())
 
