@@ -11,7 +11,7 @@ Reply = str | ProviderError | Callable[[], str]
 
 
 class ScriptedProvider:
-    """Answers with `replies`, one a request, in pieces of `size` characters.
+    """Answers with `replies`, one a request, in pieces of `size` characters with `pause` seconds between.
 
     `sent` has what each request, or each send of a session, carried. A reply that is an error is
     raised; one that ends in `hang` never ends. `refuse_sessions` makes `connect` fail.
@@ -22,7 +22,12 @@ class ScriptedProvider:
     context_size = 8000
 
     def __init__(
-        self, *replies: Reply, size: int = 7, resumes: bool = True, refuse_sessions: bool = False
+        self,
+        *replies: Reply,
+        size: int = 7,
+        pause: float = 0,
+        resumes: bool = True,
+        refuse_sessions: bool = False,
     ) -> None:
         self.resumes = resumes
         self.sent: list[list[Message]] = []
@@ -31,6 +36,7 @@ class ScriptedProvider:
         self.hanging = asyncio.Event()
         self._replies = list(replies)
         self._size = size
+        self._pause = pause
         self._refuse_sessions = refuse_sessions
 
     async def stream(
@@ -49,7 +55,7 @@ class ScriptedProvider:
         text, hangs, broken = text.partition("<<hang>>")
         for index in range(0, len(text), self._size):
             yield TextDelta(text[index : index + self._size])
-            await asyncio.sleep(0)
+            await asyncio.sleep(self._pause)
         if broken:
             raise NetworkError(broken)
         if hangs:

@@ -1,0 +1,134 @@
+"""One conversation in all dialects, over the wire and in sessions; actions that run while the model writes."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from itertools import permutations
+from typing import Any
+
+import msgspec
+import pytest
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.prompt import system_prompt
+from cogency_tui.config import DIALECTS, Dialect, Mode
+from cogency_tui.protocol.events import Event
+from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.openai import ChatProvider
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from tests.agent.conftest import MakeAgent
+from tests.peers.chat import ChatPeer
+from tests.peers.scripted import ScriptedProvider
+
+CALLS: Mapping[Dialect, str] = {
+    "xml": '<think>Look.</think><execute>[{"name": "read", "args": {"file": "greet.py"}}]</execute>',
+    "delimiter": '§think: Look.\n§call: {"name": "read", "args": {"file": "greet.py"}}\n§execute',
+    "action": '<thought>Look.</thought><action id="a">{"name": "read", "parameters": {"file": "greet.py"}}</action>',
+}
+ANSWERS: Mapping[Dialect, str] = {
+    "xml": "Seen.",
+    "delimiter": "§respond: Seen.\n§end",
+    "action": "<response>Seen.</response>",
+}
+RENDERED: Mapping[Dialect, str] = {
+    "xml": '<think>Look.</think>\n\n<execute>\n[{"name": "read", "args": {"file": "greet.py"}}]\n</execute>',
+    "delimiter": '§think: Look.\n§call: {"name": "read", "args": {"file": "greet.py"}}\n§execute',
+    "action": "<thought>Look.</thought>\n\n<action ",
+}
+
+
+async def turn(agent: Agent, query: str) -> list[Event]:
+    return [event async for event in agent.stream(query, conversation_id="c", chunks=False)]
+
+
+@pytest.mark.parametrize("order", list(permutations(DIALECTS)), ids="-".join)
+@pytest.mark.parametrize("mode", ["replay", "resume"])
+async def test_a_conversation_goes_on_in_every_dialect(
+    make_agent: MakeAgent, order: tuple[Dialect, ...], mode: Mode
+) -> None:
+    replies = [text for dialect in order for text in (CALLS[dialect], ANSWERS[dialect])]
+    async with ChatPeer(replies) as peer:
+        wire = ChatProvider(Endpoint("mine", peer.base_url, "m"))
+        provider = wire if mode == "replay" else ScriptedProvider(*replies)
+        async with make_agent(llm=provider, mode=mode) as agent:
+            for number, dialect in enumerate(order):
+                agent.dialect = dialect
+                events = await turn(agent, f"question {number}")
+                kinds = [event["type"] for event in events if event["type"] not in ("execute", "metric")]
+                assert kinds == ["user", "think", "call", "result", "respond", "end"]
+        if isinstance(provider, ScriptedProvider):
+            seen = provider.seeds[-1]
+            assert len(provider.seeds) == len(order)
+        else:
+            seen = [dict(message) for message in peer.requests[-2].body["messages"]][:-1]
+    contents = [str(message["content"]) for message in seen]
+    assert f"Protocol: {order[-1]}" in contents[0]
+    assert [text for text in contents if text.startswith("question")] == ["question 0", "question 1"]
+    assert sum(text.startswith(RENDERED[order[-1]]) for text in contents) == 2
+    assert sum("hello" in text and "success" in text for text in contents) == 2
+
+
+class PauseArgs(msgspec.Struct, frozen=True):
+    label: str
+    after: Any = None
+
+
+class Pause:
+    """Stands for a slow fetch: it takes half a second, and touches no file."""
+
+    name = "pause"
+    description = "Wait for half a second."
+    args = PauseArgs
+    aliases = NO_ALIASES
+
+    def touch(self, _args: PauseArgs, _context: ToolContext, /) -> Touch:
+        return Touch()
+
+    async def plan(self, args: PauseArgs, context: ToolContext) -> Intent:
+        return Intent("read", f"Pause {args.label}")
+
+    async def run(self, args: PauseArgs, context: ToolContext) -> Outcome:
+        await asyncio.sleep(0.5 if args.after is None else 0)
+        return Outcome(f"paused {args.label}", {"label": args.label, "after": args.after})
+
+
+def action(label: str, **more: Any) -> str:
+    body = {"name": "pause", "parameters": {"label": label, **more.pop("parameters", {})}, **more}
+    return f'<action mode="async" id="{label}">{json.dumps(body)}</action>'
+
+
+async def test_fetches_overlap_and_start_while_the_response_is_still_written(make_agent: MakeAgent) -> None:
+    text = (
+        action("one", output_key="first")
+        + action("two", output_key="second")
+        + action("step", parameters={"after": ["$first", "$second"]}, depends_on=["one", "two"])
+        + "<response>"
+        + "While they run, this is written. " * 20
+        + "</response>"
+    )
+    agent = make_agent(llm=ScriptedProvider(text, size=3, pause=0.0005), dialect="action", tools=[Pause()])
+    begun: dict[str, float] = {}
+    ended: dict[str, float] = {}
+    written: list[float] = []
+    labels: dict[str, str] = {}
+    async for event in agent.stream("go"):
+        if event["type"] == "call" and not event.get("partial"):
+            labels[event["id"]] = json.loads(event["content"])["id"]
+        elif event["type"] == "respond":
+            written.append(event["timestamp"])
+        elif event["type"] == "result":
+            place = begun if event.get("partial") else ended
+            place.setdefault(labels[event["id"]], event["timestamp"])
+            if labels[event["id"]] == "step" and not event.get("partial"):
+                assert [each["label"] for each in event["payload"]["content"]["after"]] == ["one", "two"]
+    assert begun["two"] < ended["one"]
+    assert begun["one"] < written[-1] < ended["one"]
+    assert begun["step"] >= max(ended["one"], ended["two"])
+    assert ended["one"] - begun["one"] >= 0.5
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_system_prompt_is_the_same_bytes_each_time(make_agent: MakeAgent, dialect: Dialect) -> None:
+    project = make_agent().project
+    assert system_prompt(dialect, "tools", project) == system_prompt(dialect, "tools", project)
+    assert system_prompt(dialect, "tools", project).count("Protocol: ") == 1
