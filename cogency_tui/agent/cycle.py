@@ -127,10 +127,11 @@ class Cycle:
         """
         while True:
             self._news.clear()
-            if self._stopped:
-                raise Interrupted
+            # What was done when the person interrupted is done: it is told before the rest is answered.
             for result in self._scheduler.take():
                 await self.result(result)
+            if self._stopped:
+                raise Interrupted
             if self._scheduler.failure:
                 await self._cut_short()
                 break
@@ -196,9 +197,11 @@ class Cycle:
     async def _take(self, chunk: Chunk) -> None:
         if isinstance(chunk, TextDelta):
             self.meter.text(chunk.text)
+            self._reasoning.begin_unit("think")
             self._events.extend(self._parser.feed(chunk.text))
         elif isinstance(chunk, ReasoningDelta):
             self.meter.text(chunk.text)
+            self._parser.part()
             self._reasoning.text(chunk.text)
             self._events.extend(self._reasoning.take())
         elif isinstance(chunk, Usage):

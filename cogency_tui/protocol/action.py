@@ -84,6 +84,9 @@ class ActionParser:
             index = self._step(self, text, index)
         return self._emitter.take()
 
+    def part(self) -> None:
+        self._emitter.part()
+
     def close(self) -> list[Event]:
         """The stream has ended: deliver what was held back, and say what was cut off."""
         if not self.finished:

@@ -46,6 +46,9 @@ class DelimiterParser:
             index = self._step(self, text, index)
         return self._emitter.take()
 
+    def part(self) -> None:
+        self._emitter.part()
+
     def close(self) -> list[Event]:
         """The stream has ended: deliver what was held back, and say what was cut off or never run."""
         if not self.finished:

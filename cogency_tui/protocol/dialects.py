@@ -31,6 +31,10 @@ class Parser(Protocol):
         """Take the next piece of the stream, of any size. Never raises on text."""
         ...
 
+    def part(self) -> None:
+        """Something came between what was fed and what will be: open text goes on as another unit."""
+        ...
+
     def close(self) -> list[Event]:
         """The stream has ended; called once."""
         ...

@@ -48,6 +48,10 @@ class Emitter:
         self._unit = ""
         self._space = StringIO()
 
+    def part(self) -> None:
+        """Something else came in between: the text that follows is another unit of the same kind."""
+        self.begin_unit(self._kind)
+
     def text(self, piece: str) -> None:
         """Text of the open unit."""
         self._pieces.append(piece)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.config import Mode
 from cogency_tui.errors import NetworkError, UsageError
-from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.events import Event, Message, ResultEvent
+from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta
 from tests.agent.conftest import MakeAgent
 from tests.peers.scripted import ScriptedProvider
 from tests.protocol.streams import coalesce
@@ -436,3 +437,38 @@ async def test_a_turn_without_a_response_is_given_its_results(make_agent: MakeAg
     events = await turn(agent)
     assert types(events) == ["user", "call", "result", "metric", "respond", "metric", "end"]
     assert "hello" in provider_of(agent).sent[1][-1]["content"]
+
+
+async def test_reasoning_before_and_after_text_is_two_thoughts(make_agent: MakeAgent) -> None:
+    class Reasoning(ScriptedProvider):
+        async def answer(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+            for chunk in (ReasoningDelta("One "), ReasoningDelta("thought."), TextDelta("Text. ")):
+                yield chunk
+            for chunk in (ReasoningDelta("Another."), TextDelta("More text.")):
+                yield chunk
+
+    events = await turn(make_agent(llm=Reasoning(), mode="replay"))
+    said = [event for event in events if event["type"] == "think" or event["type"] == "respond"]
+    assert len({event["id"] for event in said}) == 4
+    assert [(event["type"], event["content"]) for event in said] == [
+        ("think", "One thought."),
+        ("respond", "Text."),
+        ("think", "Another."),
+        ("respond", "More text."),
+    ]
+
+
+async def test_what_was_done_when_the_person_interrupted_stays_done(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    calls = block(("write", {"file": "new.txt", "content": "x"}), ("shell", {"command": "sleep 60"}))
+    agent = make_agent(calls)
+    events: list[Event] = []
+    async with agent:
+        async for event in agent.stream("go"):
+            events.append(event)
+            if event["type"] == "result" and event["tool"] == "shell" and event.get("partial"):
+                agent.interrupt()
+    outcomes = {event["tool"]: event["payload"]["outcome"] for event in results(events)}
+    assert outcomes["write"].startswith("Created new.txt")
+    assert outcomes["shell"] == "interrupted"
