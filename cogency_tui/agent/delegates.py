@@ -74,7 +74,7 @@ class SubAgents:
         reads = agent.permissions == "plan" or (agent.tools is not None and _READING.issuperset(agent.tools))
         return Touch(everything=True, writes=not reads)
 
-    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:  # noqa: ARG002
+    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:
         """The sub-agent's own calls are what is asked for."""
         agent = choose(self.name, args.name, self._agents)
         with told_to_model():

@@ -45,7 +45,7 @@ class Llm:
             f'{{"prompt": …, "system": … (optional)}}. Names: {", ".join(self._names)}.'
         )
 
-    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:  # noqa: ARG002
+    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:
         self._read(args)
         with told_to_model():
             self._provider(args.name)

@@ -82,11 +82,11 @@ class Relic:
         self._engine = engine
         self._clock = clock
 
-    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:  # noqa: ARG002
+    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:
         _read(args)
         return Intent("read", f"Use the {args.name} of the project")
 
-    async def run(self, args: NamedArgs, context: ToolContext) -> Outcome:  # noqa: ARG002
+    async def run(self, args: NamedArgs, context: ToolContext) -> Outcome:
         wanted = _read(args)
         with told_to_model():
             store = await self._engine.store()

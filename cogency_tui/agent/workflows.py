@@ -50,7 +50,7 @@ class Workflow:
     def touch(self, _args: NamedArgs, _context: ToolContext, /) -> Touch:
         return Touch(everything=True, writes=True)
 
-    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:  # noqa: ARG002
+    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:
         self._find(args)
         return Intent("read", f"Run the workflow {args.name}")
 

@@ -6,16 +6,17 @@ malformed action is one error; parsing goes on after its closing tag.
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.protocol.emitter import Block, CallReader, Clock, Emitter, JsonError, NewId
-from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.emitter import Block, CallReader, Clock, JsonError, NewId
+from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.json_object import MAX_DEPTH
-from cogency_tui.protocol.scanner import JOINER, LiteralScanner, MarkerScanner, shield
+from cogency_tui.protocol.machine import TagMachine
+from cogency_tui.protocol.scanner import JOINER, LiteralScanner, shield
 from cogency_tui.protocol.transcript import ModelEvent, call_record, result_records
 
 ACTION_TYPES = ("tool", "agent", "relic", "workflow", "llm")
@@ -52,19 +53,13 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     on_error: Literal["skip", "fail", "retry"] | None = None
 
 
-class ActionParser:
-    """Sans-IO parser: `feed` any number of times, `close` once."""
+class ActionParser(TagMachine):
+    """The parser of the action dialect: it is never finished before the stream is."""
 
     def __init__(self, clock: Clock, new_id: NewId, payload_limit: int) -> None:
-        self.finished = False
-        self._emitter = Emitter(clock, new_id)
+        super().__init__(clock, new_id, OPENING, "</response>")
         self._payload_limit = payload_limit
-        self._markers = MarkerScanner(OPENING)
-        self._response_markers = MarkerScanner((*OPENING, "</response>"))
-        self._answer = self._markers
-        self._closing = LiteralScanner("</thought>")
         self._action_end = LiteralScanner("</action>")
-        self._step: Callable[[ActionParser, str, int], int] = ActionParser._text
         self._block = Block(payload_limit)
         self._call = CallReader(self._emitter, "parameters", MAX_DEPTH)
         self._tag = _Tag()
@@ -78,80 +73,34 @@ class ActionParser:
         """Whether the model has begun its `<response>`, and so ends its turn."""
         return self._responses > 0
 
-    def feed(self, text: str) -> list[Event]:
-        index, end = 0, len(text)
-        while index < end:
-            index = self._step(self, text, index)
-        return self._emitter.take()
-
-    def part(self) -> None:
-        self._emitter.part()
-
-    def close(self) -> list[Event]:
-        """The stream has ended: deliver what was held back, and say what was cut off."""
-        if not self.finished:
-            if self._step is ActionParser._text:
-                self._emitter.text(self._answer.flush())
-            elif self._step is ActionParser._thought:
-                self._emitter.text(self._closing.flush())
-            elif self._step not in (ActionParser._forged_results, ActionParser._skip):
-                self._fail(f"The action was cut off at {self._block.place()}; it did not run")
-            self.finished = True
-        return self._emitter.take()
-
-    def _text(self, text: str, index: int) -> int:
-        plain, index, marker = self._answer.scan(text, index)
-        if plain:
-            self._emitter.text(plain)
-        if marker:
-            self._open(marker)
-        return index
-
     def _open(self, marker: str) -> None:
-        self._answer = self._response_markers if marker == "<response>" else self._markers
-        self._answer.restart()
-        self._emitter.begin_unit("think" if marker == "<thought>" else "respond")
         if marker == "<thought>":
-            self._closing = LiteralScanner("</thought>")
-            self._step = ActionParser._thought
+            self._begin_thought("</thought>")
         elif marker == "<results>":
-            self._emitter.error(
-                "The model wrote a <results> block itself; it was discarded: only the engine reports results"
-            )
-            self._closing = LiteralScanner("</results>")
-            self._step = ActionParser._forged_results
-        elif marker == "<response>":
+            self._begin_forged_results()
+        else:
+            self._begin_answer(wrapped=marker == "<response>")
+        if marker == "<response>":
             self._responses += 1
             if self._responses == 2:
                 self._emitter.error("A turn has one <response>; this is another")
-        elif marker != "</response>":
-            self._action_end = LiteralScanner("</action>")
-            self._block = Block(self._payload_limit)
-            self._call = CallReader(self._emitter, "parameters", MAX_DEPTH)
-            self._tag = _Tag()
-            self._tag_text = ""
-            self._tag_quote = ""
-            self._step = ActionParser._attributes
+        elif marker in _ACTION_TAGS:
+            self._begin_action()
             if marker == "<action>":
                 self._begin_body()
 
-    def _thought(self, text: str, index: int) -> int:
-        plain, index, closed = self._closing.scan(text, index)
-        if plain:
-            self._emitter.text(plain)
-        if closed:
-            self._resume_text()
-        return index
+    def _begin_action(self) -> None:
+        self._action_end = LiteralScanner("</action>")
+        self._block = Block(self._payload_limit)
+        self._call = CallReader(self._emitter, "parameters", MAX_DEPTH)
+        self._tag = _Tag()
+        self._tag_text = ""
+        self._tag_quote = ""
+        self._step = ActionParser._attributes
 
-    def _forged_results(self, text: str, index: int) -> int:
-        _, index, closed = self._closing.scan(text, index)
-        if closed:
-            self._resume_text()
-        return index
-
-    def _resume_text(self) -> None:
-        self._emitter.begin_unit("respond")
-        self._step = ActionParser._text
+    def _cut_off(self) -> None:
+        if self._step is not ActionParser._skip:
+            self._fail(f"The action was cut off at {self._block.place()}; it did not run")
 
     # An action: its tag, its body, its closing tag.
 
@@ -232,7 +181,7 @@ class ActionParser:
             found = json.dumps(plain[0], ensure_ascii=False)
             self._fail(f'Expected "</action>" after the object, found {found} at {self._block.place()}')
             if closed:
-                self._resume_text()
+                self._begin_answer(wrapped=False)
         elif closed:
             self._complete()
         return index
@@ -244,7 +193,7 @@ class ActionParser:
             self._report(f"Invalid action: {exc}")
         else:
             self._emitter.call(self._call.call_id, _record(self._tag, body))
-        self._resume_text()
+        self._begin_answer(wrapped=False)
 
     def _fail(self, message: str) -> None:
         self._report(message)
@@ -257,7 +206,7 @@ class ActionParser:
     def _skip(self, text: str, index: int) -> int:
         _, index, closed = self._action_end.scan(text, index)
         if closed:
-            self._resume_text()
+            self._begin_answer(wrapped=False)
         return index
 
 

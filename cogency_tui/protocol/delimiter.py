@@ -6,13 +6,14 @@ content, delimiter included: what the model wrote is shown, never lost.
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import StringIO
 from typing import Literal
 
-from cogency_tui.protocol.emitter import CallReader, Clock, Emitter, JsonError, NewId, element_problem
-from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.emitter import CallReader, Clock, JsonError, NewId, element_problem
+from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.json_object import MAX_DEPTH
+from cogency_tui.protocol.machine import Machine
 from cogency_tui.protocol.scanner import JOINER, LineMarkerScanner
 from cogency_tui.protocol.transcript import ModelEvent, as_tool_call, call_record, result_records
 
@@ -24,51 +25,35 @@ _BRACKET = re.compile(r"[\[\]]")
 _LAST_LINE_BLANK = re.compile(r"\n *\Z")
 
 
-class DelimiterParser:
-    """Sans-IO parser: `feed` any number of times, `close` once; `finished` when nothing more can count."""
+class DelimiterParser(Machine):
+    """The parser of the delimiter dialect."""
 
     def __init__(self, clock: Clock, new_id: NewId, payload_limit: int) -> None:
-        self.finished = False
+        super().__init__(clock, new_id, DelimiterParser._text)
         self.answered = False
-        self._emitter = Emitter(clock, new_id)
         self._payload_limit = payload_limit
         self._lines = LineMarkerScanner(_MARKERS, _WORDS)
-        self._step: Callable[[DelimiterParser, str, int], int] = DelimiterParser._text
         self._call = CallReader(self._emitter, "args", MAX_DEPTH)
         self._section = StringIO()
         self._kind: Literal["think", "respond"] = "respond"
         self._pending = 0
         self._brackets = 0
 
-    def feed(self, text: str) -> list[Event]:
-        index, end = 0, len(text)
-        while index < end and not self.finished:
-            index = self._step(self, text, index)
-        return self._emitter.take()
-
-    def part(self) -> None:
-        self._emitter.part()
-
-    def close(self) -> list[Event]:
-        """The stream has ended: deliver what was held back, and say what was cut off or never run."""
+    def _end(self) -> None:
+        if self._step is DelimiterParser._after_call:
+            self._complete_call()
+        elif self._step is DelimiterParser._json:
+            call = self._call
+            self._emitter.error("The call was cut off; it did not run", call_id=call.call_id, tool=call.name)
+        elif self._step is DelimiterParser._before_json:
+            self._refuse_call()
+        plain, marker = self._lines.close()
+        if self._step is DelimiterParser._text:
+            self._emitter.text(plain)
+        if marker:
+            self._open(marker)
         if not self.finished:
-            if self._step is DelimiterParser._after_call:
-                self._complete_call()
-            elif self._step is DelimiterParser._json:
-                self._emitter.error(
-                    "The call was cut off; it did not run", call_id=self._call.call_id, tool=self._call.name
-                )
-            elif self._step is DelimiterParser._before_json:
-                self._refuse_call()
-            plain, marker = self._lines.close()
-            if self._step is DelimiterParser._text:
-                self._emitter.text(plain)
-            if marker:
-                self._open(marker)
-            if not self.finished:
-                self._report_pending()
-                self.finished = True
-        return self._emitter.take()
+            self._report_pending()
 
     def _text(self, text: str, index: int) -> int:
         plain, index, marker = self._lines.scan(text, index)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from io import StringIO
 from typing import Any, Literal
 
-from cogency_tui.protocol.events import ErrorPayload, Event, RespondEvent, ThinkEvent
+from cogency_tui.protocol.events import ErrorPayload, Event
 from cogency_tui.protocol.json_object import JsonError, JsonObjectReader
 
 Clock = Callable[[], float]
@@ -77,13 +77,11 @@ class Emitter:
             space = ""
         if len(body) < len(text):
             self._space.write(text[len(body) :])
-        event: ThinkEvent | RespondEvent = {
-            "type": self._kind,  # type: ignore[typeddict-item]
-            "timestamp": self.clock(),
-            "id": self._unit,
-            "content": space + body,
-        }
-        self._events.append(event)
+        now, unit, content = self.clock(), self._unit, space + body
+        if self._kind == "think":
+            self._events.append({"type": "think", "timestamp": now, "id": unit, "content": content})
+        else:
+            self._events.append({"type": "respond", "timestamp": now, "id": unit, "content": content})
 
     def call(self, call_id: str, content: dict[str, Any], *, partial: bool = False) -> None:
         """A complete call, or with `partial` what is new in one that is still being written."""

@@ -5,104 +5,49 @@ the messages that the model wrote and was sent.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from cogency_tui.protocol.emitter import Block, CallReader, Clock, Emitter, JsonError, NewId, element_problem
-from cogency_tui.protocol.events import Event, ResultEvent
+from cogency_tui.protocol.emitter import Block, CallReader, Clock, JsonError, NewId, element_problem
+from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.json_object import MAX_DEPTH
-from cogency_tui.protocol.scanner import JOINER, LiteralScanner, MarkerScanner, shield
+from cogency_tui.protocol.machine import Step, TagMachine
+from cogency_tui.protocol.scanner import JOINER, LiteralScanner, shield
 from cogency_tui.protocol.transcript import ModelEvent, as_tool_call, call_record, result_records
 
 OPENING = ("<think>", "<execute>", "<results>", "<respond>", "<end>", "<end/>")
 _SPACE = " \t\r\n"
 
 
-class XmlParser:
-    """Sans-IO parser: `feed` any number of times, `close` once; `finished` when nothing more can count."""
+class XmlParser(TagMachine):
+    """The parser of the XML dialect."""
 
     def __init__(self, clock: Clock, new_id: NewId, payload_limit: int) -> None:
-        self.finished = False
+        super().__init__(clock, new_id, OPENING, "</respond>")
         self.answered = False
-        self._emitter = Emitter(clock, new_id)
         self._payload_limit = payload_limit
-        self._markers = MarkerScanner(OPENING)
-        self._respond_markers = MarkerScanner((*OPENING, "</respond>"))
-        self._answer = self._markers
-        self._closing = LiteralScanner("</think>")
-        self._step: Callable[[XmlParser, str, int], int] = XmlParser._text
         self._block = Block(payload_limit)
         self._call: CallReader | None = None
         self._count = 0
 
-    def feed(self, text: str) -> list[Event]:
-        index, end = 0, len(text)
-        while index < end and not self.finished:
-            index = self._step(self, text, index)
-        return self._emitter.take()
-
-    def part(self) -> None:
-        self._emitter.part()
-
-    def close(self) -> list[Event]:
-        """The stream has ended: deliver what was held back, and say what was cut off."""
-        if not self.finished:
-            if self._step is XmlParser._text:
-                self._emitter.text(self._answer.flush())
-            elif self._step is XmlParser._think:
-                self._emitter.text(self._closing.flush())
-            elif self._step is not XmlParser._forged_results:
-                self._fail(f"The execute block was cut off at {self._block.place()}; none of its calls ran")
-            self.finished = True
-        return self._emitter.take()
-
-    def _text(self, text: str, index: int) -> int:
-        plain, index, marker = self._answer.scan(text, index)
-        if plain:
-            self._emitter.text(plain)
-        if marker:
-            self._open(marker)
-        return index
-
     def _open(self, marker: str) -> None:
-        self._answer = self._respond_markers if marker == "<respond>" else self._markers
-        self._answer.restart()
-        self._emitter.begin_unit("think" if marker == "<think>" else "respond")
         if marker == "<think>":
-            self._step = XmlParser._think
-        elif marker == "<execute>":
+            self._begin_thought("</think>")
+        elif marker == "<results>":
+            self._begin_forged_results()
+        else:
+            self._begin_answer(wrapped=marker == "<respond>")
+        if marker == "<execute>":
             self._block = Block(self._payload_limit)
             self._count = 0
             self._step = XmlParser._before_array
-        elif marker == "<results>":
-            self._emitter.error(
-                "The model wrote a <results> block itself; it was discarded: only the engine reports results"
-            )
-            self._closing = LiteralScanner("</results>")
-            self._step = XmlParser._forged_results
         elif marker in ("<end>", "<end/>"):
             self._emitter.end()
             self.answered = True
             self.finished = True
 
-    def _think(self, text: str, index: int) -> int:
-        plain, index, closed = self._closing.scan(text, index)
-        if plain:
-            self._emitter.text(plain)
-        if closed:
-            self._resume_text()
-        return index
-
-    def _forged_results(self, text: str, index: int) -> int:
-        _, index, closed = self._closing.scan(text, index)
-        if closed:
-            self._resume_text()
-        return index
-
-    def _resume_text(self) -> None:
-        self._emitter.begin_unit("respond")
-        self._closing = LiteralScanner("</think>")
-        self._step = XmlParser._text
+    def _cut_off(self) -> None:
+        self._fail(f"The execute block was cut off at {self._block.place()}; none of its calls ran")
 
     # The payload: an array of calls, then the closing marker.
 
@@ -123,9 +68,7 @@ class XmlParser:
         steps = {",": XmlParser._next_element, "]": XmlParser._after_array}
         return self._punctuation(text, index, steps, '"," or "]"')
 
-    def _punctuation(
-        self, text: str, index: int, steps: "dict[str, Callable[[XmlParser, str, int], int]]", expected: str
-    ) -> int:
+    def _punctuation(self, text: str, index: int, steps: dict[str, Step], expected: str) -> int:
         start = index
         while index < len(text) and text[index] in _SPACE:
             index += 1

@@ -57,7 +57,7 @@ class OfflineProvider:
         self,
         messages: Sequence[Message],
         *,
-        stop: Sequence[str] = (),  # noqa: ARG002 - the contract's
+        stop: Sequence[str] = (),
     ) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`. `stop` changes nothing: the model itself stops at a batch's end."""
         sent = estimate_tokens(each["content"] for each in messages)
@@ -69,7 +69,7 @@ class OfflineProvider:
         self,
         messages: Sequence[Message],
         *,
-        stop: Sequence[str] = (),  # noqa: ARG002
+        stop: Sequence[str] = (),
     ) -> "OfflineSession":
         """Open a session that knows `messages`. `stop` as for `stream`."""
         return OfflineSession(messages, self._delay)

@@ -75,9 +75,9 @@ class ChatProvider:
 
     async def connect(
         self,
-        messages: Sequence[Message],  # noqa: ARG002 - the contract's
+        messages: Sequence[Message],
         *,
-        stop: Sequence[str] = (),  # noqa: ARG002
+        stop: Sequence[str] = (),
     ) -> Session:
         """Refuse: there are no sessions here.
 

@@ -100,7 +100,7 @@ class DialogBody(LineView):
     def line_at(self, y: int) -> Line | None:
         return self._lines[y] if y < len(self._lines) else None
 
-    def surface_at(self, y: int) -> str:  # noqa: ARG002
+    def surface_at(self, y: int) -> str:
         return "surface"
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:

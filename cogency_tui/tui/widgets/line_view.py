@@ -45,7 +45,7 @@ class LineView(ScrollView, can_focus=True):
         """Line `y`, or None past the end."""
         raise NotImplementedError
 
-    def surface_at(self, y: int) -> str:  # noqa: ARG002
+    def surface_at(self, y: int) -> str:
         """The surface that line `y` lies on."""
         return "surface"
 
@@ -135,5 +135,5 @@ class LineView(ScrollView, can_focus=True):
             copied += [line.joint if copied else "", text[begin:end].rstrip()]
         return "".join(copied), "\n"
 
-    def selection_updated(self, selection: Selection | None) -> None:  # noqa: ARG002
+    def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()

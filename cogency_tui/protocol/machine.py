@@ -1,0 +1,119 @@
+"""What every dialect's parser is: a state machine over text, one step after the other, no I/O.
+
+A step is given a piece of text and an index, consumes from there, and returns the next index; a dialect
+adds its own steps to those that are the same in all.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from cogency_tui.protocol.emitter import Clock, Emitter, NewId
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.scanner import LiteralScanner, MarkerScanner
+
+Step = Callable[[Any, str, int], int]
+
+
+class Machine:
+    """`feed` any number of times, `close` once; `finished` when nothing more can count."""
+
+    def __init__(self, clock: Clock, new_id: NewId, first: Step) -> None:
+        self.finished = False
+        self._emitter = Emitter(clock, new_id)
+        self._step = first
+
+    def feed(self, text: str) -> list[Event]:
+        """Take the next piece of the stream."""
+        index, end = 0, len(text)
+        while index < end and not self.finished:
+            index = self._step(self, text, index)
+        return self._emitter.take()
+
+    def part(self) -> None:
+        """Something came in between: open text goes on as another unit."""
+        self._emitter.part()
+
+    def close(self) -> list[Event]:
+        """The stream has ended: deliver what was held back, and say what was cut off."""
+        if not self.finished:
+            self._end()
+            self.finished = True
+        return self._emitter.take()
+
+    def _end(self) -> None:
+        """Deal with what is open when the stream ends."""
+        raise NotImplementedError
+
+
+class TagMachine(Machine):
+    """The dialects whose markers are tags: what stands outside them is answer text.
+
+    `opening` are the tags that begin something, `answer_end` ends a wrapper around an answer and counts
+    only within one.
+    """
+
+    def __init__(self, clock: Clock, new_id: NewId, opening: tuple[str, ...], answer_end: str) -> None:
+        super().__init__(clock, new_id, TagMachine._text)
+        self._outside = MarkerScanner(opening)
+        self._within = MarkerScanner((*opening, answer_end))
+        self._markers = self._outside
+        self._closing = LiteralScanner(answer_end)
+
+    def _open(self, marker: str) -> None:
+        """A marker was met in answer text."""
+        raise NotImplementedError
+
+    def _text(self, text: str, index: int) -> int:
+        plain, index, marker = self._markers.scan(text, index)
+        if plain:
+            self._emitter.text(plain)
+        if marker:
+            self._open(marker)
+        return index
+
+    def _begin_answer(self, *, wrapped: bool) -> None:
+        """Another unit of answer text, which may be one in its wrapper."""
+        self._markers = self._within if wrapped else self._outside
+        self._markers.restart()
+        self._emitter.begin_unit("respond")
+        self._step = TagMachine._text
+
+    def _begin_thought(self, closing: str) -> None:
+        self._begin_answer(wrapped=False)
+        self._emitter.begin_unit("think")
+        self._closing = LiteralScanner(closing)
+        self._step = TagMachine._thought
+
+    def _thought(self, text: str, index: int) -> int:
+        plain, index, closed = self._closing.scan(text, index)
+        if plain:
+            self._emitter.text(plain)
+        if closed:
+            self._begin_answer(wrapped=False)
+        return index
+
+    def _begin_forged_results(self) -> None:
+        self._begin_answer(wrapped=False)
+        self._emitter.error(
+            "The model wrote a <results> block itself; it was discarded: only the engine reports results"
+        )
+        self._closing = LiteralScanner("</results>")
+        self._step = TagMachine._forged_results
+
+    def _forged_results(self, text: str, index: int) -> int:
+        _, index, closed = self._closing.scan(text, index)
+        if closed:
+            self._begin_answer(wrapped=False)
+        return index
+
+    def _end(self) -> None:
+        if self._step is TagMachine._text:
+            self._emitter.text(self._markers.flush())
+        elif self._step is TagMachine._thought:
+            self._emitter.text(self._closing.flush())
+        elif self._step is not TagMachine._forged_results:
+            self._cut_off()
+
+    def _cut_off(self) -> None:
+        """The stream ended within a call."""
+        raise NotImplementedError
