@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.running import Engine, Running
     from cogency_tui.store.conversations import Store
     from cogency_tui.tools.base import Tool
+    from cogency_tui.tools.function import Function
 
 
 class Agent:
@@ -36,7 +37,7 @@ class Agent:
 
     `llm` names a provider of the configuration, or is one; everything not given is as the person's
     configuration says. `mode`, `permissions` and `ask` may be set at any time, and take effect with
-    the next cycle.
+    the next cycle. `tools` are added to ours: typed async functions with a docstring, or `Tool`s.
 
     Raises:
         ConfigError: the configuration or the provider's name cannot be used.
@@ -54,7 +55,7 @@ class Agent:
         max_iterations: int | None = None,
         project: Path | str | None = None,
         data: Path | str | None = None,
-        tools: "Sequence[Tool[Any]] | None" = None,
+        tools: "Sequence[Tool[Any] | Function] | None" = None,
         ask: "Ask | None" = None,
         settings: Settings | None = None,
         environ: Mapping[str, str] | None = None,
@@ -200,6 +201,7 @@ class Agent:
     def _shared(self) -> "Engine":
         """What all conversations share, made with the first of them."""
         from cogency_tui.agent.running import Engine
+        from cogency_tui.tools.function import as_tool
         from cogency_tui.tools.registry import default_tools
 
         if self._engine is None:
@@ -207,7 +209,7 @@ class Agent:
                 settings=self.settings,
                 workspace=self.workspace,
                 secrets=secrets(self.settings, self._environment),
-                tools=[*default_tools(), *self._tools],
+                tools=[*default_tools(), *map(as_tool, self._tools)],
                 store=self.store,
                 mode=lambda: self.mode,
                 named=self._named,
