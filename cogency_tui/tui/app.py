@@ -25,6 +25,9 @@ from cogency_tui.tui.theming import DEFAULT, load_palette, textual_theme, theme_
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
 
+_BREATH = 0.1
+"""Seconds after the first frame in which nothing but keys is worked on: loading the engine can wait."""
+
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C means it."""
 
@@ -97,7 +100,7 @@ class CogencyApp(App[int]):
             await super().on_event(events.Key("enter", "\r") if early else event)
         if self._complaint:
             self.notify(self._complaint, severity="warning", markup=False)
-        self.call_after_refresh(self._main.begin)
+        self.set_timer(_BREATH, self._main.begin)
         # What exists now lives as long as the program: the collector need not look at it again, and a
         # full collection in the middle of a stream would be seen.
         gc.freeze()
