@@ -78,18 +78,18 @@ class ActionParser(TagMachine):
             self._begin_thought("</thought>")
         elif marker == "<results>":
             self._begin_forged_results()
-        else:
+        elif marker in ("<response>", "</response>"):
             self._begin_answer(wrapped=marker == "<response>")
-        if marker == "<response>":
-            self._responses += 1
-            if self._responses == 2:
+            self._responses += marker == "<response>"
+            if marker == "<response>" and self._responses == 2:
                 self._emitter.error("A turn has one <response>; this is another")
-        elif marker in _ACTION_TAGS:
+        else:
             self._begin_action()
             if marker == "<action>":
                 self._begin_body()
 
     def _begin_action(self) -> None:
+        self._resume_answer()
         self._action_end = LiteralScanner("</action>")
         self._block = Block(self._payload_limit)
         self._call = CallReader(self._emitter, "parameters", MAX_DEPTH)
@@ -181,7 +181,7 @@ class ActionParser(TagMachine):
             found = json.dumps(plain[0], ensure_ascii=False)
             self._fail(f'Expected "</action>" after the object, found {found} at {self._block.place()}')
             if closed:
-                self._begin_answer(wrapped=False)
+                self._resume_answer()
         elif closed:
             self._complete()
         return index
@@ -193,7 +193,7 @@ class ActionParser(TagMachine):
             self._report(f"Invalid action: {exc}")
         else:
             self._emitter.call(self._call.call_id, _record(self._tag, body))
-        self._begin_answer(wrapped=False)
+        self._resume_answer()
 
     def _fail(self, message: str) -> None:
         self._report(message)
@@ -206,7 +206,7 @@ class ActionParser(TagMachine):
     def _skip(self, text: str, index: int) -> int:
         _, index, closed = self._action_end.scan(text, index)
         if closed:
-            self._begin_answer(wrapped=False)
+            self._resume_answer()
         return index
 
 

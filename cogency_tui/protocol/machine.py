@@ -72,14 +72,17 @@ class TagMachine(Machine):
         return index
 
     def _begin_answer(self, *, wrapped: bool) -> None:
-        """Another unit of answer text, which may be one in its wrapper."""
+        """Another unit of answer text, from now on in its wrapper or outside."""
         self._markers = self._within if wrapped else self._outside
+        self._resume_answer()
+
+    def _resume_answer(self) -> None:
+        """Another unit of answer text, in the same place as before."""
         self._markers.restart()
         self._emitter.begin_unit("respond")
         self._step = TagMachine._text
 
     def _begin_thought(self, closing: str) -> None:
-        self._begin_answer(wrapped=False)
         self._emitter.begin_unit("think")
         self._closing = LiteralScanner(closing)
         self._step = TagMachine._thought
@@ -89,11 +92,11 @@ class TagMachine(Machine):
         if plain:
             self._emitter.text(plain)
         if closed:
-            self._begin_answer(wrapped=False)
+            self._resume_answer()
         return index
 
     def _begin_forged_results(self) -> None:
-        self._begin_answer(wrapped=False)
+        self._resume_answer()
         self._emitter.error(
             "The model wrote a <results> block itself; it was discarded: only the engine reports results"
         )
@@ -103,7 +106,7 @@ class TagMachine(Machine):
     def _forged_results(self, text: str, index: int) -> int:
         _, index, closed = self._closing.scan(text, index)
         if closed:
-            self._begin_answer(wrapped=False)
+            self._resume_answer()
         return index
 
     def _end(self) -> None:

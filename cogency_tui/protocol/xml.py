@@ -35,13 +35,14 @@ class XmlParser(TagMachine):
             self._begin_thought("</think>")
         elif marker == "<results>":
             self._begin_forged_results()
-        else:
+        elif marker in ("<respond>", "</respond>"):
             self._begin_answer(wrapped=marker == "<respond>")
-        if marker == "<execute>":
+        elif marker == "<execute>":
+            self._resume_answer()
             self._block = Block(self._payload_limit)
             self._count = 0
             self._step = XmlParser._before_array
-        elif marker in ("<end>", "<end/>"):
+        else:
             self._emitter.end()
             self.answered = True
             self.finished = True

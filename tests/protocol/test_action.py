@@ -94,6 +94,16 @@ def test_a_call_is_given_with_its_closing_tag_while_text_goes_on() -> None:
 TEXTS: list[tuple[str, str, list[Unit]]] = [
     ("a thought", "<thought> <action> </thought>", [("think", "<action>")]),
     ("a response", "<response> a </response> b", [("respond", "a"), ("respond", "b")]),
+    (
+        "a thought within the response does not end it",
+        "<response>a <thought>b</thought> c</response> d </response>",
+        [("respond", "a"), ("think", "b"), ("respond", "c"), ("respond", "d </response>")],
+    ),
+    (
+        "nor does an action",
+        f"<response>a {action(BODY)} b</response>",
+        [("respond", "a"), ("call", content()), ("respond", "b")],
+    ),
     ("code is content", f"<response>`{action(BODY)}`</response>", [("respond", f"`{action(BODY)}`")]),
     (
         "tags of the other dialect are content",

@@ -39,6 +39,11 @@ CASES: list[tuple[str, str, list[Unit]]] = [
         f"<respond>Look: {block(READ)}",
         [("respond", "Look:"), call("read", file="a"), EXECUTE],
     ),
+    (
+        "a thought within the wrapper does not end it",
+        "<respond>a <think>b</think> c</respond> d",
+        [("respond", "a"), ("think", "b"), ("respond", "c"), ("respond", "d")],
+    ),
     ("a stray closing wrapper is text", "so </respond> it is", [("respond", "so </respond> it is")]),
     ("thoughts", "<think> a </think><think>b</think>", [("think", "a"), ("think", "b")]),
     (
