@@ -44,6 +44,7 @@ FILES = {
 
 CHANGE = "replace 'INTERVAL = 0.6' with 'INTERVAL = 0.4' in src/checkout/retry.py"
 TESTS = "python3 -B -m unittest tests/test_checkout.py"
+KEYS = {"-": "minus", "`": "grave_accent"}
 
 _FONT_FACE = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
 
@@ -60,9 +61,7 @@ async def _work(pilot: "Pilot[int]") -> None:
     """A change over two turns, all done."""
     await _say(pilot, "explain src/checkout/retry.py")
     await _idle(pilot)
-    await _say(
-        pilot, "replace 'INTERVAL = 0.6' with 'INTERVAL = 0.4' in src/checkout/retry.py then run the tests"
-    )
+    await _say(pilot, f"{CHANGE} then run `{TESTS}`")
     await _idle(pilot)
 
 
@@ -102,7 +101,7 @@ def _self_contained(svg: str) -> str:
 
 
 async def _say(pilot: "Pilot[int]", text: str) -> None:
-    await pilot.press(*("minus" if char == "-" else char for char in text), "enter")
+    await pilot.press(*(KEYS.get(char, char) for char in text), "enter")
 
 
 async def _idle(pilot: "Pilot[int]") -> None:
