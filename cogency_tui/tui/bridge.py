@@ -95,6 +95,13 @@ class Bridge:
     class TurnChanged(Message):
         """A turn began or ended, or a message was queued."""
 
+    class Returned(Message):
+        """A message could not be taken: it is the person's again."""
+
+        def __init__(self, text: str) -> None:
+            self.text = text
+            super().__init__()
+
     class Asked(Message):
         """The person has to decide; `answer` waits for it."""
 
@@ -206,11 +213,15 @@ class Bridge:
             from cogency_tui.store.conversations import new_conversation_id
 
             self.conversation_id = new_conversation_id()
+        begun = False
         try:
             async for event in self.agent.stream(text, conversation_id=self.conversation_id, chunks=True):
+                begun = True
                 self._coalescer.put(event)
         except CogencyError as exc:
             self._coalescer.put(error_event(exc))
+            if not begun:
+                self._screen.post_message(self.Returned(text))
         finally:
             self._coalescer.flush()
             self.started = None

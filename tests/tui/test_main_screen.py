@@ -1,5 +1,6 @@
 """The keys and the states of the main screen."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,8 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.config import Settings
-from cogency_tui.errors import NetworkError
+from cogency_tui.errors import NetworkError, StoreError
+from cogency_tui.protocol.events import Event
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.tui.screens.conversations import ConversationsScreen
 from cogency_tui.tui.screens.dialogs import Confirmation
@@ -26,7 +28,7 @@ from tests.tui.driving import (
     status_of,
     until,
 )
-from tests.tui.scripted import ScriptedAgent, metric, paused, respond, user
+from tests.tui.scripted import ScriptedAgent, end, metric, paused, respond, user
 
 
 def past(agent: ScriptedAgent, *titles: str) -> None:
@@ -415,3 +417,17 @@ async def test_a_prompt_given_at_the_start_is_sent(project: Path) -> None:
 async def test_files_are_listed(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
+
+
+async def test_a_message_that_cannot_be_taken_is_given_back(project: Path) -> None:
+    class Broken(ScriptedAgent):
+        async def stream(
+            self, query: str, *, conversation_id: str | None = None, chunks: bool = True
+        ) -> AsyncIterator[Event]:
+            raise StoreError("The disk is full.", "Free some space.")
+            yield end()
+
+    async with app_over(Broken(project)).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "an important message")
+        await until(pilot, lambda: "Free some space." in shown(conversation_of(pilot)))
+        await until(pilot, lambda: prompt_of(pilot).text == "an important message")

@@ -187,9 +187,7 @@ class MainScreen(Screen[None]):
     def action_step_back(self) -> None:
         prompt = self.query_one(Prompt)
         if self.bridge.working:
-            unsent = self.bridge.interrupt()
-            if unsent:
-                prompt.replace_text("\n\n".join(text for text in (unsent, prompt.text) if text))
+            self._give_back(self.bridge.interrupt())
             self._display.show_state()
         elif self.selections:
             self.clear_selection()
@@ -197,6 +195,15 @@ class MainScreen(Screen[None]):
             prompt.clear_draft()
         else:
             self.set_focus(prompt)
+
+    def on_bridge_returned(self, event: Bridge.Returned) -> None:
+        self._give_back(event.text)
+
+    def _give_back(self, text: str) -> None:
+        """Put what was not sent before what is being written."""
+        prompt = self.query_one(Prompt)
+        if text:
+            prompt.replace_text("\n\n".join(part for part in (text, prompt.text) if part))
 
     def action_cycle_mode(self) -> None:
         self.action_set_mode(MODES[(MODES.index(self.agent.mode) + 1) % len(MODES)])
