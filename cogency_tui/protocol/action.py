@@ -263,7 +263,8 @@ class ActionWriter:
             elif event["type"] == "respond":
                 text = shield(event["content"], (*OPENING, "</response>"))
                 wrapped = event is events[-1] or previous == "respond"
-                parts.append(f"<response>{text}</response>" if wrapped else text)
+                # On lines of their own: an inline code span left open ends with its line.
+                parts.append(f"<response>\n{text}\n</response>" if wrapped else text)
             else:
                 parts.append(_action(event["id"], call_record(event)))
             previous = event["type"]

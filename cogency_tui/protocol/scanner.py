@@ -157,19 +157,22 @@ class LineMarkerScanner:
         return ("", held) if held in self._words else (held, "")
 
 
-def shield(content: str, markers: Collection[str]) -> str:
+def shield(content: str, markers: Collection[str], *, last: bool = False) -> str:
     """Answer text of any origin as text of a dialect with these markers.
 
-    What would be a marker gets a `JOINER` after its "<", and a fenced block left open is closed.
+    What would be a marker gets a `JOINER` after its "<". A fenced block left open is closed, unless the
+    text is the `last` of its message: what followed would be in it.
     """
     scanner = MarkerScanner(markers)
     pieces: list[str] = []
+    # A line break follows in the message: with it, the end of the text could be a marker as well.
+    content += "\n"
     index = 0
     while index < len(content):
         plain, index, marker = scanner.scan(content, index)
         pieces.append(plain)
         if marker:
             pieces.append(f"<{JOINER}{marker[1:]}")
-    text = "".join(pieces) + scanner.flush()
-    fence = MarkdownCode.open_fence(text)
+    text = "".join(pieces)[:-1]
+    fence = "" if last else MarkdownCode.open_fence(text)
     return f"{text}\n{fence}" if fence else text

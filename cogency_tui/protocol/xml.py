@@ -167,8 +167,11 @@ class XmlWriter:
                 thought = event["content"].replace("</think>", f"<{JOINER}/think>")
                 parts.append(f"<think>{thought}</think>")
             elif event["type"] == "respond":
-                text = shield(event["content"], (*OPENING, "</respond>"))
-                parts.append(f"<respond>{text}</respond>" if previous == "respond" else text)
+                wrapped = previous == "respond"
+                last = event is events[-1] and not calls and not wrapped
+                text = shield(event["content"], (*OPENING, "</respond>"), last=last)
+                # On lines of their own: an inline code span left open ends with its line.
+                parts.append(f"<respond>\n{text}\n</respond>" if wrapped else text)
             else:
                 # Nothing after the boundary counts: the calls of a message stand together at its end.
                 record = as_tool_call(call_record(event))

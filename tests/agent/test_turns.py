@@ -385,9 +385,9 @@ async def test_a_conversation_keeps_its_dialect_until_another_is_chosen(make_age
     assert types(events) == ["user", "respond", "metric", "end"]
     assert [m["content"] for m in provider_of(agent).sent[0][1:]] == [
         "one",
-        "<response>One.</response>",
+        "<response>\nOne.\n</response>",
         "two",
-        "<response>Two.</response>",
+        "<response>\nTwo.\n</response>",
         "three",
     ]
 

@@ -1,6 +1,7 @@
 """Stored events to messages (protocols.md, section 4)."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from cogency_tui.config import Dialect
 from cogency_tui.protocol import render
 from cogency_tui.protocol.events import CallEvent, Event, ResultEvent
+from cogency_tui.protocol.scanner import JOINER
+from tests.protocol import test_action, test_delimiter, test_xml
 from tests.protocol.streams import Unit, coalesce, parse
 
 DIALECTS: list[Dialect] = ["xml", "delimiter", "action"]
@@ -117,6 +120,7 @@ def test_results_cannot_close_their_own_block() -> None:
         "~~~~ x\n~~~",
         "`<end>`",
         "a</respond>",
+        "ends in <action",
     ],
 )
 def test_text_of_another_dialect_stays_one_answer(dialect: Dialect, text: str) -> None:
@@ -185,3 +189,43 @@ def test_a_longer_history_begins_with_the_bytes_of_a_shorter(
                 text = "".join(f"{m['role']}\n{m['content']}\n" for m in render(events, dialect))
                 assert text.startswith(before)
                 before = text
+
+
+WIRE: dict[Dialect, st.SearchStrategy[str]] = {
+    "xml": st.lists(test_xml.WORDS | st.text(max_size=3), max_size=25).map("".join),
+    "delimiter": st.lists(test_delimiter.WORDS | st.text(max_size=3), max_size=25).map("".join),
+    "action": st.lists(test_action.WORDS | st.text(max_size=3), max_size=25).map("".join),
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_what_a_model_wrote_comes_back_through_rendering(dialect: Dialect, data: st.DataObject) -> None:
+    wire = data.draw(WIRE[dialect]).replace(JOINER, "")
+    units = _said(wire, dialect)
+    if not units:
+        return
+    events: list[Event] = [user("go")]
+    for number, (kind, content) in enumerate(units):
+        if kind == "call":
+            events.append(
+                {"type": "call", "timestamp": 0.0, "id": str(number), "content": json.dumps(content)}
+            )
+        else:
+            events.append(think(content, str(number)) if kind == "think" else respond(content, str(number)))
+    again = _said(render(events, dialect)[1]["content"], dialect)
+    assert len(again) == len(units)
+    for (kind, content), (before, original) in zip(again, units, strict=True):
+        # Within its wrapper, an answer whose fenced block was left open gets the fence that closes it.
+        closed = isinstance(content, str) and re.sub(r"\n(```+|~~~+)\Z", "", content)
+        assert (kind, content) == (before, original) or (kind, closed) == (before, original)
+
+
+def _said(wire: str, dialect: Dialect) -> list[Unit]:
+    units = [unit for unit in coalesce(parse([wire], dialect)) if unit[0] in ("think", "respond", "call")]
+    plain = [
+        (kind, content.replace(JOINER, "") if isinstance(content, str) else content)
+        for kind, content in units
+    ]
+    return plain if dialect == "action" else sorted(plain, key=lambda unit: unit[0] == "call")
