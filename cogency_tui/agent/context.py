@@ -53,9 +53,9 @@ def _cap(content: Any, limit: int) -> Any:
     if isinstance(content, str):
         return cut(content, limit)
     if isinstance(content, list):
-        return [_cap(item, limit) for item in content]  # pyright: ignore[reportUnknownVariableType]
+        return [_cap(item, limit) for item in cast("list[Any]", content)]
     if isinstance(content, dict):
-        return {key: _cap(value, limit) for key, value in content.items()}  # pyright: ignore[reportUnknownVariableType]
+        return {key: _cap(value, limit) for key, value in cast("dict[str, Any]", content).items()}
     return content
 
 

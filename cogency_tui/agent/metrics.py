@@ -25,14 +25,16 @@ class Meter:
         self._clock = clock
         self._started = clock()
         self._first: float | None = None
+        self._last = self._started
         self._written = 0
         self._usage: Usage | None = None
         self._context = estimate(messages)
 
     def text(self, piece: str) -> None:
         """Text arrived."""
+        self._last = self._clock()
         if self._first is None:
-            self._first = self._clock()
+            self._first = self._last
         self._written += len(piece)
 
     def usage(self, usage: Usage) -> None:
@@ -63,6 +65,7 @@ class Meter:
             step["billed_input"] = usage.billed_input
         if self._first is not None:
             step["ttft"] = self._first - self._started
+            step["writing"] = self._last - self._first
         if context_size:
             step["context_size"] = context_size
         return step

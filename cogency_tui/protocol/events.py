@@ -92,7 +92,8 @@ class Measure(TypedDict, total=False):
     """Figures of one cycle or of a conversation (protocols.md, section 6).
 
     Tokens for `input` (sent), `output` (generated), `cached`, `billed_input` and `replay_input` (what
-    replay mode would have sent); seconds for `duration` and `ttft`; USD for `cost`.
+    replay mode would have sent); seconds for `duration` (tools and questions included), `ttft` and
+    `writing` (from the first token to the last); USD for `cost`.
     """
 
     input: int
@@ -102,6 +103,7 @@ class Measure(TypedDict, total=False):
     billed_input: int
     replay_input: int
     ttft: float
+    writing: float
     cost: float
     estimated: bool
     context: int

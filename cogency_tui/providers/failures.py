@@ -178,7 +178,7 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
     if status in {400, 413, 422, 500} and _TOO_LONG.search(text):
         return ContextTooLongError(
             f"The conversation is too long for {endpoint.model}{said}",
-            "Compact it with /compact, or start a new one.",
+            "Start a new one, or choose a model that takes more.",
         )
     if status == 402 or (status in {403, 429} and _QUOTA.search(text)):
         return PermissionDeniedError(
@@ -205,7 +205,7 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
         return ProviderTimeoutError(f"{name} gave up waiting{said}", "Try again.")
     if status == 413:
         return ContextTooLongError(
-            f"The request is too large for {name}{said}", "Compact the conversation, or start a new one."
+            f"The request is too large for {name}{said}", "Start a new conversation, or ask for less at once."
         )
     if status == 429:
         return RateLimitError(f"{name} limits the rate{said}", "Wait a moment, then send again.", wait)

@@ -217,6 +217,7 @@ async def test_interrupting_a_command_answers_it_at_once_and_ends_its_processes(
 
 
 def _wait_for_text(path: Path) -> None:
+    # The file is written by another process: there is nothing but the file to wait for.
     while not path.exists() or not path.read_text().endswith("\n"):
         time.sleep(0.005)
 
@@ -472,3 +473,10 @@ async def test_what_was_done_when_the_person_interrupted_stays_done(
     outcomes = {event["tool"]: event["payload"]["outcome"] for event in results(events)}
     assert outcomes["write"].startswith("Created new.txt")
     assert outcomes["shell"] == "interrupted"
+
+
+async def test_the_time_that_tools_take_is_no_time_of_writing(make_agent: MakeAgent) -> None:
+    events = await turn(make_agent(block(("shell", {"command": "sleep 0.4"})), "Done."))
+    step = next(event["step"] for event in events if event["type"] == "metric")
+    assert step.get("duration", 0) >= 0.4
+    assert step.get("writing", 1) < 0.4

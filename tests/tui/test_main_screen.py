@@ -321,7 +321,14 @@ async def test_a_message_that_begins_with_a_path_is_no_command(project: Path) ->
 
 
 async def test_the_status_bar_says_what_a_turn_took(project: Path) -> None:
-    step: Any = {"output": 400, "duration": 10.6, "ttft": 0.6, "mode": "replay", "reason": "no sessions"}
+    step: Any = {
+        "output": 400,
+        "duration": 60.0,
+        "writing": 10.0,
+        "ttft": 0.6,
+        "mode": "replay",
+        "reason": "no sessions",
+    }
     step |= {"context": 46_000, "context_size": 200_000}
     total: Any = {"input": 12_400, "output": 1_800, "cached": 9_100, "cost": 0.04, "replay_input": 75_600}
     agent = ScriptedAgent(project, [metric(step, total)])

@@ -134,7 +134,7 @@ def _model(status: Status, inks: Inks) -> _Part:
 
 def _speed(step: Measure) -> str:
     ttft = step.get("ttft")
-    writing = step.get("duration", 0.0) - (ttft or 0.0)
+    writing = step.get("writing", 0.0)
     speed = f"{written / writing:.0f} tok/s" if (written := step.get("output", 0)) and writing > 0.05 else ""
     return " · ".join(part for part in (speed, duration(ttft) if ttft is not None else "") if part)
 
