@@ -11,7 +11,7 @@ from cogency_tui.config import Settings
 from cogency_tui.errors import NetworkError, StoreError
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.conversations import Conversation
-from cogency_tui.tui.screens.conversations import ConversationsScreen
+from cogency_tui.tui.screens.conversations import ConversationList, ConversationsScreen
 from cogency_tui.tui.screens.dialogs import Confirmation
 from cogency_tui.tui.screens.help import HelpScreen
 from tests.tui.driving import (
@@ -438,3 +438,17 @@ async def test_a_message_that_cannot_be_taken_is_given_back(project: Path) -> No
         await send(pilot, "an important message")
         await until(pilot, lambda: "Free some space." in shown(conversation_of(pilot)))
         await until(pilot, lambda: prompt_of(pilot).text == "an important message")
+
+
+async def test_a_cost_that_is_not_known_is_not_shown_as_nothing(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    agent.past.listed.append(
+        Conversation("id", str(project), "free?", "xml", "offline", "m", 0.0, 1e9, 1, 1200, 0.0, None)
+    )
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConversationsScreen))
+        line = pilot.app.screen.query_one(ConversationList).line_at(0)
+    assert line is not None
+    assert "1.2k" in line.text
+    assert "$" not in line.text

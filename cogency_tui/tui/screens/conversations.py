@@ -86,7 +86,9 @@ class ConversationList(LineView):
         conversation, on = self._conversations[y], self.surface_at(y)
         facts = [plural(conversation.turns, "turn").rjust(9)]
         if self.text_width >= 66:
-            facts += [tokens(conversation.tokens).rjust(6), dollars(conversation.cost).rjust(7)]
+            # The store sums costs that are known: nothing is known of one that has none.
+            cost = dollars(conversation.cost) if conversation.cost else ""
+            facts += [tokens(conversation.tokens).rjust(6), cost.rjust(7)]
         facts.append(when(conversation.updated, self._clock()).rjust(11))
         right = "  ".join(["", *facts])
         room = self.text_width - cells(right)
