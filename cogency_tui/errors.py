@@ -13,10 +13,14 @@
     │   ├── ContextTooLongError
     │   ├── BadRequestError
     │   ├── NetworkError
+    │   │   └── SessionLostError
+    │   ├── SessionRefusedError
     │   ├── ProviderTimeoutError
     │   └── ProviderProtocolError
+    ├── BudgetError              what may be spent is spent; nothing was sent
     ├── ToolError                a tool that could not do what was asked; the model is told
     │   └── WorkspaceError       a path or a file that cannot be used as asked
+    │       └── LossError
     └── StoreError               the machine's: the data directory or the database
 
 A message says what was wrong and where; `hint` says what to do about it, and may be empty.
@@ -103,6 +107,14 @@ class NetworkError(ProviderError):
     retryable = True
 
 
+class SessionLostError(NetworkError):
+    """A session that was open is gone: dropped, expired, evicted. The history is in the store."""
+
+
+class SessionRefusedError(ProviderError):
+    """The endpoint has no sessions for this model; requests may work."""
+
+
 class ProviderTimeoutError(ProviderError):
     """The endpoint did not answer in time."""
 
@@ -113,12 +125,20 @@ class ProviderProtocolError(ProviderError):
     """The endpoint answered something that its protocol does not allow; the message says what."""
 
 
+class BudgetError(CogencyError):
+    """A request would pass a limit of the budget, and nobody allowed that. It was not sent."""
+
+
 class ToolError(CogencyError):
     """A tool could not do what was asked. The text goes to the model as a failed result."""
 
 
 class WorkspaceError(ToolError):
     """A path or a file that cannot be used as asked."""
+
+
+class LossError(WorkspaceError):
+    """What was asked for would lose something for good, and nobody said that it may."""
 
 
 class StoreError(CogencyError):

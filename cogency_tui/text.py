@@ -3,7 +3,7 @@
 What leaves this module holds no C0 control but newline and tab, no C1 control, no escape sequence
 (CSI, OSC, DCS and their kin), no lone surrogate and no bidirectional override, however the input was
 cut into chunks. `clean` strips them from prose and output; `reveal` shows them, for commands and
-paths that a person is about to judge.
+paths that a person is about to judge. `disarm` is the last wall, where text is laid out in cells already.
 """
 
 import re
@@ -23,9 +23,13 @@ _SUSPECT = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ud800-\u
 _BIDI_CHARACTER = re.compile(f"[{_BIDI}]")
 _SEPARATOR = re.compile("\r\n?|[\u2028\u2029]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_JOINERS = re.compile("[\u200d\ufe0e\ufe0f]")
+_ACTED_ON = re.compile(f"[\x00-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\u200d\ufe0e\ufe0f]")
+_MOST_MARKS = 30
+"""Marks on one character: more than any script needs (Unicode's stream-safe format has the same bound)."""
 
 _BLANK_LOOKALIKES = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-_PLAIN_SPACES = frozenset(" \n\t")
+_WIDTHLESS = frozenset(("Mn", "Me", "Cf"))
 
 
 class Sanitizer:
@@ -76,7 +80,7 @@ def reveal(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(map(_visible, text))
+    return text.translate(_PICTURES)
 
 
 def one_line(text: str) -> str:
@@ -84,22 +88,56 @@ def one_line(text: str) -> str:
     return reveal(text.strip()).replace("\n", "⏎").replace("\t", " ")
 
 
-def _visible(character: str) -> str:
-    if character in _PLAIN_SPACES:
-        return character
-    code = ord(character)
+def separate(text: str) -> str:
+    """`text` without what joins characters into one, or chooses their form.
+
+    Terminals do not agree on how wide these make it: measured as one character, a text of any length would
+    be written over what stands beside it.
+    """
+    return text if text.isascii() else _JOINERS.sub("", text)
+
+
+def disarm(text: str) -> str:
+    """`text` without the characters that a terminal acts on, newlines and joiners among them.
+
+    A lone surrogate becomes U+FFFD, and of very many marks on one character some are left.
+    """
+    if text.isascii():
+        return text if text.isprintable() else _ACTED_ON.sub("", text)
+    text = _SURROGATE.sub("\ufffd", _ACTED_ON.sub("", text))
+    return text if len(text) <= _MOST_MARKS else _thin_out(text)
+
+
+def _thin_out(text: str) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if unicodedata.category(character) in _WIDTHLESS else 0
+        if marks <= _MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+class _Pictures(dict[int, str]):
+    """How each code point is revealed, found when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        picture = self[code] = _picture(code)
+        return picture
+
+
+_PICTURES = _Pictures({ord(character): character for character in " \n\t"})
+
+
+def _picture(code: int) -> str:
     if code < 0x20:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "␡"
+    character = chr(code)
     category = unicodedata.category(character)
-    hidden = category[0] == "C" or category in ("Zl", "Zp") or character in _BLANK_LOOKALIKES
-    if (
-        hidden
-        or (category == "Zs" and character != " ")
-        or 0xFE00 <= code <= 0xFE0F
-        or 0xE0100 <= code <= 0xE01EF
-    ):
+    hidden = category[0] == "C" or category[0] == "Z" or character in _BLANK_LOOKALIKES
+    if hidden or 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF:
         return _code_point(code)
     return character
 
