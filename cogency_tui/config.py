@@ -1,47 +1,54 @@
-"""Settings: defaults, then the person's TOML file, then the environment, then flags; frozen when used.
+"""Settings: what can be set, what it means, and where the person's files are.
 
-A project's own files set nothing here: a cloned repository must not choose endpoints, keys or
-permissions (architecture.md, decisions).
+`Settings` is the one declaration of all options: `config show`, the settings screen and the environment read
+it through `options`. What a project's own file may set is said there too: a cloned repository must not choose
+endpoints, keys or wider permissions (architecture.md, decisions).
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.errors import ConfigError
-from cogency_tui.toml_lines import line_of
-from cogency_tui.workflow_settings import (
-    WorkflowError,
-    WorkflowSettings,
-    check_workflows,
-    problem_of,
-    read_workflow,
-)
+from cogency_tui.mcp_settings import McpSettings
+from cogency_tui.workflow_settings import WorkflowSettings
 
 Mode = Literal["auto", "resume", "replay"]
 Dialect = Literal["xml", "delimiter", "action"]
 Permissions = Literal["plan", "ask", "edits", "auto"]
 
-_CORRECT = "Correct that key, or remove it to use the default."
-_MEND = "Correct it, or remove it."
-
 MODES: tuple[Mode, ...] = ("auto", "resume", "replay")
 DIALECTS: tuple[Dialect, ...] = ("xml", "delimiter", "action")
 PERMISSIONS: tuple[Permissions, ...] = ("plan", "ask", "edits", "auto")
 
+Applied = Literal["now", "turn", "conversation", "start"]
+"""When a change counts: at once, with the next message, in the next conversation, at the next start."""
+
+Giver = Literal["", "any", "less", "earlier", "later"]
+"""What a trusted project may give: nothing, any value, a smaller number, an earlier or a later choice."""
+
+
+def _option(meaning: str, *, group: str = "", when: Applied = "now", project: Giver = "") -> Meta:
+    """What is told of an option; without a `group` it stands in that of the option before it. What is told
+    of a table within a table is said for `{span}` in what is told of its options."""
+    return Meta(description=meaning, extra={"group": group, "when": when, "project": project})
+
 
 class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One `[providers.NAME]` table. `key_env` is the name of a variable, never a key."""
+    """One `[providers.NAME]` table. `key_env` is the name of a variable, never a key.
+
+    `api` is the wire protocol, Chat Completions where nothing is given or preset; `resume` says that
+    there are sessions, over WebSocket for `responses`.
+    """
 
     base_url: str = ""
     model: str = ""
     key_env: str = ""
-    api: Literal["chat"] = "chat"
+    api: Literal["", "chat", "responses", "anthropic", "gemini"] = ""
+    resume: bool | None = None
     context_size: Annotated[int, Meta(ge=0)] = 0
 
 
@@ -61,24 +68,118 @@ class AgentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: list[str] | None = None
 
 
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[budget.SPAN]` table. Nothing is limited by 0."""
+
+    soft: Annotated[
+        float,
+        Meta(ge=0),
+        _option("Dollars that are told of before they are spent {span}; 0: none", project="less"),
+    ] = 0.0
+    hard: Annotated[
+        float,
+        Meta(ge=0),
+        _option("Dollars that are asked about before they are spent {span}; 0: none", project="less"),
+    ] = 0.0
+    soft_tokens: Annotated[
+        int,
+        Meta(ge=0),
+        _option("As soft, in tokens {span}, for a model without a known price", project="less"),
+    ] = 0
+    hard_tokens: Annotated[
+        int,
+        Meta(ge=0),
+        _option("As hard, in tokens {span}, for a model without a known price", project="less"),
+    ] = 0
+
+
+class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The `[budget]` tables: of one turn, of one conversation, and of a day in the person's own time."""
+
+    turn: Annotated[Limits, _option("in a turn")] = Limits()
+    conversation: Annotated[Limits, _option("in a conversation")] = Limits()
+    day: Annotated[Limits, _option("in a day, by your own clock")] = Limits()
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All options. Field names are the keys of the configuration file."""
 
-    provider: str = "offline"
-    model: str = ""
-    mode: Mode = "auto"
-    dialect: Dialect = "xml"
-    permissions: Permissions = "ask"
-    theme: str = "night"
-    max_iterations: Annotated[int, Meta(ge=1, le=1000)] = 50
-    output_limit: Annotated[int, Meta(ge=1000)] = 30_000
-    payload_limit: Annotated[int, Meta(ge=1000)] = 32 * 1024 * 1024
-    first_byte_timeout: Annotated[float, Meta(gt=0)] = 120.0
-    idle_timeout: Annotated[float, Meta(gt=0)] = 60.0
-    providers: dict[str, ProviderSettings] = {}
-    keys: dict[str, str] = {}
-    agents: dict[str, AgentSettings] = {}
-    workflows: dict[str, WorkflowSettings] = {}
+    provider: Annotated[
+        str, _option("Who is asked: offline, a vendor, or a [providers] table", group="Model")
+    ] = "offline"
+    model: Annotated[str, _option("Which of its models answers; empty for its own choice")] = ""
+    mode: Annotated[
+        Mode,
+        _option("How turns are run: in one session, as new requests, or as each provider can", project="any"),
+    ] = "auto"
+    dialect: Annotated[
+        Dialect, _option("The language that the model writes calls in", when="conversation", project="any")
+    ] = "xml"
+    permissions: Annotated[
+        Permissions, _option("What the agent may do without asking", group="Safety", project="earlier")
+    ] = "ask"
+    sandbox: Annotated[
+        Literal["off", "auto", "require"],
+        _option(
+            "Commands without network and with only the project to write to", when="start", project="later"
+        ),
+    ] = "off"
+    max_iterations: Annotated[
+        int, Meta(ge=1, le=1000), _option("Cycles that a turn may have", when="turn", project="less")
+    ] = 50
+    budget: Annotated[BudgetSettings, _option("", group="Budget")] = BudgetSettings()
+    history_window: Annotated[
+        int,
+        Meta(ge=0),
+        _option("Turns that the model is sent; 0 for all", group="Context", when="turn", project="any"),
+    ] = 0
+    compact_at: Annotated[
+        float,
+        Meta(ge=0, le=0.95),
+        _option(
+            "Share of the context after which a summary is made; 0 for never", when="turn", project="any"
+        ),
+    ] = 0.8
+    output_limit: Annotated[
+        int,
+        Meta(ge=1000),
+        _option("Characters of a result that the model is sent", when="turn", project="any"),
+    ] = 30_000
+    payload_limit: Annotated[
+        int, Meta(ge=1000), _option("Characters that the arguments of a call may have", when="turn")
+    ] = 32 * 1024 * 1024
+    profile: Annotated[
+        Literal["ask", "off", "on"],
+        _option("It remembers you, from your own words; ask: off, and offered once", group="Profile"),
+    ] = "ask"
+    profile_every: Annotated[
+        int, Meta(ge=1, le=20), _option("Your messages after which something is learned")
+    ] = 5
+    theme: Annotated[str, _option("The colours of the screen", group="Interface")] = "night"
+    footer: Annotated[bool, _option("The line of keys at the bottom")] = True
+    mouse: Annotated[bool, _option("The mouse is taken; off leaves it to the terminal", when="start")] = True
+    animation: Annotated[bool, _option("Things may move by themselves")] = True
+    notify: Annotated[
+        Literal["auto", "off", "bell", "osc9"],
+        _option("How you are told that the agent waits while you look elsewhere", when="start"),
+    ] = "auto"
+    first_byte_timeout: Annotated[
+        float, Meta(gt=0), _option("Seconds until a model's first byte", group="Network", when="start")
+    ] = 120.0
+    idle_timeout: Annotated[
+        float, Meta(gt=0), _option("Seconds that a model may be silent after it", when="start")
+    ] = 60.0
+    providers: Annotated[
+        dict[str, ProviderSettings], _option("Endpoints of your own", group="Tables", when="start")
+    ] = {}
+    keys: Annotated[dict[str, str], _option("Keys of your own, by the id that /keys shows")] = {}
+    agents: Annotated[dict[str, AgentSettings], _option("Sub-agents", when="start", project="any")] = {}
+    workflows: Annotated[
+        dict[str, WorkflowSettings], _option("Named sequences of actions", when="start", project="any")
+    ] = {}
+    mcp: Annotated[
+        dict[str, McpSettings], _option("Servers of the Model Context Protocol", when="start", project="any")
+    ] = {}
 
 
 def config_path(environ: Mapping[str, str] | None = None) -> Path:
@@ -91,6 +192,11 @@ def config_path(environ: Mapping[str, str] | None = None) -> Path:
     return Path(platformdirs.user_config_dir("cogency-tui", appauthor=False)) / "config.toml"
 
 
+def config_directory(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of the person's configuration file: what else is the person's own lies beside it."""
+    return config_path(environ).parent
+
+
 def data_path(environ: Mapping[str, str] | None = None) -> Path:
     """The person's data directory; `COGENCY_DATA` names another."""
     environ = os.environ if environ is None else environ
@@ -99,76 +205,3 @@ def data_path(environ: Mapping[str, str] | None = None) -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("cogency-tui", appauthor=False))
-
-
-def load_settings(
-    path: Path | None = None, flags: Mapping[str, Any] | None = None, settings: Settings | None = None
-) -> Settings:
-    """The settings in force: the file at `path` (none is fine) under `flags` whose value is not None.
-
-    `settings` stand in for the file where they are given.
-
-    Raises:
-        ConfigError: the file cannot be read, is no TOML, or holds a key or value that cannot be.
-    """
-    settings = _read_settings(config_path() if path is None else path) if settings is None else settings
-    given = {key: value for key, value in (flags or {}).items() if value is not None}
-    try:
-        settings = msgspec.convert(msgspec.to_builtins(settings) | given, Settings)
-        check_workflows(settings.workflows, settings.agents)
-    except msgspec.ValidationError as exc:
-        raise ConfigError(f"An option cannot be used: {exc}.") from exc
-    except WorkflowError as exc:
-        raise ConfigError(f"A workflow cannot be used: {exc}.", _MEND) from exc
-    return settings
-
-
-def _read_settings(path: Path) -> Settings:
-    text = _read_text(path)
-    table = _parse(path, text)
-    agents = _subtables(table, "agents")
-    for name, agent in agents.items():
-        if problem := problem_of(agent, AgentSettings):
-            place = _place(path, line_of(text, ("agents", name)))
-            raise ConfigError(f'{place}: agent "{name}": {problem}.', _MEND)
-    try:
-        workflows = {
-            name: read_workflow(name, workflow) for name, workflow in _subtables(table, "workflows").items()
-        }
-        check_workflows(workflows, agents)
-    except WorkflowError as exc:
-        keys = ("workflows", exc.workflow)
-        line = line_of(text, keys) if exc.step is None else line_of(text, (*keys, "steps"), exc.step)
-        raise ConfigError(f"{_place(path, line)}: {exc}.", _MEND) from exc
-    try:
-        return msgspec.convert(table, Settings)
-    except msgspec.ValidationError as exc:
-        raise ConfigError(f"{path}: {exc}.", _CORRECT) from exc
-
-
-def _place(path: Path, line: int) -> str:
-    return f"{path}, line {line}" if line else str(path)
-
-
-def _subtables(table: dict[str, Any], key: str) -> dict[str, Any]:
-    """The tables under a key; what is none is left to the check of the whole."""
-    found = table.get(key)
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as exc:
-        message = f"The configuration {path} cannot be read: {exc}."
-        raise ConfigError(message, "Check the file, or move it away.") from exc
-
-
-def _parse(path: Path, text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as exc:
-        message = f"The configuration {path} is not valid TOML: {exc}."
-        raise ConfigError(message, "Correct that line, or move the file away.") from exc

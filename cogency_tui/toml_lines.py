@@ -1,4 +1,4 @@
-"""Where a table of a TOML text begins: tomllib gives values without their lines.
+"""Where a table or a key of a TOML text is: tomllib gives values without their lines.
 
 One pass over the text, in which strings and comments are stepped over: a header in one does not count.
 """
@@ -17,6 +17,17 @@ _TOKEN = re.compile(
     r"|#.*",
     re.MULTILINE,
 )
+_ASSIGNED = re.compile(r"^[ \t]*(?P<key>[\w-]+(?:[ \t]*\.[ \t]*[\w-]+)*)[ \t]*=", re.MULTILINE)
+_EQUALS = re.compile(r"[ \t]*=")
+
+
+def headers(text: str) -> list[tuple[tuple[str, ...], int]]:
+    """The tables that have a header, as the parts of their keys, and where the header's line begins."""
+    return [
+        (path, token.start())
+        for token in _TOKEN.finditer(text)
+        if (path := _path(token["array"] or token["table"] or ""))
+    ]
 
 
 def line_of(text: str, keys: tuple[str, ...], index: int = 0) -> int:
@@ -52,3 +63,34 @@ def _path(key: str) -> tuple[str, ...]:
         part, table = next(iter(cast("dict[str, Any]", table).items()))
         parts.append(part)
     return tuple(parts)
+
+
+def line_of_key(text: str, keys: tuple[str, ...]) -> int:
+    """The line, counted from 1, where the last of `keys` is given a value in the table of those before it,
+    whether its dots are quoted or not.
+
+    Where it is given none by itself, that of the table's header, or of a table around it; 0 for none.
+    """
+    text = text.replace("\r\n", "\n")
+    wanted = ".".join(keys)
+    table: tuple[str, ...] = ()
+    end = 0
+    for token in _TOKEN.finditer(text):
+        place = _assignment(text, end, token.start(), table, wanted)
+        if place < 0 and token[0][0] in "\"'" and _EQUALS.match(text, token.end()):
+            place = token.start() if ".".join((*table, token[0].strip("\"'"))) == wanted else -1
+        if place >= 0:
+            return text.count("\n", 0, place) + 1
+        end = token.end()
+        if path := _path(token["array"] or token["table"] or ""):
+            table = path
+    place = _assignment(text, end, len(text), table, wanted)
+    return text.count("\n", 0, place) + 1 if place >= 0 else line_of(text, keys)
+
+
+def _assignment(text: str, start: int, end: int, table: tuple[str, ...], wanted: str) -> int:
+    """Where `wanted` is assigned to between two places that no string and no header is between; -1 if not."""
+    for found in _ASSIGNED.finditer(text, start, end):
+        if ".".join((*table, *(part.strip() for part in found["key"].split(".")))) == wanted:
+            return found.start("key")
+    return -1
