@@ -7,12 +7,24 @@ This module is the single definition of their shape.
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
+class ReviewNote(TypedDict):
+    """What the person did about the model's edits since the message before, as the model is told it.
+
+    `action` and `edit` are the numbers of the last of each that this covers.
+    """
+
+    text: str
+    action: int
+    edit: int
+
+
 class UserEvent(TypedDict):
-    """What the person said."""
+    """What the person said; the model is given `content`, then the text of the `review`."""
 
     type: Literal["user"]
     timestamp: float
     content: str
+    review: NotRequired[ReviewNote]
 
 
 class ThinkEvent(TypedDict):
@@ -127,7 +139,8 @@ class ErrorPayload(TypedDict):
     """`error` says what was wrong and where; `tool` which tool is to blame, `hint` what to do.
 
     Where it stands in the place of a call, `call` is the id that this call would have had, and
-    `action` the one that the model gave it.
+    `action` the one that the model gave it. A `notice` is a decision that was made on the way, not a
+    failure; with `retry` it is asked again after so many seconds.
     """
 
     error: str
@@ -135,6 +148,8 @@ class ErrorPayload(TypedDict):
     hint: NotRequired[str]
     call: NotRequired[str]
     action: NotRequired[str]
+    notice: NotRequired[bool]
+    retry: NotRequired[float]
 
 
 class ErrorEvent(TypedDict):
