@@ -19,9 +19,16 @@ from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.store import drafts, events, usage
 from cogency_tui.store.database import Database
 from cogency_tui.store.text import from_column, to_column
+from cogency_tui.store.usage import Spent
 
-_COLUMNS = "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent, call"
-_SELECT = f"SELECT {_COLUMNS} FROM conversations"
+COLUMNS = (
+    "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent, call,"
+    " branch, renamed, trashed, forked_at"
+)
+"""What `conversation_of` is made from."""
+
+_RENAMED = COLUMNS.split(", ").index("renamed")
+_SELECT = f"SELECT {COLUMNS} FROM conversations"
 _NEWEST_FIRST = "ORDER BY updated DESC, id DESC"
 _CANDIDATES = 5
 
@@ -31,8 +38,10 @@ class Conversation:
     """What is known of a conversation without its events.
 
     `created` and `updated` in Unix seconds, `tokens` sent and generated so far, `cost` in USD where
-    providers told it. `parent` is the conversation that it came from: by a fork, or as the sub-agent's
-    that `call` there started.
+    providers told it. `parent` is the conversation that it came from: by a fork, whose last event from
+    there has the number `forked_at` there, or as the sub-agent's that `call` there started. `branch` is
+    that of the repository when it began, `renamed` whether the title is the person's own, `trashed` when
+    it was moved to the trash.
     """
 
     id: str
@@ -48,6 +57,10 @@ class Conversation:
     cost: float
     parent: str | None
     call: str | None = None
+    branch: str = ""
+    renamed: bool = False
+    trashed: float | None = None
+    forked_at: int | None = None
 
 
 def new_conversation_id() -> str:
@@ -65,6 +78,13 @@ class Store:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.notices = database.notices
+        self._told = 0
+
+    def untold(self) -> list[str]:
+        """The notices that were not given by this method before."""
+        untold = self.notices[self._told :]
+        self._told = len(self.notices)
+        return untold
 
     @classmethod
     async def open(cls, directory: Path, *, patience: float = 5.0) -> Self:
@@ -97,6 +117,7 @@ class Store:
         id: str | None = None,
         parent: str | None = None,
         call: str | None = None,
+        branch: str = "",
     ) -> Conversation:
         """Begin a conversation in the directory `project`; with `call`, as the work of that call of `parent`.
 
@@ -106,9 +127,9 @@ class Store:
         now = time.time()
         id = id or new_conversation_id()
         conversation = Conversation(
-            id, project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent, call
+            id, project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent, call, branch
         )
-        if not await self.database.write(partial(_insert, conversation)):
+        if not await self.database.write(partial(insert, conversation)):
             raise UsageError(f"There is already a conversation {conversation.id!r}.", "Choose another id.")
         return conversation
 
@@ -143,6 +164,7 @@ class Store:
         """At most `limit` conversations, the last updated first; `before` is the last of the page above.
 
         Those of sub-agents are left out, as everywhere but in `delegated`: the person did not hold them.
+        Those in the trash are, too.
         """
         terms, values = _of_project(project)
         if before is not None:
@@ -169,7 +191,7 @@ class Store:
 
     async def rename(self, id: str, title: str) -> None:
         """Give a conversation a title of the person's; an empty one lets the next message give it."""
-        await self._update(id, "title = ?", to_column(title))
+        await self._update(id, "title = ?, renamed = ?", to_column(title), bool(title))
 
     async def set_settings(
         self, id: str, *, dialect: str | None = None, provider: str | None = None, model: str | None = None
@@ -192,7 +214,13 @@ class Store:
 
     async def events(self, conversation_id: str) -> list[Event]:
         """All events in order. Rows that cannot be read are left out, and noted once in `notices`."""
-        found, notices = await self.database.read(lambda connection: events.read(connection, conversation_id))
+        return [event for _number, event in await self.numbered_events(conversation_id)]
+
+    async def numbered_events(self, conversation_id: str, after: int = 0) -> list[tuple[int, Event]]:
+        """The same with the number of each, those up to the number `after` left out."""
+        found, notices = await self.database.read(
+            lambda connection: events.read(connection, conversation_id, after)
+        )
         self.notices += [notice for notice in notices if notice not in self.notices]
         return found
 
@@ -222,10 +250,14 @@ class Store:
         """What the conversation took so far: tokens, seconds and USD, where known."""
         return await self.database.read(lambda connection: usage.total(connection, conversation_id))
 
+    async def spent(self, moment: float, conversation_id: str | None = None) -> Spent:
+        """What went out from a moment in Unix seconds on, in a conversation with its sub-agents or in all."""
+        return await self.database.read(lambda connection: usage.spent(connection, moment, conversation_id))
+
     async def _select(self, clauses: str, *values: object) -> list[Conversation]:
         return await self.database.read(
             lambda connection: [
-                _conversation(row) for row in connection.execute(f"{_SELECT} {clauses}", values)
+                conversation_of(row) for row in connection.execute(f"{_SELECT} {clauses}", values)
             ]
         )
 
@@ -236,13 +268,14 @@ class Store:
             raise events.missing(id)
 
 
-def _insert(conversation: Conversation, connection: sqlite3.Connection) -> bool:
+def insert(conversation: Conversation, connection: sqlite3.Connection) -> bool:
+    """Add a conversation's row; False where there is one of that id."""
     values = [
         to_column(value) if isinstance(value, str) else value
-        for value in (getattr(conversation, name) for name in _COLUMNS.split(", "))
+        for value in (getattr(conversation, name) for name in COLUMNS.split(", "))
     ]
     marks = ", ".join("?" * len(values))
-    sql = f"INSERT INTO conversations ({_COLUMNS}) VALUES ({marks}) ON CONFLICT DO NOTHING"
+    sql = f"INSERT INTO conversations ({COLUMNS}) VALUES ({marks}) ON CONFLICT DO NOTHING"
     return connection.execute(sql, values).rowcount == 1
 
 
@@ -252,11 +285,13 @@ def _append(conversation_id: str, event: Event, connection: sqlite3.Connection) 
     return events.append(connection, conversation_id, event)
 
 
-def _conversation(row: tuple[Any, ...]) -> Conversation:
+def conversation_of(row: tuple[Any, ...]) -> Conversation:
+    """The conversation of a row of `COLUMNS`."""
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
+    values[_RENAMED] = bool(values[_RENAMED])
     return Conversation(*values)
 
 
 def _of_project(project: str | None) -> tuple[list[str], list[object]]:
-    terms = ["call IS NULL"]
+    terms = ["call IS NULL", "trashed IS NULL"]
     return (terms, []) if project is None else ([*terms, "project = ?"], [to_column(project)])

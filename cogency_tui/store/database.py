@@ -9,6 +9,7 @@ import asyncio
 import errno
 import fcntl
 import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -28,6 +29,9 @@ Work = Callable[[sqlite3.Connection], T]
 
 FILE = "cogency.db"
 LOCK = "cogency.lock"
+
+_LEAST_FREE = 256 << 10
+"""Bytes on a disk, below which a failure to write is taken for want of room."""
 
 _OTHER_DIRECTORY = "Set COGENCY_DATA to a directory that you can write to."
 _FREE_SPACE = "Free some space there, or set COGENCY_DATA to a directory on another disk."
@@ -101,7 +105,7 @@ class Database:
         try:
             await connection.close()
         except sqlite3.Error as exc:
-            raise _store_error(exc, self.path) from exc
+            raise store_error(exc, self.path) from exc
         finally:
             self._worker.join()
 
@@ -112,7 +116,7 @@ class Database:
         try:
             return await self._connection.run(work)
         except sqlite3.Error as exc:
-            raise _store_error(exc, self.path) from exc
+            raise store_error(exc, self.path) from exc
 
     async def write(self, work: Work[T]) -> T:
         """What `work` returns, its changes committed; none of them if it raises.
@@ -140,7 +144,7 @@ class Database:
             with _alone(directory / LOCK, self._patience):
                 return self._open()
         except (OSError, sqlite3.Error) as exc:
-            raise _store_error(exc, self.path) from exc
+            raise store_error(exc, self.path) from exc
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -226,6 +230,7 @@ def _alone(lock: Path, patience: float) -> Generator[None]:
             except BlockingIOError as exc:
                 if time.monotonic() > deadline:
                     raise StoreError(_LOCKED[0].format(path=lock) + ".", _LOCKED[1]) from exc
+                # To wait in flock itself could not be given up. Run in a thread.
                 time.sleep(0.005)
         yield
     finally:
@@ -253,9 +258,20 @@ def _primary_code(exc: sqlite3.Error) -> int:
     return getattr(exc, "sqlite_errorcode", 0) & 0xFF
 
 
-def _store_error(exc: OSError | sqlite3.Error, path: Path) -> StoreError:
+def _is_full(directory: Path) -> bool:
+    try:
+        return shutil.disk_usage(directory).free < _LEAST_FREE
+    except OSError:
+        return False
+
+
+def store_error(exc: OSError | sqlite3.Error, path: Path) -> StoreError:
+    """What SQLite or the file system refused, for a person; `path` is the database."""
     if isinstance(exc, OSError):
         what, hint = _BY_ERRNO.get(exc.errno or 0, ("{path} cannot be used", _OTHER_DIRECTORY))
         return StoreError(f"{what.format(path=exc.filename or path)}: {exc.strerror}.", hint)
     what, hint = _BY_SQLITE_CODE.get(_primary_code(exc), ("{path} refused", ""))
+    if _primary_code(exc) == sqlite3.SQLITE_IOERR and _is_full(path.parent):
+        # The files beside the database are written in ways that report a full disk as any failure.
+        what, hint = _FULL
     return StoreError(f"{what.format(path=path)}: {exc}.", hint)

@@ -6,7 +6,8 @@ that row and no other.
 
 import json
 import sqlite3
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
 import msgspec
 
@@ -69,20 +70,39 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
     return inserted.lastrowid
 
 
-def read(connection: sqlite3.Connection, conversation_id: str) -> tuple[list[Event], list[str]]:
-    """The events of a conversation in order, and a notice for each row that cannot be read."""
-    events: list[Event] = []
+def read(
+    connection: sqlite3.Connection, conversation_id: str, after: int = 0
+) -> tuple[list[tuple[int, Event]], list[str]]:
+    """The events of a conversation with their numbers, in order, those up to the number `after` left
+    out; and a notice for each row that cannot be read."""
+    events: list[tuple[int, Event]] = []
     notices: list[str] = []
     rows = connection.execute(
-        "SELECT seq, type, body FROM events WHERE conversation_id = ? ORDER BY seq",
-        (to_column(conversation_id),),
+        "SELECT seq, type, body FROM events WHERE conversation_id = ? AND seq > ? ORDER BY seq",
+        (to_column(conversation_id), after),
     )
     for seq, kind, body in rows:
         try:
-            events.append(_decode(kind, body))
+            events.append((seq, _decode(kind, body)))
         except (ValueError, RecursionError) as exc:
             notices.append(f"Event {seq} of conversation {conversation_id} cannot be read, left out: {exc}.")
     return events, notices
+
+
+def around(
+    connection: sqlite3.Connection, conversation_id: str, at: int | None, before: int, behind: int
+) -> tuple[tuple[tuple[int, Event], ...], bool, bool]:
+    """The event numbered `at` (by default the last) with as many before and behind it, those that cannot be
+    read left out; and whether there are others before and behind."""
+    sql = "SELECT seq, type, body FROM events WHERE conversation_id = ? AND seq {} ? ORDER BY seq {} LIMIT ?"
+    key, number = to_column(conversation_id), 1 << 62 if at is None else at
+    earlier = connection.execute(sql.format("<=", "DESC"), (key, number, before + 2)).fetchall()
+    later = connection.execute(sql.format(">", "ASC"), (key, number, behind + 1)).fetchall()
+    found: list[tuple[int, Event]] = []
+    for seq, kind, body in [*reversed(earlier[: before + 1]), *later[:behind]]:
+        with suppress(ValueError, RecursionError):
+            found.append((seq, _decode(kind, body)))
+    return tuple(found), len(earlier) > before + 1, len(later) > behind
 
 
 def encode(value: object) -> str | bytes:
@@ -101,9 +121,32 @@ def title_of(content: str) -> str:
     return (words or line[: TITLE_LENGTH - 1]) + "…"
 
 
+def text_of(body: str | bytes) -> str | None:
+    """What the person said in a `user` event's row; None where it cannot be read."""
+    with suppress(ValueError, RecursionError):
+        event = _decode("user", body)
+        return event["content"] if event["type"] == "user" else None
+    return None
+
+
 def missing(conversation_id: str) -> StoreError:
     """The error for an id that no conversation has."""
     return StoreError(f"There is no conversation {conversation_id!r}.")
+
+
+def checked(value: object) -> Event:
+    """`value`, which came from outside, as an event that may be stored.
+
+    Raises:
+        ValueError: it is none.
+    """
+    kind = cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else None
+    if kind not in _SHAPES:
+        raise ValueError(f"{kind!r} is no type of event that is stored")
+    msgspec.convert(value, _SHAPES[kind])
+    event = cast("Event", value)
+    check_persisted(event)
+    return event
 
 
 def _decode(kind: str, body: str | bytes) -> Event:

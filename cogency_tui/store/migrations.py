@@ -144,6 +144,186 @@ def create_relics(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX relic_log_by_project ON relic_log (project)")
 
 
+def create_edits(connection: sqlite3.Connection) -> None:
+    """Changes of files with their versions, and what was decided about each or one of its hunks.
+
+    `undoes` is a JSON list of pairs: the id of an edit, and a hunk of it or an empty text.
+    """
+    connection.execute(
+        """
+        CREATE TABLE edits (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+            caller TEXT NOT NULL,
+            turn INTEGER NOT NULL,
+            project TEXT NOT NULL,
+            call TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            path TEXT NOT NULL,
+            old_path TEXT NOT NULL,
+            made TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            timestamp REAL NOT NULL,
+            undoes TEXT NOT NULL,
+            before_kind TEXT NOT NULL,
+            before_digest TEXT NOT NULL,
+            before_size INTEGER NOT NULL,
+            before_mode INTEGER NOT NULL,
+            before_kept INTEGER NOT NULL,
+            after_kind TEXT NOT NULL,
+            after_digest TEXT NOT NULL,
+            after_size INTEGER NOT NULL,
+            after_mode INTEGER NOT NULL,
+            after_kept INTEGER NOT NULL
+        )
+        """
+    )
+    connection.execute("CREATE INDEX edits_by_conversation ON edits (conversation, turn)")
+    connection.execute("CREATE INDEX edits_by_caller ON edits (caller)")
+    connection.execute("CREATE INDEX edits_by_path ON edits (project, path)")
+    connection.execute(
+        """
+        CREATE TABLE edit_marks (
+            edit INTEGER NOT NULL REFERENCES edits (id) ON DELETE CASCADE,
+            hunk TEXT NOT NULL,
+            state TEXT NOT NULL CHECK (state IN ('new', 'kept', 'reverted', 'edited', 'conflict')),
+            note TEXT NOT NULL,
+            timestamp REAL NOT NULL,
+            PRIMARY KEY (edit, hunk)
+        ) WITHOUT ROWID
+        """
+    )
+
+
+def create_summaries(connection: sqlite3.Connection) -> None:
+    """What stands for the events up to `through` in the model's context."""
+    connection.execute(
+        """
+        CREATE TABLE summaries (
+            id INTEGER PRIMARY KEY,
+            conversation_id TEXT NOT NULL REFERENCES conversations (id),
+            through INTEGER NOT NULL,
+            text TEXT NOT NULL,
+            model TEXT NOT NULL,
+            created REAL NOT NULL,
+            edited INTEGER NOT NULL
+        )
+        """
+    )
+    connection.execute("CREATE INDEX summaries_by_conversation ON summaries (conversation_id)")
+
+
+def add_recall_to_conversations(connection: sqlite3.Connection) -> None:
+    """What recall shows and decides: the branch, the trash, a title of the person's, where a fork left.
+
+    `trashed` is when; `forked_at` the number of the parent's last event that a fork has, too.
+    """
+    for column in (
+        "branch TEXT NOT NULL DEFAULT ''",
+        "renamed INTEGER NOT NULL DEFAULT 0",
+        "trashed REAL",
+        "forked_at INTEGER",
+    ):
+        connection.execute(f"ALTER TABLE conversations ADD COLUMN {column}")
+    connection.execute("CREATE INDEX conversations_renamed ON conversations (id) WHERE renamed")
+    connection.execute(
+        "CREATE INDEX conversations_trashed ON conversations (trashed) WHERE trashed IS NOT NULL"
+    )
+    connection.execute(
+        "CREATE INDEX conversations_forked ON conversations (parent)"
+        " WHERE parent IS NOT NULL AND call IS NULL"
+    )
+
+
+def create_reviews(connection: sqlite3.Connection) -> None:
+    """What a person did in the review, a row an action; and what the changes of files come to, derived.
+
+    `parts` is a JSON list of pairs (the id of an edit, a hunk of it), `marks` one of an edit, a hunk, its
+    state before and after, `edits` one of the edits that the action made; `undoes` is the id of the action
+    that it takes back, or 0.
+    """
+    connection.execute(
+        """
+        CREATE TABLE review_actions (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+            kind TEXT NOT NULL,
+            path TEXT NOT NULL,
+            parts TEXT NOT NULL,
+            marks TEXT NOT NULL,
+            edits TEXT NOT NULL,
+            text TEXT NOT NULL,
+            undoes INTEGER NOT NULL,
+            timestamp REAL NOT NULL
+        )
+        """
+    )
+    connection.execute("CREATE INDEX review_actions_by_conversation ON review_actions (conversation)")
+    connection.execute(
+        "CREATE TABLE review_outlines (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID"
+    )
+
+
+def create_profile(connection: sqlite3.Connection) -> None:
+    """What is known of the person, the messages that it is still to be learned from, and how that stands.
+
+    `event` is the number of a message, `turn` that of its turn, `typed` what of it the person typed; `taken`
+    says that it was learned from once, to no end. `conversation` is empty for what the person wrote into the
+    profile. The state is one row.
+    """
+    connection.execute(
+        """
+        CREATE TABLE profile_facts (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            kind TEXT NOT NULL,
+            text TEXT NOT NULL,
+            conversation TEXT NOT NULL,
+            turn INTEGER NOT NULL,
+            model TEXT NOT NULL,
+            created REAL NOT NULL,
+            edited INTEGER NOT NULL
+        )
+        """
+    )
+    connection.execute(
+        "CREATE TABLE profile_heard (event INTEGER PRIMARY KEY, turn INTEGER NOT NULL, typed TEXT NOT NULL,"
+        " taken INTEGER NOT NULL DEFAULT 0)"
+    )
+    connection.execute(
+        """
+        CREATE TABLE profile_state (
+            revision INTEGER NOT NULL DEFAULT 0,
+            offered INTEGER NOT NULL DEFAULT 0,
+            attempted REAL NOT NULL DEFAULT 0,
+            outcome TEXT NOT NULL DEFAULT '',
+            failed INTEGER NOT NULL DEFAULT 0
+        )
+        """
+    )
+    connection.execute("INSERT INTO profile_state DEFAULT VALUES")
+
+
+def create_requests(connection: sqlite3.Connection) -> None:
+    """What each request to a model was made of: events above `since` up to `through`, in a frame."""
+    connection.execute("CREATE TABLE request_frames (digest TEXT PRIMARY KEY, body TEXT NOT NULL)")
+    connection.execute(
+        """
+        CREATE TABLE requests (
+            id INTEGER PRIMARY KEY,
+            conversation_id TEXT NOT NULL REFERENCES conversations (id),
+            timestamp REAL NOT NULL,
+            since INTEGER NOT NULL,
+            through INTEGER NOT NULL,
+            frame TEXT NOT NULL REFERENCES request_frames (digest),
+            note TEXT NOT NULL,
+            mode TEXT NOT NULL,
+            sent INTEGER
+        )
+        """
+    )
+    connection.execute("CREATE INDEX requests_by_conversation ON requests (conversation_id)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -151,6 +331,12 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_usage,
     add_call_to_conversations,
     create_relics,
+    create_edits,
+    create_summaries,
+    add_recall_to_conversations,
+    create_reviews,
+    create_profile,
+    create_requests,
 )
 
 

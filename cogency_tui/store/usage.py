@@ -4,13 +4,14 @@ Figures that a provider did not report stay unknown; they are never summed as ze
 that would then look known.
 """
 
+import json
 import sqlite3
 import time
-from typing import cast
+from typing import NamedTuple, cast
 
 from cogency_tui.protocol.events import Measure
 from cogency_tui.store.events import encode, missing
-from cogency_tui.store.text import to_column
+from cogency_tui.store.text import from_column, to_column
 
 SUMMED = ("input", "output", "duration", "cached", "billed_input", "replay_input", "cost")
 
@@ -18,7 +19,11 @@ _INSERT = (
     f"INSERT INTO usage (conversation_id, timestamp, body, {', '.join(SUMMED)})"
     f" VALUES (?, ?, ?{', ?' * len(SUMMED)})"
 )
-_TOTAL = f"SELECT {', '.join(f'sum({figure})' for figure in SUMMED)} FROM usage WHERE conversation_id = ?"
+_INSTEAD = {"billed_input": "coalesce(billed_input, input)", "replay_input": "coalesce(replay_input, input)"}
+"""What a row counts as that lacks a figure: where only what was sent is known, it is that."""
+
+_SUMS = (f"iif(count({figure}), sum({_INSTEAD.get(figure, figure)}), NULL)" for figure in SUMMED)
+_TOTAL = f"SELECT {', '.join(_SUMS)} FROM usage WHERE conversation_id = ?"
 
 
 def record(connection: sqlite3.Connection, conversation_id: str, step: Measure) -> None:
@@ -44,3 +49,45 @@ def total(connection: sqlite3.Connection, conversation_id: str) -> Measure:
     (row,) = connection.execute(_TOTAL, (to_column(conversation_id),))
     known = {figure: value for figure, value in zip(SUMMED, row, strict=True) if value is not None}
     return cast("Measure", {"input": 0, "output": 0, "duration": 0.0} | known)
+
+
+def measures(connection: sqlite3.Connection, conversation_id: str) -> list[tuple[float, Measure]]:
+    """The figures of each cycle, summary and question, the oldest first, each with the Unix time when it was
+    recorded."""
+    sql = "SELECT timestamp, body FROM usage WHERE conversation_id = ? ORDER BY id"
+    rows = connection.execute(sql, (to_column(conversation_id),))
+    return [(moment, cast("Measure", json.loads(from_column(body)))) for moment, body in rows]
+
+
+class Spent(NamedTuple):
+    """USD, and the tokens of those requests whose price is not known."""
+
+    dollars: float
+    tokens: int
+
+
+_SPENT = (
+    "SELECT total(cost), coalesce(sum(iif(cost IS NULL, coalesce(input, 0) + coalesce(output, 0), 0)), 0)"
+    " FROM usage WHERE timestamp >= ?"
+)
+_FAMILY = (
+    " AND conversation_id IN (WITH RECURSIVE family (id) AS (SELECT ? UNION SELECT conversations.id"
+    " FROM conversations JOIN family ON parent = family.id WHERE call IS NOT NULL) SELECT id FROM family)"
+)
+
+
+def spent(connection: sqlite3.Connection, moment: float, conversation_id: str | None = None) -> Spent:
+    """What went out from a moment in Unix seconds on, in one conversation with its sub-agents or in all."""
+    if conversation_id is None:
+        return Spent(*connection.execute(_SPENT, (moment,)).fetchone())
+    values = (moment, to_column(conversation_id))
+    return Spent(*connection.execute(_SPENT + _FAMILY, values).fetchone())
+
+
+def since(connection: sqlite3.Connection, conversation_id: str, moment: float) -> tuple[int, float]:
+    """Tokens and USD, as far as known, of the cycles from a moment in Unix seconds."""
+    sql = (
+        "SELECT coalesce(sum(coalesce(input, 0) + coalesce(output, 0)), 0), total(cost) FROM usage"
+        " WHERE conversation_id = ? AND timestamp >= ?"
+    )
+    return connection.execute(sql, (to_column(conversation_id), moment)).fetchone()

@@ -179,7 +179,8 @@ async def test_what_was_acknowledged_outlives_a_killed_process(
     for _ in range(200):
         child.stdout.readline()
     child.kill()
-    acknowledged = 200 + child.communicate()[0].count("\n")
+    acknowledged = 200 + child.stdout.read().count("\n")
+    child.wait()
 
     stored = await store.events(conversation.id)
     # One more may have been committed and not yet said.

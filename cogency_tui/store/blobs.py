@@ -1,0 +1,282 @@
+"""The contents of files, each kept once, under the SHA-256 digest of its bytes.
+
+Invariant: what is read back has the digest and the size that were asked for, or a `StoreError` is raised;
+a content appears under its name whole or not at all. Nothing here needs a file in memory as a whole. The
+calls block: run them in a thread; several threads and processes may use one directory at once.
+"""
+
+import errno
+import hashlib
+import os
+import re
+import secrets
+import time
+import zlib
+from collections.abc import Collection, Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from cogency_tui.errors import StoreError
+
+LIMIT = 64 << 20
+"""The most bytes of one content that is kept."""
+
+QUOTA = 4 << 30
+"""The most bytes on the disk that all contents may take."""
+
+GRACE = 24 * 3600.0
+"""Seconds for which a content stays that nothing refers to: somebody may be about to."""
+
+_CHUNK = 1 << 20
+_SAMPLE = 1 << 16
+_WORTH = 0.9
+"""Compressing has to bring a sample below this part of its size."""
+
+_RAW = b"="
+_ZLIB = b"z"
+_LEVEL = 1
+_DIGEST = re.compile("[0-9a-f]{64}")
+_OTHER = "Set COGENCY_DATA to a directory that you can write to."
+_FREE_SPACE = "Free some space there, or set COGENCY_DATA to a directory on another disk."
+_LOST = "It cannot be brought back from here; other versions of the file may be."
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A content that was looked at. `kept` is False where it was too large, or the quota was used up."""
+
+    digest: str
+    size: int
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What a clean-up removed: how many contents, and their bytes on the disk."""
+
+    contents: int
+    size: int
+
+
+class Blobs:
+    """The contents in `directory`, which is made when the first one is put there.
+
+    `limit` is the most bytes of one, `quota` the most bytes on the disk of all.
+    """
+
+    def __init__(self, directory: Path, *, limit: int = LIMIT, quota: int = QUOTA) -> None:
+        self.directory = directory
+        self._limit = limit
+        self._quota = quota
+        self._used: int | None = None
+
+    @property
+    def used(self) -> int:
+        """Bytes on the disk that the contents take: counted once, then kept up for this process."""
+        if self._used is None:
+            self._used = sum(status.st_size for _, status in self._files())
+        return self._used
+
+    @property
+    def crowded(self) -> bool:
+        """Whether a clean-up is due: nine tenths of the quota are used."""
+        return self.used > self._quota * 9 // 10
+
+    def put(self, source: BinaryIO, *, limit: int | None = None) -> Stored:
+        """Keep what `source` holds from its beginning on, unless it is above `limit` (or that of all).
+
+        The source is read twice where it is large, and has to be seekable; what it holds at the second
+        time is what is kept.
+
+        Raises:
+            StoreError: it cannot be written.
+            OSError: the source cannot be read.
+        """
+        most = self._limit if limit is None else min(limit, self._limit)
+        source.seek(0)
+        first = source.read(_CHUNK)
+        if len(first) < _CHUNK:
+            return self.put_bytes(first, limit=most)
+        digest, size = _hashed(source)
+        if self.has(digest):
+            return Stored(digest, size, True)
+        if size > most or self.used + size > self._quota:
+            return Stored(digest, size, False)
+        return self._write(source, most) or Stored(digest, size, False)
+
+    def put_bytes(self, data: bytes, *, limit: int | None = None) -> Stored:
+        """Keep `data`; as `put`."""
+        most = self._limit if limit is None else min(limit, self._limit)
+        stored = Stored(hashlib.sha256(data).hexdigest(), len(data), True)
+        if self.has(stored.digest):
+            return stored
+        if len(data) > most or self.used + len(data) > self._quota:
+            return Stored(stored.digest, stored.size, False)
+        return self._write(BytesIO(data), most) or stored
+
+    def has(self, digest: str) -> bool:
+        """Whether a content is there and whole. Being asked for counts as use: it stays for `GRACE`."""
+        path = self._path(digest)
+        try:
+            # Before it is looked at: a clean-up that runs at this moment then leaves it.
+            os.utime(path)
+            for _ in self._chunks(path, digest):
+                pass
+        except (OSError, StoreError):
+            return False
+        return True
+
+    def stream(self, digest: str, size: int) -> Iterator[bytes]:
+        """The bytes of a content, in pieces of at most a mebibyte. Use none of them before the last came.
+
+        Raises:
+            StoreError: it is not there, or not what was put there.
+        """
+        return self._chunks(self._path(digest), digest, size)
+
+    def read(self, digest: str, size: int) -> bytes:
+        """All bytes of a content, of which there are `size`; errors as `stream`."""
+        return b"".join(self.stream(digest, size))
+
+    def clean(self, referenced: Collection[str], grace: float = GRACE) -> Cleaned:
+        """Remove the contents that are not `referenced` and were not used for `grace` seconds.
+
+        Raises:
+            StoreError: one cannot be removed.
+        """
+        contents = size = 0
+        latest = time.time() - grace
+        for path, status in self._files():
+            if path.parent.name + path.name in referenced or status.st_mtime > latest:
+                continue
+            with _failures(path):
+                path.unlink(missing_ok=True)
+            contents += 1
+            size += status.st_size
+        # Counted anew when next asked for: other processes put contents there, too.
+        self._used = None
+        return Cleaned(contents, size)
+
+    def _write(self, source: BinaryIO, most: int) -> Stored | None:
+        """Put what `source` holds now under its name; None where that is more than `most` bytes."""
+        with _failures(self.directory):
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            temporary = self.directory / f"{secrets.token_hex(8)}.tmp"
+            handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+            try:
+                with os.fdopen(handle, "wb") as target:
+                    digest, size = _packed(source, target, most)
+                if size > most:
+                    temporary.unlink()
+                    return None
+                path = self._path(digest)
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                length = temporary.stat().st_size
+                temporary.replace(path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+        self._used = self.used + length
+        return Stored(digest, size, True)
+
+    def _chunks(self, path: Path, digest: str, size: int | None = None) -> Generator[bytes]:
+        hasher = hashlib.sha256()
+        length = 0
+        try:
+            with path.open("rb") as file:
+                for piece in _unpacked(file):
+                    length += len(piece)
+                    if size is not None and length > size:
+                        break
+                    hasher.update(piece)
+                    yield piece
+        except FileNotFoundError as exc:
+            raise StoreError(f"A kept content is gone: {path}.", _LOST) from exc
+        except OSError as exc:
+            raise StoreError(f"{path} cannot be read: {exc.strerror}.") from exc
+        except zlib.error as exc:
+            raise StoreError(f"A kept content is damaged: {path}: {exc}.", _LOST) from exc
+        if hasher.hexdigest() != digest or length != (length if size is None else size):
+            raise StoreError(f"A kept content is damaged: {path} is not what was put there.", _LOST)
+
+    def _path(self, digest: str) -> Path:
+        if not _DIGEST.fullmatch(digest):
+            raise StoreError(f"{digest[:80]!r} is no digest of a kept content.", _LOST)
+        return self.directory / digest[:2] / digest[2:]
+
+    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        """Every content, and what writes that were broken off have left."""
+        for entry in _listed(self.directory):
+            if entry.name.endswith(".tmp"):
+                found = [entry]
+            else:
+                found = _listed(entry.path) if entry.is_dir(follow_symlinks=False) else []
+            for file in found:
+                # Another process may clean up, too.
+                with suppress(FileNotFoundError):
+                    yield Path(file.path), file.stat(follow_symlinks=False)
+
+
+def _listed(directory: str | Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            return list(entries)
+    except FileNotFoundError:
+        return []
+    except OSError as exc:
+        raise StoreError(f"{directory} cannot be read: {exc.strerror}.", _OTHER) from exc
+
+
+@contextmanager
+def _failures(path: str | Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as exc:
+        hint = _FREE_SPACE if exc.errno in (errno.ENOSPC, errno.EDQUOT) else _OTHER
+        raise StoreError(f"{exc.filename or path} cannot be written: {exc.strerror}.", hint) from exc
+
+
+def _hashed(source: BinaryIO) -> tuple[str, int]:
+    hasher = hashlib.sha256()
+    size = 0
+    source.seek(0)
+    while piece := source.read(_CHUNK):
+        hasher.update(piece)
+        size += len(piece)
+    return hasher.hexdigest(), size
+
+
+def _packed(source: BinaryIO, target: BinaryIO, most: int) -> tuple[str, int]:
+    """Write the source as it is kept, as far as `most` bytes and a piece; digest and size of its bytes."""
+    source.seek(0)
+    piece = source.read(_CHUNK)
+    sample = piece[:_SAMPLE]
+    shrinks = len(zlib.compress(sample, _LEVEL)) < len(sample) * _WORTH
+    packer = zlib.compressobj(_LEVEL) if shrinks else None
+    target.write(_ZLIB if shrinks else _RAW)
+    hasher = hashlib.sha256()
+    size = 0
+    while piece and size <= most:
+        hasher.update(piece)
+        size += len(piece)
+        target.write(packer.compress(piece) if packer else piece)
+        piece = source.read(_CHUNK)
+    if packer:
+        target.write(packer.flush())
+    return hasher.hexdigest(), size
+
+
+def _unpacked(file: BinaryIO) -> Iterator[bytes]:
+    form = file.read(1)
+    if form == _RAW:
+        while piece := file.read(_CHUNK):
+            yield piece
+    elif form == _ZLIB:
+        unpacker = zlib.decompressobj()
+        while not unpacker.eof and (packed := file.read(_SAMPLE)):
+            while packed:
+                yield unpacker.decompress(packed, _CHUNK)
+                packed = unpacker.unconsumed_tail

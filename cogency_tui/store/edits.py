@@ -1,0 +1,228 @@
+"""Edits: every change of a file that a tool made, and what the person decided about it.
+
+Rows are added, never changed but for whether their contents are still kept; the number of an edit grows
+with time, over all conversations. What is decided about an edit or one of its hunks is a mark beside it.
+"""
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cogency_tui.errors import UsageError
+from cogency_tui.store.database import Database
+from cogency_tui.store.events import encode, missing
+from cogency_tui.store.text import from_column, to_column
+from cogency_tui.store.versions import Edit, FileChange, Mark, Origin, State, Undone, Version
+
+_ORIGIN = ("conversation", "caller", "turn", "project")
+_TEXTS = ("call", "tool", "path", "old_path", "made", "kind")
+_VERSION = ("kind", "digest", "size", "mode", "kept")
+_COLUMNS = (
+    *_ORIGIN,
+    *_TEXTS,
+    "timestamp",
+    "undoes",
+    *(f"{side}_{name}" for side in ("before", "after") for name in _VERSION),
+)
+_SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM edits"
+_INSERT = f"INSERT INTO edits ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_PERSONS = """
+    WITH RECURSIVE above (id, parent, call, turns, project) AS (
+        SELECT id, parent, call, turns, project FROM conversations WHERE id = ?
+        UNION ALL
+        SELECT c.id, c.parent, c.call, c.turns, c.project
+        FROM conversations c JOIN above ON c.id = above.parent WHERE above.call IS NOT NULL
+    )
+    SELECT id, turns, project FROM above WHERE call IS NULL
+"""
+"""The conversation of the person's in which a sub-agent's stands, however deep."""
+
+_MARK = "INSERT OR REPLACE INTO edit_marks (edit, hunk, state, note, timestamp) VALUES (?, ?, ?, ?, ?)"
+_MARKS = """
+    SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit
+    WHERE e.conversation = ? OR e.caller = ? ORDER BY m.timestamp, edit, hunk
+"""
+_REFERENCED = (
+    "SELECT before_digest FROM edits WHERE before_kept UNION SELECT after_digest FROM edits WHERE after_kept"
+)
+
+
+class Edits:
+    """The edits in the person's database. All methods raise `StoreError`."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def origin(self, caller: str) -> Origin:
+        """Where an edit comes from that a call in the conversation `caller` makes now."""
+
+        def work(connection: sqlite3.Connection) -> Origin:
+            row = connection.execute(_PERSONS, (to_column(caller),)).fetchone()
+            if row is None:
+                raise missing(caller)
+            return Origin(from_column(row[0]), caller, row[1], from_column(row[2]))
+
+        return await self._database.read(work)
+
+    async def add(
+        self,
+        origin: Origin,
+        call: str,
+        tool: str,
+        changes: Iterable[FileChange],
+        also: Callable[[sqlite3.Connection, list[Edit]], None] | None = None,
+    ) -> list[Edit]:
+        """Record the changes that a call made, all or none; what they take back is marked as reverted.
+
+        Where that was an undo, what it had taken back becomes `new` again. `also` is done in the same
+        transaction, with the edits as they were recorded.
+        """
+        rows = [(change, self._clock()) for change in changes]
+
+        def work(connection: sqlite3.Connection) -> list[Edit]:
+            made = [_insert(connection, change, origin, call, tool, now) for change, now in rows]
+            if also is not None:
+                also(connection, made)
+            return made
+
+        return await self._database.write(work)
+
+    async def get(self, id: int) -> Edit:
+        """The edit of this number.
+
+        Raises:
+            UsageError: there is none.
+        """
+        # A number beyond what SQLite can count is nobody's, too.
+        found = await self._select("WHERE id = ?", id) if 0 < id < 1 << 63 else []
+        if not found:
+            raise UsageError(f"There is no edit {id}.", "`cogency-tui edits list` shows their numbers.")
+        return found[0]
+
+    async def of_conversation(
+        self, conversation: str, *, turn: int | None = None, path: str | None = None
+    ) -> list[Edit]:
+        """The edits of a conversation, its sub-agents' included, the oldest first.
+
+        For an agent's conversation these are its own. `path` finds it also where it was renamed from.
+        """
+        key = to_column(conversation)
+        terms, values = ["(conversation = ? OR caller = ?)", "turn = coalesce(?, turn)"], [key, key, turn]
+        _at_path(path, terms, values)
+        return await self._select(f"WHERE {' AND '.join(terms)} ORDER BY id", *values)
+
+    async def of_project(
+        self, project: str, *, path: str | None = None, limit: int, before: int | None = None
+    ) -> list[Edit]:
+        """At most `limit` edits in the directory `project`, the latest first; `before` is the number of
+        the last edit on the page above."""
+        terms: list[str] = ["project = ?"]
+        values: list[object] = [to_column(project)]
+        _at_path(path, terms, values)
+        if before is not None:
+            terms.append("id < ?")
+            values.append(before)
+        return await self._select(f"WHERE {' AND '.join(terms)} ORDER BY id DESC LIMIT ?", *values, limit)
+
+    async def since(self, project: str, id: int) -> list[Edit]:
+        """The edits in `project` after that of this number, by whichever process, the oldest first."""
+        return await self._select("WHERE project = ? AND id > ? ORDER BY id", to_column(project), id)
+
+    async def last(self) -> int:
+        """The number of the last edit of all; 0 when there is none."""
+        sql = "SELECT coalesce(max(id), 0) FROM edits"
+        return (await self._database.read(lambda connection: connection.execute(sql).fetchone()))[0]
+
+    async def mark(self, edit: int, state: State, *, hunk: str = "", note: str = "") -> None:
+        """Decide about an edit, or one of its hunks, in place of what was decided before."""
+        row = (edit, to_column(hunk), state, to_column(note), self._clock())
+        await self._database.write(lambda connection: connection.execute(_MARK, row))
+
+    async def marks(self, conversation: str) -> list[Mark]:
+        """What was decided about the edits of a conversation, the earliest decision first."""
+        key = to_column(conversation)
+        return await self._database.read(
+            lambda connection: [
+                Mark(id, from_column(hunk), state, from_column(note), at)
+                for id, hunk, state, note, at in connection.execute(_MARKS, (key, key))
+            ]
+        )
+
+    async def referenced(self) -> set[str]:
+        """The digests of all contents that edits refer to: a clean-up leaves them."""
+        rows: list[tuple[str]] = await self._database.read(
+            lambda connection: connection.execute(_REFERENCED).fetchall()
+        )
+        return {digest for (digest,) in rows}
+
+    async def release(self, conversation: str) -> None:
+        """Give up the contents that a conversation refers to; only a person asks for that.
+
+        Its edits stay listed, and can no longer be undone. What others refer to, too, is not cleaned up.
+        """
+        sql = "UPDATE edits SET before_kept = 0, after_kept = 0 WHERE conversation = ?"
+        await self._database.write(lambda connection: connection.execute(sql, (to_column(conversation),)))
+
+    async def _select(self, clauses: str, *values: object) -> list[Edit]:
+        return await self._database.read(
+            lambda connection: [_edit(row) for row in connection.execute(f"{_SELECT} {clauses}", values)]
+        )
+
+
+def _at_path(path: str | None, terms: list[str], values: list[Any]) -> None:
+    if path is not None:
+        terms.append("(path = ? OR old_path = ?)")
+        values += [to_column(path)] * 2
+
+
+def _insert(
+    connection: sqlite3.Connection, change: FileChange, origin: Origin, call: str, tool: str, now: float
+) -> Edit:
+    undoes = encode([(undone.edit, undone.hunk) for undone in change.undoes])
+    row = [
+        *(origin.conversation, origin.caller, origin.turn, origin.project),
+        *(call, tool, change.path, change.old_path, change.made, change.kind, now, undoes),
+        *(getattr(version, name) for version in (change.before, change.after) for name in _VERSION),
+    ]
+    bound = [to_column(value) if isinstance(value, str) else value for value in row]
+    id = connection.execute(_INSERT, bound).lastrowid
+    assert id is not None
+    reverted: State = "reverted"
+    decided = [(undone, reverted) for undone in change.undoes]
+    while decided:
+        undone, state = decided.pop()
+        connection.execute(_MARK, (undone.edit, to_column(undone.hunk), state, "", now))
+        other: State = "new" if state == reverted else reverted
+        decided += [(each, other) for each in _undoes_of(connection, undone.edit) if each.edit < undone.edit]
+    return Edit(
+        *(change.path, change.before, change.after, change.old_path, change.made, change.undoes),
+        *(id, origin, call, tool, now),
+    )
+
+
+def _undoes_of(connection: sqlite3.Connection, id: int) -> tuple[Undone, ...]:
+    row = connection.execute("SELECT undoes FROM edits WHERE id = ?", (id,)).fetchone()
+    return _undone(row[0]) if row else ()
+
+
+def _undone(column: str | bytes) -> tuple[Undone, ...]:
+    return tuple(Undone(*pair) for pair in json.loads(from_column(column)))
+
+
+def _edit(row: tuple[Any, ...]) -> Edit:
+    values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
+    field = dict(zip(("id", *_COLUMNS), values, strict=True))
+    return Edit(
+        *(field["path"], _version("before", field), _version("after", field), field["old_path"]),
+        *(field["made"], _undone(field["undoes"]), field["id"]),
+        Origin(*(field[name] for name in _ORIGIN)),
+        *(field["call"], field["tool"], field["timestamp"]),
+    )
+
+
+def _version(side: str, field: dict[str, Any]) -> Version:
+    kind, digest, size, mode, kept = (field[f"{side}_{name}"] for name in _VERSION)
+    return Version(kind, digest, size, mode, bool(kept))

@@ -1,0 +1,134 @@
+"""Forks: a conversation that begins as another was up to one event. What both share is in both.
+
+Nothing of the parent changes. Usage stays with who paid for it: a fork begins at zero.
+"""
+
+import sqlite3
+import time
+from dataclasses import dataclass, replace
+
+from cogency_tui.errors import UsageError
+from cogency_tui.store import requests
+from cogency_tui.store.conversations import (
+    COLUMNS,
+    Conversation,
+    conversation_of,
+    insert,
+    new_conversation_id,
+)
+from cogency_tui.store.database import Database
+from cogency_tui.store.events import missing
+from cogency_tui.store.text import to_column
+
+_ONE = f"SELECT {COLUMNS} FROM conversations WHERE id = ?"
+_COPY = (
+    "INSERT INTO events (conversation_id, type, timestamp, unit, body)"
+    " SELECT ?, type, timestamp, unit, body FROM events WHERE conversation_id = ? AND seq <= ? ORDER BY seq"
+)
+_SUMMARY = (
+    "SELECT through, text, model, created, edited FROM summaries"
+    " WHERE conversation_id = ? AND through <= ? ORDER BY id DESC LIMIT 1"
+)
+_POSITION = "SELECT count(*) FROM events WHERE conversation_id = ? AND seq <= ?"
+_AT = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq LIMIT 1 OFFSET ?"
+_ADD_SUMMARY = (
+    "INSERT INTO summaries (conversation_id, through, text, model, created, edited) VALUES (?, ?, ?, ?, ?, ?)"
+)
+_CHILDREN = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NULL ORDER BY created, id"
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A conversation with what was forked from it, the earliest first."""
+
+    conversation: Conversation
+    forks: "tuple[Tree, ...]" = ()
+
+
+class Forks:
+    """Forks of conversations. All methods raise `StoreError`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def fork(self, id: str, through: int | None = None) -> Conversation:
+        """A new conversation with the events of this one up to the number `through`; by default all.
+
+        Raises:
+            UsageError: it has no event of that number.
+        """
+        return await self._database.write(lambda connection: _fork(connection, id, through))
+
+    async def tree(self, id: str) -> Tree:
+        """The whole tree in which a conversation stands, from the one that was no fork. What is in the
+        trash is there, too: others may come from it."""
+        return await self._database.read(lambda connection: _tree(connection, _top(connection, id), set()))
+
+    async def shared(self, left: str, right: str) -> tuple[int, int]:
+        """The numbers of the last events that two conversations have in common, 0 each where none is."""
+
+        def work(connection: sqlite3.Connection) -> tuple[int, int]:
+            sql = "SELECT seq, type, body FROM events WHERE conversation_id = ? ORDER BY seq"
+            last = (0, 0)
+            sides = (connection.execute(sql, (to_column(id),)) for id in (left, right))
+            for one, other in zip(*sides, strict=False):
+                if one[1:] != other[1:]:
+                    break
+                last = (one[0], other[0])
+            return last
+
+        return await self._database.read(work)
+
+
+def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> Conversation:
+    key = to_column(id)
+    row = connection.execute(_ONE, (key,)).fetchone()
+    if row is None:
+        raise missing(id)
+    last = "SELECT max(seq) FROM events WHERE conversation_id = ? AND seq <= coalesce(?, seq)"
+    (at,) = connection.execute(last, (key, through)).fetchone()
+    if at is None or through not in (None, at):
+        raise UsageError(f"The conversation {id!r} has no event {through}.", "Show it to see its events.")
+    turns = "SELECT count(*) FROM events WHERE conversation_id = ? AND seq <= ? AND type = 'user'"
+    now = time.time()
+    fork = replace(
+        conversation_of(row),
+        id=new_conversation_id(),
+        created=now,
+        updated=now,
+        turns=connection.execute(turns, (key, at)).fetchone()[0],
+        tokens=0,
+        cost=0.0,
+        parent=id,
+        call=None,
+        trashed=None,
+        forked_at=at,
+    )
+    insert(fork, connection)
+    connection.execute(_COPY, (fork.id, key, at))
+    requests.copy(connection, id, fork.id, at)
+    if (summary := connection.execute(_SUMMARY, (key, at)).fetchone()) is not None:
+        (position,) = connection.execute(_POSITION, (key, summary[0])).fetchone()
+        (copied,) = connection.execute(_AT, (fork.id, position - 1)).fetchone()
+        connection.execute(_ADD_SUMMARY, (fork.id, copied, *summary[1:]))
+    return fork
+
+
+def _top(connection: sqlite3.Connection, id: str) -> Conversation:
+    seen: set[str] = set()
+    while True:
+        row = connection.execute(_ONE, (to_column(id),)).fetchone()
+        if row is None:
+            raise missing(id)
+        found = conversation_of(row)
+        seen.add(id)
+        if found.parent is None or found.parent in seen:
+            return found
+        id = found.parent
+
+
+def _tree(connection: sqlite3.Connection, conversation: Conversation, seen: set[str]) -> Tree:
+    seen.add(conversation.id)
+    rows = connection.execute(_CHILDREN, (to_column(conversation.id),)).fetchall()
+    children = [child for child in map(conversation_of, rows) if child.id not in seen]
+    return Tree(conversation, tuple(_tree(connection, child, seen) for child in children))

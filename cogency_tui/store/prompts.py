@@ -1,0 +1,174 @@
+"""What was written in the prompt in one project: the history, and drafts that outlive the process.
+
+Small files in a directory of the person's data, which nobody else can read. A draft is under the process
+that writes it, so that several in one project never touch each other's, and is an orphan when that process
+is gone. The calls block.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import msgspec
+
+from cogency_tui.errors import StoreError
+from cogency_tui.store.processes import own_start, start_of
+
+Kind = TypeVar("Kind")
+
+DIRECTORY = "prompts"
+HISTORY = "history.jsonl"
+
+MOST = 1000
+"""Entries of a history that are kept; twice as many may be in the file before it is cut."""
+
+LONGEST = 256 << 10
+"""Bytes of an entry that is kept: what is longer is remembered while the program runs."""
+
+_MOST_DRAFTS = 50
+_HINT = "What is written in the prompt is not kept until this is mended."
+
+
+class Written(msgspec.Struct, frozen=True):
+    """A text with chips for what was pasted into it; `pastes` has what each stands for. One that stands in a
+    file is not the person's `own`."""
+
+    text: str
+    pastes: Mapping[str, str] = {}
+    own: bool = True
+
+    @property
+    def full(self) -> str:
+        """The whole text."""
+        if not self.pastes:
+            return self.text
+        chips = "|".join(re.escape(chip) for chip in sorted(self.pastes, key=len, reverse=True))
+        return re.sub(chips, lambda found: self.pastes[found[0]], self.text)
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """What was not sent: what stood in the prompt, and the messages that waited. `saved` in Unix seconds."""
+
+    written: Written
+    queue: tuple[Written, ...] = ()
+    conversation: str = ""
+    saved: float = 0.0
+    pid: int = 0
+    started: str = ""
+
+    @property
+    def empty(self) -> bool:
+        return not self.written.text.strip() and not self.queue
+
+
+class Prompts:
+    """Of the directory `project`, in the data directory `data`. All methods raise `StoreError`."""
+
+    def __init__(self, data: Path, project: Path) -> None:
+        key = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
+        self.directory = data / DIRECTORY / key
+
+    def history(self) -> list[Written]:
+        """The entries of the history, the oldest first; lines that cannot be read are left out."""
+        try:
+            lines = (self.directory / HISTORY).read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
+        except OSError as exc:
+            raise self._error(exc) from exc
+        if len(lines) > 2 * MOST:
+            self._cut()
+        entries = (_decoded(line, Written) for line in lines[-MOST:])
+        return [entry for entry in entries if entry is not None]
+
+    def remember(self, entry: Written) -> None:
+        """Let the history end with `entry`."""
+        line = _encoded(entry)
+        if len(line) > LONGEST:
+            return
+        try:
+            self._make()
+            with _private(self.directory / HISTORY, os.O_APPEND) as handle:
+                fcntl.flock(handle.fileno(), fcntl.LOCK_EX)
+                handle.write(line)
+        except OSError as exc:
+            raise self._error(exc) from exc
+
+    def save(self, draft: Draft) -> None:
+        """Keep `draft` in the place of the one that this process saved before; an empty one is none."""
+        pid = os.getpid()
+        path = self._path(pid, own_start(pid))
+        try:
+            if draft.empty:
+                path.unlink(missing_ok=True)
+                return
+            self._make()
+            told = msgspec.structs.replace(draft, saved=time.time(), pid=pid, started=own_start(pid))
+            temporary = path.with_suffix(".new")
+            temporary.unlink(missing_ok=True)
+            with _private(temporary, os.O_EXCL) as handle:
+                handle.write(_encoded(told))
+            temporary.replace(path)
+        except OSError as exc:
+            raise self._error(exc) from exc
+
+    def orphans(self) -> list[Draft]:
+        """The drafts of processes that are gone, the newest first."""
+        try:
+            found = [path for path in self.directory.glob("draft-*.json") if path.is_file()]
+            drafts = [draft for path in found if (draft := _decoded(path.read_bytes(), Draft)) is not None]
+        except OSError as exc:
+            raise self._error(exc) from exc
+        gone = [draft for draft in drafts if start_of(draft.pid) != draft.started]
+        gone.sort(key=lambda draft: draft.saved, reverse=True)
+        for draft in gone[_MOST_DRAFTS:]:
+            self.discard(draft)
+        return gone[:_MOST_DRAFTS]
+
+    def discard(self, draft: Draft) -> None:
+        """Forget a draft: it is written somewhere else now."""
+        with suppress(OSError):
+            self._path(draft.pid, draft.started).unlink(missing_ok=True)
+
+    def _path(self, pid: int, started: str) -> Path:
+        return self.directory / f"draft-{pid}-{hashlib.sha256(started.encode()).hexdigest()[:8]}.json"
+
+    def _make(self) -> None:
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _cut(self) -> None:
+        """Leave the last entries only, unless another process is adding one."""
+        path = self.directory / HISTORY
+        with _private(path, os.O_APPEND) as held:
+            fcntl.flock(held.fileno(), fcntl.LOCK_EX)
+            lines = path.read_bytes().splitlines(keepends=True)
+            os.ftruncate(held.fileno(), 0)
+            held.write(b"".join(lines[-MOST:]))
+
+    def _error(self, exc: OSError) -> StoreError:
+        return StoreError(f"{exc.filename or self.directory} cannot be used: {exc.strerror}.", _HINT)
+
+
+def _private(path: Path, flags: int) -> BinaryIO:
+    """A file that nobody else can read, to write to."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | flags, 0o600)
+    return os.fdopen(handle, "wb")
+
+
+def _encoded(value: Written | Draft) -> bytes:
+    # ASCII: a lone surrogate is no UTF-8, and no reason to lose what was written.
+    return json.dumps(msgspec.to_builtins(value)).encode("ascii") + b"\n"
+
+
+def _decoded(line: bytes, kind: type[Kind]) -> Kind | None:
+    try:
+        return msgspec.convert(json.loads(line), kind)
+    except (ValueError, RecursionError):
+        return None

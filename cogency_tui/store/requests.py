@@ -1,0 +1,143 @@
+"""Requests: which events each cycle gave its model, and in which frame, so that what was sent can be told
+for as long as the conversation is there.
+
+No message is kept twice: a request is a range of events, and its frame (system prompt, summary, limits) is
+one row for all requests that have the same.
+"""
+
+import hashlib
+import json
+import sqlite3
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from cogency_tui.store.database import Database
+from cogency_tui.store.events import missing
+from cogency_tui.store.text import from_column, to_column
+
+_COLUMNS = "conversation_id, timestamp, since, through, frame, note, mode, sent"
+_SELECT = (
+    "SELECT r.timestamp, since, through, note, mode, sent, frame, body FROM requests r"
+    " JOIN request_frames f ON f.digest = r.frame WHERE conversation_id = ? ORDER BY r.id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is around the events in a request.
+
+    `system` are the parts of the system prompt with their names; `summary` what the model is told of the
+    events before, if anything; `output_limit` the characters of a result, `window` the messages of the
+    history, 0 for all.
+    """
+
+    system: tuple[tuple[str, str], ...]
+    summary: str
+    dialect: str
+    output_limit: int
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request: the events with numbers above `since` up to `through`, in `frame`.
+
+    `note` was added to its last message. `mode` is how it was sent, and `sent` how many characters of it
+    were; empty and None where it came to no end.
+    """
+
+    timestamp: float
+    since: int
+    through: int
+    frame: Frame
+    note: str = ""
+    mode: str = ""
+    sent: int | None = None
+
+
+class Requests:
+    """The requests of all conversations. All methods raise `StoreError`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, conversation_id: str, since: int, through: int, frame: Frame, note: str) -> int:
+        """Record a request that is about to be sent; its number."""
+        body = json.dumps(asdict(frame), ensure_ascii=False)
+        digest = hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
+        row = (to_column(conversation_id), time.time(), since, through, digest, to_column(note))
+
+        def work(connection: sqlite3.Connection) -> int:
+            connection.execute(
+                "INSERT INTO request_frames (digest, body) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (digest, to_column(body)),
+            )
+            try:
+                added = connection.execute(
+                    f"INSERT INTO requests ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, '', NULL)", row
+                )
+            except sqlite3.IntegrityError as exc:
+                raise missing(conversation_id) from exc
+            assert added.lastrowid is not None
+            return added.lastrowid
+
+        return await self._database.write(work)
+
+    async def settle(self, id: int, mode: str, sent: int) -> None:
+        """Say how a request was sent, and how many characters of it."""
+        sql = "UPDATE requests SET mode = ?, sent = ? WHERE id = ?"
+        await self._database.write(lambda connection: connection.execute(sql, (mode, sent, id)))
+
+    async def of_conversation(self, conversation_id: str) -> list[Request]:
+        """Its requests, the oldest first."""
+        key = to_column(conversation_id)
+        return await self._database.read(lambda connection: _read(connection, key))
+
+
+def copy(connection: sqlite3.Connection, id: str, fork: str, at: int) -> None:
+    """Give `fork` the requests of the conversation `id` whose answers it has: those made before its event
+    numbered `at`."""
+    numbers = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq"
+    sides = ([seq for (seq,) in connection.execute(numbers, (to_column(key),))] for key in (id, fork))
+    new = dict(zip(*sides, strict=False))
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM requests WHERE conversation_id = ? AND through < ? ORDER BY id",
+        (to_column(id), at),
+    ).fetchall()
+    connection.executemany(
+        f"INSERT INTO requests ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (to_column(fork), timestamp, new.get(since, 0), new[through], *rest)
+            for _id, timestamp, since, through, *rest in rows
+            if through in new
+        ],
+    )
+
+
+def blank(connection: sqlite3.Connection, name: str) -> None:
+    """Forget what the part `name` of the system prompt said, wherever it was sent: it is empty now."""
+    for digest, body in connection.execute("SELECT digest, body FROM request_frames").fetchall():
+        frame = _frame(from_column(body))
+        if any(part == name and text for part, text in frame.system):
+            system = tuple((part, "" if part == name else text) for part, text in frame.system)
+            text = json.dumps(asdict(replace(frame, system=system)), ensure_ascii=False)
+            connection.execute(
+                "UPDATE request_frames SET body = ? WHERE digest = ?", (to_column(text), digest)
+            )
+
+
+def _read(connection: sqlite3.Connection, key: str | bytes) -> list[Request]:
+    frames: dict[str, Frame] = {}
+    found: list[Request] = []
+    for timestamp, since, through, note, mode, sent, digest, body in connection.execute(_SELECT, (key,)):
+        if digest not in frames:
+            frames[digest] = _frame(from_column(body))
+        found.append(Request(timestamp, since, through, frames[digest], from_column(note), mode, sent))
+    return found
+
+
+def _frame(body: str) -> Frame:
+    fields: dict[str, Any] = json.loads(body)
+    system = tuple((str(name), str(text)) for name, text in fields.pop("system"))
+    return Frame(system, **fields)

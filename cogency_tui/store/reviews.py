@@ -1,0 +1,197 @@
+"""What the person did in the review of edits, an action a row; and outlines of changes, which are derived.
+
+Actions are added, never changed: one that takes another back names it, and is an action like any other.
+An action and the marks that it sets are written together, or not at all.
+"""
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeVar, cast
+
+from cogency_tui.store.database import Database
+from cogency_tui.store.events import encode
+from cogency_tui.store.text import from_column, to_column
+from cogency_tui.store.versions import State
+
+ActionKind = Literal["keep", "revert", "edit", "comment", "resolve", "undo", "redo"]
+
+_COLUMNS = "id, conversation, kind, path, parts, marks, edits, text, undoes, timestamp"
+_INSERT = (
+    "INSERT INTO review_actions (conversation, kind, path, parts, marks, edits, text, undoes, timestamp)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_MARK = "INSERT OR REPLACE INTO edit_marks (edit, hunk, state, note, timestamp) VALUES (?, ?, ?, '', ?)"
+
+Outline = TypeVar("Outline")
+
+
+class Part(NamedTuple):
+    """A hunk of the edit with this number; with an empty `hunk` all of it."""
+
+    edit: int
+    hunk: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkChange:
+    """What was decided about a part, before and after an action."""
+
+    part: Part
+    before: State
+    after: State
+
+
+@dataclass(frozen=True, slots=True)
+class NewAction:
+    """An action before it is recorded.
+
+    `path` and `parts` say what it is about, `edits` which edits it made, `text` what the person wrote;
+    `undoes` is the number of the action that it takes back, or 0.
+    """
+
+    kind: ActionKind
+    path: str
+    parts: tuple[Part, ...] = ()
+    marks: tuple[MarkChange, ...] = ()
+    text: str = ""
+    undoes: int = 0
+    edits: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Action(NewAction):
+    """An action as it was recorded. Its number grows with time; `timestamp` in Unix seconds."""
+
+    id: int = 0
+    conversation: str = ""
+    timestamp: float = 0.0
+
+
+class Reviews:
+    """The actions in the person's database. All methods raise `StoreError`."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def actions(self, conversation: str) -> list[Action]:
+        """What was done in a conversation's review, the oldest first."""
+        sql = f"SELECT {_COLUMNS} FROM review_actions WHERE conversation = ? ORDER BY id"
+        return await self._database.read(
+            lambda connection: [_action(row) for row in connection.execute(sql, (to_column(conversation),))]
+        )
+
+    async def add(self, conversation: str, action: NewAction) -> int:
+        """Record an action, and set its marks; its number."""
+        return await self._database.write(lambda connection: self.write(connection, conversation, action))
+
+    def write(self, connection: sqlite3.Connection, conversation: str, action: NewAction) -> int:
+        """The same within a transaction."""
+        now = self._clock()
+        for mark in action.marks:
+            row = (mark.part.edit, to_column(mark.part.hunk), mark.after, now)
+            connection.execute(_MARK, row)
+        marks = [(*mark.part, mark.before, mark.after) for mark in action.marks]
+        row = (
+            *(to_column(conversation), action.kind, to_column(action.path)),
+            *(encode(action.parts), encode(marks), encode(action.edits), to_column(action.text)),
+            *(action.undoes, now),
+        )
+        id = connection.execute(_INSERT, row).lastrowid
+        assert id is not None
+        return id
+
+    async def prompts(self, conversation: str) -> list[str]:
+        """What the person said in a conversation: the first is that of turn 1."""
+        sql = "SELECT body FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq"
+        return await self._database.read(
+            lambda connection: [
+                _content(body) for (body,) in connection.execute(sql, (to_column(conversation),))
+            ]
+        )
+
+    async def told(self, conversation: str) -> tuple[int, int]:
+        """The last action and the last edit of the person's that the model was told; 0 where of none."""
+        sql = (
+            "SELECT body FROM events WHERE conversation_id = ? AND type = 'user'"
+            """ AND instr(body, '"review":{') ORDER BY seq DESC"""
+        )
+
+        def work(connection: sqlite3.Connection) -> tuple[int, int]:
+            for (body,) in connection.execute(sql, (to_column(conversation),)):
+                review = _loaded(body).get("review")
+                if isinstance(review, dict):
+                    told = cast("dict[str, Any]", review)
+                    return int(told.get("action", 0)), int(told.get("edit", 0))
+            return 0, 0
+
+        return await self._database.read(work)
+
+    async def outlines(self, keys: Sequence[str], read: Callable[[Any], Outline]) -> dict[str, Outline]:
+        """The outlines that are kept under these keys, as `read` makes them of their JSON values."""
+
+        def work(connection: sqlite3.Connection) -> dict[str, Outline]:
+            found: dict[str, Outline] = {}
+            for start in range(0, len(keys), 500):
+                some = keys[start : start + 500]
+                sql = f"SELECT key, body FROM review_outlines WHERE key IN ({', '.join('?' * len(some))})"
+                found |= {key: read(json.loads(body)) for key, body in connection.execute(sql, some)}
+            return found
+
+        return await self._database.read(work)
+
+    async def keep_outlines(self, outlines: Mapping[str, Any]) -> None:
+        """Keep outlines, in place of those with the same keys."""
+        rows = [(key, json.dumps(value)) for key, value in outlines.items()]
+        sql = "INSERT OR REPLACE INTO review_outlines (key, body) VALUES (?, ?)"
+        await self._database.write(lambda connection: connection.executemany(sql, rows))
+
+
+def in_effect(actions: Iterable[Action]) -> list[Action]:
+    """The actions that are not taken back, given and told the oldest first; those that take back included."""
+    left: list[Action] = []
+    taken_back: set[int] = set()
+    # What takes an action back comes after it, so what became of that is known by then.
+    for action in sorted(actions, key=lambda action: action.id, reverse=True):
+        if action.id not in taken_back:
+            left.append(action)
+            taken_back |= {action.undoes} - {0}
+    return left[::-1]
+
+
+def _action(row: tuple[Any, ...]) -> Action:
+    id, conversation, kind, path, parts, marks, edits, text, undoes, timestamp = row
+    return Action(
+        kind=kind,
+        path=from_column(path),
+        parts=tuple(Part(*part) for part in _list(parts)),
+        marks=tuple(
+            MarkChange(Part(edit, hunk), before, after) for edit, hunk, before, after in _list(marks)
+        ),
+        text=from_column(text),
+        undoes=undoes,
+        edits=tuple(_list(edits)),
+        id=id,
+        conversation=from_column(conversation),
+        timestamp=timestamp,
+    )
+
+
+def _list(column: str | bytes) -> list[Any]:
+    return cast("list[Any]", json.loads(from_column(column)))
+
+
+def _content(body: str | bytes) -> str:
+    return str(_loaded(body).get("content", ""))
+
+
+def _loaded(body: str | bytes) -> dict[str, Any]:
+    """An event as it was stored; one that is damaged says nothing."""
+    try:
+        event: object = json.loads(from_column(body))
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", event) if isinstance(event, dict) else {}

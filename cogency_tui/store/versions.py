@@ -1,0 +1,155 @@
+"""What the journal is made of: versions of a file, changes from one to another, and edits.
+
+An edit that takes others back names them (`undoes`), and is an edit like any other: to redo is to undo
+an undo. Pure values; `edits` keeps them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Kind = Literal["created", "changed", "deleted", "renamed", "mode", "snapshot"]
+State = Literal["new", "kept", "reverted", "edited", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What is at a path: a file, a symbolic link (its target is its content), or nothing.
+
+    `digest` is the SHA-256 of the content in hexadecimal digits, empty where it is not known; `size` in
+    bytes; `mode` the permission bits (0 for a link); `kept` whether the bytes were kept.
+    """
+
+    kind: Literal["absent", "file", "link"] = "absent"
+    digest: str = ""
+    size: int = 0
+    mode: int = 0
+    kept: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Whether it can be told from others: its digest is known, or nothing is there."""
+        return self.kind == "absent" or bool(self.digest)
+
+    def holds(self, other: "Version") -> bool:
+        """Whether both are known and have the same content."""
+        return self.known and other.known and (self.kind, self.digest) == (other.kind, other.digest)
+
+    def equals(self, other: "Version") -> bool:
+        """Whether both are known and have the same content and mode."""
+        return self.holds(other) and self.mode == other.mode
+
+
+ABSENT = Version()
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an edit took back: the edit of this number, or one hunk of it."""
+
+    edit: int
+    hunk: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A change of one path.
+
+    `path` is from the project's root with slashes, or in full when it is outside; `old_path` is that
+    before a renaming, else empty. `made` is the topmost directory that was made for the file, or empty.
+    """
+
+    path: str
+    before: Version
+    after: Version
+    old_path: str = ""
+    made: str = ""
+    undoes: tuple[Undone, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """What happened; in a `snapshot` nothing did."""
+        if self.old_path:
+            return "renamed"
+        if self.before.equals(self.after):
+            return "snapshot"
+        if self.before.kind == "absent":
+            return "created"
+        if self.after.kind == "absent":
+            return "deleted"
+        return "mode" if self.before.holds(self.after) else "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an edit comes from.
+
+    `conversation` is the person's and `turn` counts its messages from 1; `caller` is the conversation in
+    which the call stands: the same, or that of a sub-agent. `project` is the directory.
+    """
+
+    conversation: str
+    caller: str
+    turn: int
+    project: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit(FileChange):
+    """A change as it was recorded: numbered, with its origin and the call that made it.
+
+    All edits of one undo share a `call`. `timestamp` in Unix seconds.
+    """
+
+    id: int = 0
+    origin: Origin = Origin("", "", 0, "")
+    call: str = ""
+    tool: str = ""
+    timestamp: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What was decided about an edit, or about one of its hunks; `note` is a comment for the agent."""
+
+    edit: int
+    hunk: str
+    state: State
+    note: str
+    timestamp: float
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """What several edits came to for one file.
+
+    `whole` is False where the file was changed in between by somebody else: then `before` to `after`
+    holds changes that none of the `edits` made.
+    """
+
+    change: FileChange
+    edits: tuple[Edit, ...]
+    whole: bool
+
+
+def net(edits: Iterable[Edit]) -> list[Net]:
+    """What edits, given the oldest first, came to for each path; those that came to nothing are left out."""
+    found: dict[str, Net] = {}
+    for edit in edits:
+        if edit.kind == "snapshot":
+            continue
+        earlier = found.pop(edit.old_path or edit.path, None)
+        if earlier is None:
+            found[edit.path] = Net(replace(_plain(edit), undoes=()), (edit,), True)
+            continue
+        first = earlier.change
+        origin = first.old_path or (first.path if edit.old_path else "")
+        origin = "" if origin == edit.path or first.before.kind == "absent" else origin
+        change = FileChange(edit.path, first.before, edit.after, origin, first.made or edit.made)
+        whole = earlier.whole and first.after.equals(edit.before)
+        found[edit.path] = Net(change, (*earlier.edits, edit), whole)
+    return [each for each in found.values() if each.change.kind != "snapshot"]
+
+
+def _plain(edit: Edit) -> FileChange:
+    return FileChange(edit.path, edit.before, edit.after, edit.old_path, edit.made)
