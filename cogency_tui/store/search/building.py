@@ -1,0 +1,249 @@
+"""Building the index: what is new in the store, a step at a time."""
+
+import fcntl
+import os
+import secrets
+import sqlite3
+from array import array
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.database import FILE
+from cogency_tui.store.search import documents
+from cogency_tui.store.search.folding import key
+from cogency_tui.store.search.gathering import Block, Gathering, grouped
+from cogency_tui.store.search.index import (
+    BLOBS,
+    INDEX,
+    LOCK,
+    SCHEMA,
+    TABLES,
+    VERSION,
+    Extent,
+    extent_of,
+    identity_of,
+    root_of,
+)
+from cogency_tui.store.search.postings import decode, encode, numbers_of
+from cogency_tui.store.text import from_column, to_column
+
+_STEP_TEXT = 12_000_000
+_STEP_ROWS = 40_000
+_READ = 500
+_EDIT_OWNER = "SELECT conversation FROM edits WHERE id = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the index is: events in it, and events that there are."""
+
+    done: int
+    total: int
+
+
+def update(
+    directory: Path, *, rebuild: bool = False, stopped: Callable[[], bool] = lambda: False
+) -> Iterator[Progress]:
+    """Bring the index in `directory` up to date, a step at a time; nothing happens while another does so.
+
+    With `rebuild` it is made anew. Between two steps it can be left, and gone on with later. Blocks.
+
+    Raises:
+        sqlite3.Error: the store cannot be read, or the index not written.
+        OSError: the directory cannot be written.
+    """
+    with _alone(directory / LOCK) as alone:
+        if not alone:
+            return
+        try:
+            yield from _update(directory, rebuild, stopped)
+        except sqlite3.DatabaseError as exc:
+            if exc.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise
+            # Nothing in it is lost: all of it is in the store.
+            for name in (INDEX, f"{INDEX}-wal", f"{INDEX}-shm"):
+                (directory / name).unlink(missing_ok=True)
+            yield from _update(directory, False, stopped)
+
+
+def _update(directory: Path, rebuild: bool, stopped: Callable[[], bool]) -> Iterator[Progress]:
+    path = directory / INDEX
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    connection = sqlite3.connect(path, timeout=10, isolation_level=None)
+    try:
+        connection.text_factory = _decoded
+        # Before anything is in it: texts of some thousand bytes fill large pages better.
+        connection.execute("PRAGMA page_size = 16384")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("ATTACH ? AS store", (str(directory / FILE),))
+        builder = _Builder(connection, Blobs(directory / BLOBS))
+        builder.begin(rebuild=rebuild)
+        while not stopped():
+            progress = builder.step(stopped)
+            if progress is None:
+                break
+            yield progress
+        connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.close()
+
+
+class _Builder:
+    """Steps of indexing over a connection to the index, to which the store is attached."""
+
+    def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
+        self._connection = connection
+        self._blobs = blobs
+        self._extent = Extent()
+        self._members: dict[str, int] = {}
+        self._roots: dict[str, str] = {}
+
+    def begin(self, *, rebuild: bool) -> None:
+        """Make what is missing, and empty what does not fit the store."""
+        connection = self._connection
+        identity = identity_of(connection, "store")
+        extent = extent_of(connection, "main", identity)
+        last = connection.execute("SELECT coalesce(max(seq), 0) FROM store.events").fetchone()[0]
+        if extent.made and extent.events <= last and not rebuild:
+            self._extent = extent
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            for table in TABLES:
+                connection.execute(f"DROP TABLE IF EXISTS {table}")
+            for statement in SCHEMA.split(";")[:-1]:
+                connection.execute(statement)
+            self._extent = Extent(made=secrets.token_hex(8))
+            self._record(self._extent, identity)
+
+    def step(self, stopped: Callable[[], bool]) -> Progress | None:
+        """Take in the next rows of the store; None when there are none."""
+        connection = self._connection
+        gathering = Gathering(self._next_slice())
+        events, edits = self._extent.events, self._extent.edits
+        rows = 0
+        for schema_rows in _chunks(documents.read_events, connection, events):
+            for row in schema_rows:
+                if (document := documents.of_event(row)) is not None:
+                    gathering.add(self._root(document.conversation), document)
+            events = schema_rows[-1][0]
+            rows += len(schema_rows)
+            if rows >= _STEP_ROWS or gathering.size >= _STEP_TEXT or stopped():
+                break
+        for schema_rows in _chunks(documents.read_edits, connection, edits):
+            for row in schema_rows:
+                document = documents.of_edit(row, self._blobs)
+                gathering.add(self._owner(row[0]), document)
+            edits = schema_rows[-1][0]
+            rows += len(schema_rows)
+            if gathering.size >= 2 * _STEP_TEXT or stopped():
+                break
+        if not rows:
+            return None
+        gathering.close()
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            self._write(gathering)
+            self._extent = replace(self._extent, events=events, edits=edits)
+            self._record(self._extent, identity_of(connection, "store"))
+        total = connection.execute("SELECT coalesce(max(seq), 0) FROM store.events").fetchone()[0]
+        return Progress(events, total)
+
+    def _record(self, extent: Extent, identity: str) -> None:
+        values = {"version": VERSION, "identity": identity} | asdict(extent)
+        rows = [(name, str(value)) for name, value in values.items()]
+        self._connection.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", rows)
+
+    def _next_slice(self) -> int:
+        return self._connection.execute("SELECT coalesce(max(number) + 1, 0) FROM slices").fetchone()[0]
+
+    def _root(self, conversation: str) -> str:
+        if conversation not in self._roots:
+            if len(self._roots) > 50_000:
+                self._roots.clear()
+            self._roots[conversation] = root_of(self._connection, conversation)
+        return self._roots[conversation]
+
+    def _owner(self, edit: int) -> str:
+        return from_column(self._connection.execute(_EDIT_OWNER, (edit,)).fetchone()[0])
+
+    def _member(self, id: str) -> int:
+        """The number of a conversation of the person's, given when it is first met."""
+        if id not in self._members:
+            if len(self._members) > 50_000:
+                self._members.clear()
+            connection = self._connection
+            connection.execute("INSERT OR IGNORE INTO members (id) VALUES (?)", (to_column(id),))
+            row = connection.execute("SELECT number FROM members WHERE id = ?", (to_column(id),)).fetchone()
+            self._members[id] = row[0]
+        return self._members[id]
+
+    def _write(self, gathering: "Gathering") -> None:
+        connection = self._connection
+        connection.executemany(
+            "INSERT INTO slices VALUES (?, ?, ?)",
+            [(number, self._member(root), sources) for number, root, sources, _ in gathering.slices],
+        )
+        connection.executemany(
+            "INSERT INTO texts VALUES (?, ?)", [(number, text) for number, _, _, text in gathering.slices]
+        )
+        for block, found in gathering.blocks.items():
+            row = connection.execute("SELECT members FROM blocks WHERE block = ?", (block,)).fetchone()
+            members = array("I", row[0] if row else b"")
+            members.extend(map(self._member, found.roots))
+            connection.execute("INSERT OR REPLACE INTO blocks VALUES (?, ?)", (block, members.tobytes()))
+            connection.executemany(
+                "INSERT OR REPLACE INTO postings VALUES (?, ?, ?)",
+                self._postings(block, found, begun=row is not None),
+            )
+
+    def _postings(self, block: int, found: "Block", *, begun: bool) -> Iterator[tuple[int, bytes, bytes]]:
+        keyed = sorted(
+            [(key("".join(gram)), numbers) for gram, numbers in found.grams.items()]
+            + [*found.facts.items(), *grouped(found.probes)]
+        )
+        earlier: dict[bytes, bytes] = {}
+        if begun:
+            sql = "SELECT bits FROM postings WHERE block = ? AND gram = ?"
+            for gram, _ in keyed:
+                if row := self._connection.execute(sql, (block, gram)).fetchone():
+                    earlier[gram] = row[0]
+        for gram, numbers in keyed:
+            if gram in earlier:
+                numbers = [*numbers_of(decode(earlier[gram])), *numbers]
+            yield block, gram, encode(numbers)
+
+
+def _chunks(
+    read: Callable[[sqlite3.Connection, int, int], list[tuple[Any, ...]]],
+    connection: sqlite3.Connection,
+    after: int,
+) -> Iterator[list[tuple[Any, ...]]]:
+    while rows := read(connection, after, _READ):
+        yield rows
+        after = rows[-1][0]
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+@contextmanager
+def _alone(lock: Path) -> Generator[bool]:
+    """Hold `lock` where nobody else does; whether it is held."""
+    handle = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)

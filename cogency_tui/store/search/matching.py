@@ -1,0 +1,115 @@
+"""Whether a conversation matches, and where: its documents read and compared, what is likely first."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.search.documents import Document
+from cogency_tui.store.search.folding import fold
+from cogency_tui.store.search.query import Query
+
+Test = Callable[[Document], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something that a document of the conversation has to be. `grams_of` is the text, if any, that such a
+    document has, `fact` what it is besides; `is_term` whether it is what the person looks for."""
+
+    test: Test
+    text: str = ""
+    fact: str = ""
+    is_term: bool = False
+
+
+@dataclass(slots=True)
+class Match:
+    """A conversation that matches; `hits` are the documents to show, `more` whether there are others."""
+
+    conversation: Conversation
+    hits: list[Document] = field(default_factory=list[Document])
+    more: bool = False
+
+
+def conditions_of(query: Query) -> list[Condition]:
+    """What a query asks of documents, the person's words first."""
+    found = [Condition(_has(term), term, is_term=True) for term in query.terms]
+    found += [Condition(_names(file), file) for file in query.files]
+    found += [Condition(_calls(tool), fact=f"t{tool}") for tool in query.tools]
+    return found + [Condition(_failed(text), text, "e") for text in query.errors]
+
+
+def admits(query: Query, conversation: Conversation) -> bool:
+    """Whether the conversation's own row is as the query asks."""
+    if query.since is not None and conversation.updated < query.since:
+        return False
+    if query.before is not None and conversation.updated >= query.before:
+        return False
+    if not all(_compared(conversation.cost, how, usd) for how, usd in query.costs):
+        return False
+    return (
+        _holds(f"{conversation.provider}/{conversation.model}", query.models)
+        and _holds(conversation.project, query.projects)
+        and _holds(conversation.branch, query.branches)
+    )
+
+
+def match(
+    conversation: Conversation,
+    conditions: Sequence[Condition],
+    documents: Iterable[Document],
+    most: int,
+) -> Match | None:
+    """The match with at most `most` hits, which are the first found; None where a condition is not met.
+
+    `documents` are read as far as is needed.
+    """
+    found = Match(conversation)
+    open_conditions = list(conditions)
+    has_terms = any(condition.is_term for condition in conditions)
+    for document in documents:
+        met = [condition for condition in conditions if condition.test(document)]
+        if not met:
+            continue
+        open_conditions = [each for each in open_conditions if each not in met]
+        if not has_terms or any(condition.is_term for condition in met):
+            if len(found.hits) >= most:
+                found.more = True
+            else:
+                found.hits.append(document)
+        if found.more and not open_conditions:
+            break
+    return None if open_conditions else found
+
+
+def title_of(conversation: Conversation) -> Document:
+    """The title that the person gave, as something that can be found."""
+    id, title = conversation.id, conversation.title
+    return Document(0, id, "title", title, conversation.updated)
+
+
+def _has(term: str) -> Test:
+    return lambda document: term in document.folded
+
+
+def _names(file: str) -> Test:
+    return lambda document: any(file in fold(path) for path in document.paths)
+
+
+def _calls(tool: str) -> Test:
+    return lambda document: document.kind == "call" and tool in fold(document.tool)
+
+
+def _failed(text: str) -> Test:
+    return lambda document: document.failed and text in document.folded
+
+
+def _holds(text: str, wanted: tuple[str, ...]) -> bool:
+    return not wanted or all(each in fold(text) for each in wanted)
+
+
+def _compared(cost: float, how: str, usd: float) -> bool:
+    if how == "=":
+        # What is shown of a cost are two digits.
+        return abs(cost - usd) < 0.005
+    return {"<": cost < usd, "<=": cost <= usd, ">": cost > usd, ">=": cost >= usd}[how]

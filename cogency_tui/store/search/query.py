@@ -1,0 +1,109 @@
+"""What a person types: words, "quoted phrases" and filters, as a query. Total: every text is one.
+
+    retry "sleep(1)" file:app.py tool:shell error: model:gpt project:shop branch:main since:30d cost:>0.5
+
+Words and phrases are terms: each has to stand somewhere in the conversation. Nothing in a term is special,
+`%` and `_` least of all; a quote that is not closed reaches to the end. What looks like a filter and is none
+(`http://x`, `since:whenever`) is a term; `problems` says so of those that were meant as one.
+"""
+
+import re
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cogency_tui.store.search.folding import fold
+
+_TOKEN = re.compile(
+    r"""(?P<name>[a-z]+):(?:"(?P<phrase>[^"]*)(?:"|$)|(?P<value>[^\s"]*))"""
+    r"""|"(?P<quoted>[^"]*)(?:"|$)|(?P<word>[^\s"]+)"""
+)
+_AGO = re.compile(r"(\d{1,5})([hdwmy])")
+_HOURS = {"h": 1, "d": 24, "w": 7 * 24, "m": 30 * 24, "y": 365 * 24}
+_COST = re.compile(r"(<=|>=|<|>|=)?\$?(\d+(?:\.\d+)?)")
+_FORMATS = ("%Y-%m-%d", "%Y-%m", "%Y", "%Y-%m-%dT%H:%M")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for. All texts are folded. `since` and `before` in Unix seconds, against the last change
+    of a conversation; `costs` pairs of a comparison and USD. `error` None where no error is asked for, else
+    what has to stand in the failed output (perhaps nothing)."""
+
+    terms: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    since: float | None = None
+    before: float | None = None
+    costs: tuple[tuple[str, float], ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def asks_for_content(self) -> bool:
+        """Whether anything is asked of the events, and not of the conversation's row alone."""
+        return bool(self.terms or self.files or self.tools or self.errors)
+
+    @property
+    def asks_for_rows(self) -> bool:
+        """Whether anything is asked of the conversation's own row, other than when it was."""
+        return bool(self.models or self.projects or self.branches or self.costs)
+
+
+def parse(text: str, now: float | None = None) -> Query:
+    """The query that `text` is; `now` in Unix seconds is what `30d` is counted from."""
+    moment = time.time() if now is None else now
+    found: dict[str, list[str]] = {name: [] for name in ("term", *_TEXTS)}
+    since = before = None
+    costs: list[tuple[str, float]] = []
+    problems: list[str] = []
+    for match in _TOKEN.finditer(text):
+        name = match["name"]
+        value = match["phrase"] if match["phrase"] is not None else match["value"]
+        if name in _TEXTS and (value or name == "error"):
+            found[name].append(fold(value or ""))
+        elif name in ("since", "before") and value and (when := _moment(value, moment)) is not None:
+            since, before = (when, before) if name == "since" else (since, when)
+        elif name == "cost" and (cost := _COST.fullmatch(value or "")):
+            costs.append((cost[1] or "=", float(cost[2])))
+        elif name in ("since", "before", "cost") and value:
+            form = "a date (2026-05-01), an age (30d, 2w, 6h), today or yesterday"
+            problems.append(f"{match[0]}: {'a comparison (>0.5)' if name == 'cost' else form} is wanted")
+            found["term"].append(fold(match[0]))
+        elif name in (*_TEXTS, "since", "before", "cost"):
+            # Still being typed: the name of a filter without its value filters nothing.
+            continue
+        else:
+            quoted = match["quoted"]
+            found["term"].append(fold(match[0] if quoted is None else quoted))
+    texts = {field: tuple(dict.fromkeys(each for each in found[name])) for name, field in _TEXTS.items()}
+    terms = tuple(dict.fromkeys(term for term in found["term"] if term))
+    return Query(terms, **texts, since=since, before=before, costs=tuple(costs), problems=tuple(problems))
+
+
+_TEXTS = {
+    "file": "files",
+    "tool": "tools",
+    "error": "errors",
+    "model": "models",
+    "project": "projects",
+    "branch": "branches",
+}
+
+
+def _moment(value: str, now: float) -> float | None:
+    """The beginning of what `value` names, in Unix seconds of the local time."""
+    today = datetime.fromtimestamp(now).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    if value in ("today", "yesterday"):
+        return (today - timedelta(days=value == "yesterday")).timestamp()
+    if ago := _AGO.fullmatch(value):
+        return now - int(ago[1]) * _HOURS[ago[2]] * 3600
+    for form in _FORMATS:
+        try:
+            return datetime.strptime(value, form).astimezone().timestamp()
+        except (ValueError, OverflowError, OSError):
+            continue
+    return None

@@ -1,0 +1,225 @@
+"""Pages of answers over one connection, on one thread: candidates from the index, answers from the store.
+
+A page is found from its key on: the last conversation that was shown.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cogency_tui.store.search.candidates import Candidates
+from cogency_tui.store.search.documents import Document
+from cogency_tui.store.search.matching import Match, admits, conditions_of, match, title_of
+from cogency_tui.store.search.query import Query
+from cogency_tui.store.search.ranking import closeness, score
+from cogency_tui.store.search.reading import View
+from cogency_tui.store.text import from_column, to_column
+
+Order = Literal["newest", "best"]
+
+WINDOW = 64
+"""Conversations that are ranked among each other: the newest that match, then the next newest."""
+
+_SHOWN = 3
+_RANKED = 4
+_FEW = 400
+_FIRST = 32
+_MOST = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where is searched: the directory `project`, or everywhere; never in the conversation `without`."""
+
+    project: str | None = None
+    without: str | None = None
+    trashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page ended. `above` is the last conversation before the window that is being shown, as
+    (updated, id); `last` the last one shown of it, as (score, updated, id), the score 0 in `newest` order."""
+
+    above: tuple[float, str] | None
+    last: tuple[float, float, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A page of matches, and where the next begins; None where this is the last."""
+
+    found: tuple[Match, ...]
+    next: Cursor | None
+
+
+class Searcher:
+    """Searches the store in `directory`, on one thread. `view.cancelled` is asked all the time."""
+
+    def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
+        self.view = View(directory, connection)
+
+    def search(
+        self,
+        query: Query,
+        scope: Scope,
+        *,
+        order: Order,
+        limit: int,
+        after: Cursor | None = None,
+        now: float | None = None,
+    ) -> Answer:
+        """At most `limit` conversations that match.
+
+        Raises:
+            CancelledError: `cancelled` said so.
+            sqlite3.Error: the store cannot be read.
+        """
+        try:
+            self.view.begin()
+            if order == "newest" or not query.terms:
+                return self._newest(query, scope, limit, after)
+            return self._best(query, scope, limit, after, time.time() if now is None else now)
+        finally:
+            self.view.end()
+
+    def hits(self, query: Query, id: str, most: int) -> list[Document]:
+        """Where one conversation matches, the oldest first; at most `most` of the newest."""
+        view = self.view
+        try:
+            view.begin()
+            conditions = conditions_of(query)
+            candidates = view.candidates(conditions)
+            for conversation in view.rows("WHERE id = ?", to_column(id)):
+                documents = view.documents(conversation, candidates, conditions)
+                if (found := match(conversation, conditions, documents, most)) is not None:
+                    return sorted(found.hits, key=lambda hit: (hit.timestamp, hit.source))
+            return []
+        finally:
+            view.end()
+
+    def extent(self) -> tuple[int, int]:
+        """How many events are in the index, and how many there are."""
+        try:
+            self.view.begin()
+            return self.view.extent.events, self.view.last_event()
+        finally:
+            self.view.end()
+
+    # The pages.
+
+    def _newest(self, query: Query, scope: Scope, limit: int, after: Cursor | None) -> Answer:
+        above = after.above if after else None
+        found: list[Match] = []
+        for each in self._matches(query, scope, above, _SHOWN):
+            if len(found) == limit:
+                last = found[-1].conversation
+                return Answer(tuple(found), Cursor((last.updated, last.id), None))
+            found.append(each)
+        return Answer(tuple(found), None)
+
+    def _best(self, query: Query, scope: Scope, limit: int, after: Cursor | None, now: float) -> Answer:
+        above, last = (after.above, after.last) if after else (None, None)
+        found: list[Match] = []
+        while True:
+            window: list[tuple[tuple[float, float, str], Match]] = []
+            more = False
+            for each in self._matches(query, scope, above, _RANKED):
+                if len(window) == WINDOW:
+                    more = True
+                    break
+                conversation = each.conversation
+                key = (score(each, query.terms, now), conversation.updated, conversation.id)
+                window.append((key, each))
+            end = min((key[1:] for key, _ in window), default=None)
+            left = sorted((one for one in window if last is None or one[0] < last), key=_key, reverse=True)
+            room = limit - len(found)
+            found += [_shown(each, query.terms) for _, each in left[:room]]
+            if len(left) > room:
+                return Answer(tuple(found), Cursor(above, left[room - 1][0]))
+            if not more or end is None:
+                return Answer(tuple(found), None)
+            above, last = end, None
+            if len(found) == limit:
+                return Answer(tuple(found), Cursor(above, None))
+
+    def _matches(
+        self, query: Query, scope: Scope, above: tuple[float, str] | None, most: int
+    ) -> Iterator[Match]:
+        conditions = conditions_of(query)
+        candidates = self.view.candidates(conditions)
+        indexed = None if self.view.tail is None else candidates
+        for id in self._likely(indexed, query, scope, above):
+            self.view.check()
+            for conversation in self.view.rows("WHERE id = ?", to_column(id)):
+                if conversation.id == scope.without:
+                    continue
+                if not conditions:
+                    yield Match(conversation)
+                    continue
+                documents = self.view.documents(conversation, candidates, conditions)
+                if (found := match(conversation, conditions, documents, most)) is not None:
+                    yield found
+
+    def _likely(
+        self, candidates: Candidates | None, query: Query, scope: Scope, above: tuple[float, str] | None
+    ) -> Iterator[str]:
+        """The ids of conversations that may match, the last updated first, those up to `above` left out.
+
+        Without `candidates` that may be any.
+        """
+        terms = ["call IS NULL", "trashed IS NOT NULL" if scope.trashed else "trashed IS NULL"]
+        values: list[object] = []
+        for term, value in (
+            ("project = ?", None if scope.project is None else to_column(scope.project)),
+            ("updated >= ?", query.since),
+            ("updated < ?", query.before),
+        ):
+            if value is not None:
+                terms.append(term)
+                values.append(value)
+        if above is not None:
+            terms.append("(updated, id) < (?, ?)")
+            values += [above[0], to_column(above[1])]
+        always = self._unindexed(query)
+        few = candidates.conversations() if candidates and len(always) <= _FEW else None
+        if few is not None:
+            few |= always
+            terms.append(f"id IN ({', '.join('?' * len(few))})")
+            values += map(to_column, few)
+        order = "ORDER BY updated DESC, id DESC"
+        sql = f"SELECT id FROM conversations WHERE {' AND '.join(terms)} {order}"
+        rows = self.view.connection.execute(sql, values)
+        size = _FIRST
+        while found := rows.fetchmany(size):
+            self.view.check()
+            ids = [from_column(id) for (id,) in found]
+            if query.asks_for_rows:
+                marks = ", ".join("?" * len(found))
+                chunk = self.view.rows(f"WHERE id IN ({marks})", *(id for (id,) in found))
+                admitted = {each.id for each in chunk if admits(query, each)}
+                ids = [id for id in ids if id in admitted]
+            if candidates is not None:
+                likely = candidates.confirmed(ids, self.view.check) | always
+                ids = [id for id in ids if id in likely]
+            yield from ids
+            size = min(2 * size, _MOST)
+
+    def _unindexed(self, query: Query) -> set[str]:
+        """The conversations that may match by what is not in the index, where these are known."""
+        renamed = self.view.rows("WHERE renamed") if query.terms else ()
+        titles = {each.id for each in renamed if any(term in title_of(each).folded for term in query.terms)}
+        return titles | (self.view.tail or set())
+
+
+def _key(one: tuple[tuple[float, float, str], Match]) -> tuple[float, float, str]:
+    return one[0]
+
+
+def _shown(found: Match, terms: tuple[str, ...]) -> Match:
+    """With the best hits first, and no more of them than a list shows."""
+    hits = sorted(found.hits, key=lambda hit: closeness(hit, terms), reverse=True)
+    return Match(found.conversation, hits[:_SHOWN], found.more or len(hits) > _SHOWN)

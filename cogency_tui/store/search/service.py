@@ -1,0 +1,92 @@
+"""Searching without holding up anybody: a thread and a connection of its own, given up on at once.
+
+Appending never waits for a search, nor a search for the index. Who cancels the task that waits for an answer
+stops the query, too: that is what typing on does.
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from cogency_tui.errors import StoreError
+from cogency_tui.store.database import FILE, store_error
+from cogency_tui.store.search.reading import CancelledError
+from cogency_tui.store.search.searcher import Searcher
+
+T = TypeVar("T")
+
+
+class SearchService:
+    """Searches of the store in `directory`, one at a time in the order of asking. Opens at the first."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._thread = ThreadPoolExecutor(1, "search")
+        self._searcher: Searcher | None = None
+        self._lock = threading.Lock()
+        self._current: object = None
+
+    async def run(self, work: Callable[[Searcher], T]) -> T:
+        """What `work` makes of the searcher. Cancelling it stops the query, where it runs already.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        cancelled = threading.Event()
+        task = self._thread.submit(partial(self._run, work, cancelled))
+        try:
+            return await asyncio.wrap_future(task)
+        except asyncio.CancelledError:
+            cancelled.set()
+            with self._lock:
+                if self._current is cancelled and self._searcher is not None:
+                    self._searcher.view.connection.interrupt()
+            raise
+
+    async def close(self) -> None:
+        """Close the connection and end the thread. More than once is fine."""
+        with self._lock:
+            if self._searcher is not None and self._current is not None:
+                self._searcher.view.connection.interrupt()
+        if self._searcher is not None:
+            await asyncio.wrap_future(self._thread.submit(self._searcher.view.connection.close))
+            self._searcher = None
+        await asyncio.to_thread(self._thread.shutdown)
+
+    def _run(self, work: Callable[[Searcher], T], cancelled: threading.Event) -> T:
+        if cancelled.is_set():
+            raise StoreError("The search was given up.")
+        try:
+            searcher = self._opened()
+            searcher.view.cancelled = cancelled.is_set
+            with self._lock:
+                self._current = cancelled
+            try:
+                return work(searcher)
+            finally:
+                with self._lock:
+                    self._current = None
+        except CancelledError as exc:
+            raise StoreError("The search was given up.") from exc
+        except (OSError, sqlite3.Error) as exc:
+            raise store_error(exc, self._directory / FILE) from exc
+
+    def _opened(self) -> Searcher:
+        if self._searcher is None:
+            connection = sqlite3.connect(
+                self._directory / FILE, timeout=5, isolation_level=None, check_same_thread=False
+            )
+            connection.text_factory = _decoded
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("PRAGMA cache_size = -16000")
+            self._searcher = Searcher(self._directory, connection)
+        return self._searcher
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
