@@ -1,13 +1,14 @@
 """Unified diffs in time that is nearly linear, whatever the two texts are.
 
 Invariant: applying the diff to `before` gives `after`, final newlines included. Lines that occur once on
-both sides anchor the comparison (patience); between anchors difflib compares what is small enough, and
-the rest is shown as replaced.
+both sides anchor the comparison (patience), where there are none runs of lines that do. Between anchors
+difflib compares what is small enough, and a greedy search what differs little; the rest is shown as
+replaced.
 """
 
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from cogency_tui.workspace import alignment
 
 _CONTEXT = 3
 _COMPARABLE = 90_000
@@ -16,22 +17,36 @@ _COMPARABLE = 90_000
 _COMPARED = 500_000
 """The most pairs of lines that it is given in all."""
 
-Block = tuple[int, int, int]
-"""A run of equal lines: where it begins before and after, and its length."""
+_SEARCHED = 250_000
+"""The most steps of the greedy search in all: some 0.3 s at worst."""
+
+_RUNS = (1, 4, 16)
+"""How many lines together have to occur once to be an anchor, tried in turn."""
+
+Block = alignment.Block
+
+Check = Callable[[], None]
+"""Called now and then while a comparison runs; what it raises ends it."""
+
+Difference = tuple[int, int, int, int]
+"""Lines that were replaced, first and end, and the lines that stand in their place, first and end."""
 
 NO_NEWLINE = "\\ No newline at end of file"
 
 
 def unified(before: str | None, after: str | None, path: str) -> str:
     """The unified diff of a file's content; None where there is no file. Empty when nothing changed."""
-    old = _lines(before or "")
-    new = _lines(after or "")
-    hunks = list(_hunks(old, new))
+    hunks = body(before or "", after or "")
     if not hunks and (before is None) == (after is None):
         return ""
     source = "/dev/null" if before is None else f"a/{path}"
     target = "/dev/null" if after is None else f"b/{path}"
-    return "".join((f"--- {source}\n+++ {target}\n", *hunks))
+    return f"--- {source}\n+++ {target}\n{hunks}"
+
+
+def body(before: str, after: str, context: int = _CONTEXT) -> str:
+    """The hunks of a unified diff with so many lines of context, without the names of the files."""
+    return "".join(_hunks(_lines(before), _lines(after), context))
 
 
 def count(diff: str) -> tuple[int, int]:
@@ -66,22 +81,22 @@ def _length(field: str) -> int:
     return int(field.split(",")[1]) if "," in field else 1
 
 
-def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    """Changes with three lines of context; those that share context are one hunk."""
-    changes = list(_changes(old, new))
-    group: list[tuple[int, int, int, int]] = []
+def _hunks(old: Sequence[str], new: Sequence[str], context: int) -> Iterator[str]:
+    """Changes with their context; those that share it are one hunk."""
+    changes = list(differences(old, new))
+    group: list[Difference] = []
     for change in changes:
-        if group and change[0] - group[-1][1] > 2 * _CONTEXT:
-            yield _hunk(old, new, group)
+        if group and change[0] - group[-1][1] > 2 * context:
+            yield _hunk(old, new, group, context)
             group = []
         group.append(change)
     if group:
-        yield _hunk(old, new, group)
+        yield _hunk(old, new, group, context)
 
 
-def _hunk(old: Sequence[str], new: Sequence[str], changes: list[tuple[int, int, int, int]]) -> str:
-    lead = min(_CONTEXT, changes[0][0])
-    trail = min(_CONTEXT, len(old) - changes[-1][1])
+def _hunk(old: Sequence[str], new: Sequence[str], changes: list[Difference], context: int) -> str:
+    lead = min(context, changes[0][0])
+    trail = min(context, len(old) - changes[-1][1])
     first, new_first = changes[0][0] - lead, changes[0][2] - lead
     last, new_last = changes[-1][1] + trail, changes[-1][3] + trail
     pieces = [f"@@ -{_range(first, last)} +{_range(new_first, new_last)} @@\n"]
@@ -108,83 +123,75 @@ def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
         yield f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n{NO_NEWLINE}\n"
 
 
-def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+def differences(old: Sequence[str], new: Sequence[str], check: Check | None = None) -> Iterator[Difference]:
     """What differs, in order: lines of `old` and the lines of `new` that stand in their place."""
     at_old = at_new = 0
-    for start_old, start_new, size in (*_blocks(old, new), (len(old), len(new), 0)):
+    for start_old, start_new, size in (*_blocks(old, new, check), (len(old), len(new), 0)):
         if at_old < start_old or at_new < start_new:
             yield at_old, start_old, at_new, start_new
         at_old, at_new = start_old + size, start_new + size
 
 
-def _blocks(old: Sequence[str], new: Sequence[str]) -> list[Block]:
+def _blocks(old: Sequence[str], new: Sequence[str], check: Check | None) -> list[Block]:
     """Runs of equal lines, ascending on both sides."""
-    found: list[Block] = []
-    todo = [(0, len(old), 0, len(new))]
-    room = _COMPARED
+    first = alignment.common(old, new)
+    last = alignment.common(old[first:][::-1], new[first:][::-1])
+    end, new_end = len(old) - last, len(new) - last
+    found: list[Block] = [block for block in ((0, 0, first), (end, new_end, last)) if block[2]]
+    all_before, all_after = alignment.numbered(old[first:end], new[first:new_end])
+    todo = [(first, end, first, new_end)]
+    room, steps = _COMPARED, _SEARCHED
     while todo:
+        if check is not None:
+            check()
         a, a_end, b, b_end = todo.pop()
-        start_a, start_b = a, b
-        while a < a_end and b < b_end and old[a] == new[b]:
-            a, b = a + 1, b + 1
-        if a > start_a:
-            found.append((start_a, start_b, a - start_a))
-        stop_a = a_end
-        while a_end > a and b_end > b and old[a_end - 1] == new[b_end - 1]:
-            a_end, b_end = a_end - 1, b_end - 1
-        if a_end < stop_a:
-            found.append((a_end, b_end, stop_a - a_end))
-        if a == a_end or b == b_end:
+        before, after = all_before[a - first : a_end - first], all_after[b - first : b_end - first]
+        if size := alignment.common(before, after):
+            found.append((a, b, size))
+            a, b, before, after = a + size, b + size, before[size:], after[size:]
+        if size := alignment.common(before[::-1], after[::-1]):
+            a_end, b_end = a_end - size, b_end - size
+            found.append((a_end, b_end, size))
+            before, after = before[:-size], after[:-size]
+        if not before or not after or set(before).isdisjoint(after):
             continue
-        anchors = _anchors(old, a, a_end, new, b, b_end)
+        pairs = len(before) * len(after)
+        # What is small is compared line by line; runs of lines would only hide what is equal there.
+        runs = _RUNS if pairs > _COMPARABLE else _RUNS[:1]
+        anchors = next(filter(None, (alignment.anchors(before, after, run) for run in runs)), None)
         if anchors:
-            for anchor_a, anchor_b in (*anchors, (a_end, b_end)):
-                todo.append((a, anchor_a, b, anchor_b))
-                a, b = anchor_a, anchor_b
-        elif (pairs := (a_end - a) * (b_end - b)) <= min(_COMPARABLE, room):
+            todo += _between(anchors, a, a_end, b, b_end)
+        elif pairs <= min(_COMPARABLE, room):
             room -= pairs
-            found.extend(_compared(old, a, a_end, new, b, b_end))
+            found += ((a + at, b + other, size) for at, other, size in _compared(before, after))
+        elif pairs > _COMPARABLE:
+            blocks, taken = alignment.searched(before, after, steps)
+            steps -= taken
+            found += ((a + at, b + other, size) for at, other, size in blocks)
     return sorted(found)
 
 
-def _anchors(
-    old: Sequence[str], a: int, a_end: int, new: Sequence[str], b: int, b_end: int
-) -> list[tuple[int, int]]:
-    """Lines that occur once on each side, as many as keep their order."""
-    before, after = Counter(old[a:a_end]), Counter(new[b:b_end])
-    place = {line: index for index, line in enumerate(new[b:b_end], b) if after[line] == 1}
-    pairs = [
-        (index, place[line])
-        for index, line in enumerate(old[a:a_end], a)
-        if line in place and before[line] == 1
-    ]
-    # The longest ascending subsequence: for each length the pair that ends one with the smallest `b`.
-    tails: list[int] = []
-    ends: list[int] = []
-    previous: list[int] = []
-    for index, (_, position) in enumerate(pairs):
-        length = bisect_left(tails, position)
-        previous.append(ends[length - 1] if length else -1)
-        if length == len(tails):
-            tails.append(position)
-            ends.append(index)
-        else:
-            tails[length] = position
-            ends[length] = index
-    chain: list[tuple[int, int]] = []
-    index = ends[-1] if ends else -1
-    while index != -1:
-        chain.append(pairs[index])
-        index = previous[index]
-    return chain[::-1]
+def _between(
+    anchors: list[tuple[int, int]], a: int, a_end: int, b: int, b_end: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """The parts into which anchors divide a pair of ranges; each but the first begins with an anchor.
+
+    Anchors that follow one another line by line are in one part: most do.
+    """
+    first_a, first_b = a, b
+    last = (-1, -1)
+    for anchor in anchors:
+        if anchor != (last[0] + 1, last[1] + 1):
+            yield first_a, a + anchor[0], first_b, b + anchor[1]
+            first_a, first_b = a + anchor[0], b + anchor[1]
+        last = anchor
+    yield first_a, a_end, first_b, b_end
 
 
-def _compared(
-    old: Sequence[str], a: int, a_end: int, new: Sequence[str], b: int, b_end: int
-) -> Iterator[Block]:
+def _compared(old: Sequence[int], new: Sequence[int]) -> Iterator[Block]:
     from difflib import SequenceMatcher
 
-    matcher = SequenceMatcher(None, old[a:a_end], new[b:b_end], autojunk=False)
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
     for block in matcher.get_matching_blocks():
         if block.size:
-            yield a + block.a, b + block.b, block.size
+            yield block.a, block.b, block.size

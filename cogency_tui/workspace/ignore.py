@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.directory import TEMPORARY_PREFIX, Directory, refusals
 from cogency_tui.workspace.paths import Location, Workspace
+from cogency_tui.workspace.place import located
 
 ALWAYS = frozenset(
     {
@@ -110,6 +111,30 @@ class Tree:
             with refusals(start.relative):
                 listed = _listed(directory, self._prefix(start.path), layers)
             yield from _walked(directory, self._prefix(start.path), listed, 1, min(depth, _DEEPEST))
+
+    def ignores(self, path: str) -> bool:
+        """Whether what was at a path of the journal is left out of a walk; it need not be there any more.
+
+        Raises:
+            WorkspaceError: it is no such path.
+        """
+        base, parts = self._workspace.split(located(self._workspace, path))
+        layers: tuple[_Layer, ...] = ()
+        prefix = self._prefix(base)
+        with ExitStack() as opened, refusals(path):
+            here: Directory | None = opened.enter_context(Directory.open(base))
+            for part in parts:
+                layers = layers if here is None else _with_rules_of(here, prefix, layers)
+                prefix += part
+                # Nobody knows whether the last part was a directory, for which there may be other rules.
+                if _ignored(part, f"{prefix}/", layers) or _ignored(part, prefix, layers):
+                    return True
+                prefix += "/"
+                try:
+                    here = None if here is None else opened.enter_context(here.child(part))
+                except OSError:
+                    here = None
+        return False
 
     def _layers_above(self, location: Location) -> "tuple[_Layer, ...]":
         """The rules that hold in a directory from those above it.

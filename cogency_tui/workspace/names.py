@@ -2,66 +2,99 @@
 
 Invariant: names are compared as the most lenient file system would (case, width, invisible characters,
 trailing dots), so that no spelling of a protected name gets past; at worst a harmless name is asked for.
+
+Protected is what is run, or taken for instructions, without being asked for: by opening the directory, going
+into it, committing, or starting a program there. What one runs on purpose (a Makefile, the scripts of a
+package) is not, nor what other machines run later (workflows): nothing could be written without asking.
 """
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+_HOOKS = "git runs what is inside as hooks"
+_EDITOR = "an editor runs commands that it names"
+_STARTUP = "a shell runs it when it starts"
+_PROGRAM = "a program runs it, or what it names, when it starts"
+_INSTRUCTIONS = "agents take instructions from it"
+_SERVERS = "agents start programs that it names"
+_OURS = "it holds this program's own configuration"
 
 _PROTECTED_DIRECTORIES = {
     ".git": "git runs what is inside .git",
     "git~1": "git runs what is inside .git",
-    ".cogency": "it holds this program's own configuration",
-    ".claude": "it holds instructions for agents",
-    ".cursor": "it holds instructions for agents",
+    ".hg": "Mercurial runs what its configuration names",
+    ".svn": "Subversion runs what its configuration names",
+    ".jj": "Jujutsu runs what its configuration names",
+    ".ssh": "it says who may come in, and runs commands",
+    ".cogency": _OURS,
+    **dict.fromkeys((".husky", ".githooks", ".git-hooks", "githooks"), _HOOKS),
+    **dict.fromkeys((".vscode", ".idea", ".run", ".fleet", ".zed", ".devcontainer", ".idx"), _EDITOR),
+    **dict.fromkeys(
+        (".agent", ".agents", ".aiassistant", ".amazonq", ".augment", ".claude", ".clinerules", ".codex")
+        + (".continue", ".copilot", ".cursor", ".factory", ".gemini", ".junie", ".kiro", ".opencode", ".qwen")
+        + (".roo", ".trae", ".vibe", ".windsurf"),
+        "it holds instructions for agents",
+    ),
 }
 
-_STARTUP = "a shell runs it when it starts"
-_INSTRUCTIONS = "agents take instructions from it"
+_PROTECTED_PLACES = {
+    # The last part may be a common name: it is meant where it follows the first.
+    **dict.fromkeys(
+        ((".config", "cogency-tui"), ("application support", "cogency-tui"), ("share", "cogency-tui")), _OURS
+    ),
+    **dict.fromkeys(
+        ((".github", "instructions"), (".github", "prompts"), (".github", "agents")), _INSTRUCTIONS
+    ),
+    (".github", "chatmodes"): _INSTRUCTIONS,
+    **dict.fromkeys((("fish", "conf.d"), ("fish", "functions")), _STARTUP),
+    **dict.fromkeys(
+        ((".config", "autostart"), ("systemd", "user"), ("library", "launchagents")),
+        "it is run when the person logs in",
+    ),
+}
 
 _PROTECTED_FILES = {
     **dict.fromkeys(
-        (
-            ".bashrc",
-            ".bash_profile",
-            ".bash_login",
-            ".bash_logout",
-            ".bash_aliases",
-            ".profile",
-            ".zshrc",
-            ".zshenv",
-            ".zprofile",
-            ".zlogin",
-            ".zlogout",
-            ".kshrc",
-            ".mkshrc",
-            ".cshrc",
-            ".tcshrc",
-            ".login",
-            ".logout",
-            ".xprofile",
-            ".inputrc",
-            ".envrc",
-            "config.fish",
-        ),
+        (".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile")
+        + (".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc")
+        + (".login", ".logout", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment")
+        + (".inputrc", ".envrc", ".mise.toml", "mise.toml", "config.fish"),
         _STARTUP,
     ),
     **dict.fromkeys(
-        (
-            "agents.md",
-            "agents.override.md",
-            "agent.md",
-            "claude.md",
-            "claude.local.md",
-            "gemini.md",
-            "copilot-instructions.md",
-            ".cursorrules",
-            ".windsurfrules",
-            ".clinerules",
-            ".goosehints",
-        ),
+        (".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".nvim.lua", ".emacs", ".dir-locals.el", ".dir-locals-2.el")
+        + (".devcontainer.json",),
+        _EDITOR,
+    ),
+    **dict.fromkeys(
+        (".tmux.conf", ".screenrc", ".gdbinit", ".lldbinit", ".pdbrc", ".psqlrc", ".sqliterc", ".irbrc")
+        + (".pryrc", ".rprofile", ".renviron", "sitecustomize.py", "usercustomize.py", ".npmrc", ".yarnrc")
+        + (".yarnrc.yml", ".curlrc", ".wgetrc", ".netrc"),
+        _PROGRAM,
+    ),
+    **dict.fromkeys(
+        ("agents.md", "agents.override.md", "agent.md", "claude.md", "claude.local.md", "codex.md")
+        + ("copilot-instructions.md", "gemini.md", "qwen.md", "warp.md", ".augment-guidelines")
+        + (".continuerules", ".cursorrules", ".goosehints", ".roomodes", ".roorules", ".rules")
+        + (".windsurfrules", ".aider.conf.yml"),
         _INSTRUCTIONS,
     ),
+    **dict.fromkeys((".mcp.json", "mcp.json", "opencode.json", "opencode.jsonc", ".crush.json"), _SERVERS),
+    **dict.fromkeys(
+        (".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml", ".lefthook.yml", ".huskyrc"),
+        "git's hooks run commands that it names",
+    ),
     ".gitconfig": "git runs commands that it names",
+    ".gitmodules": "git goes to addresses that it names",
+    ".lfsconfig": "git goes to addresses that it names",
+}
+
+_PROTECTED_ENDINGS = {
+    ".code-workspace": _EDITOR,
+    ".instructions.md": _INSTRUCTIONS,
+    ".pth": "Python runs what is inside when it starts",
 }
 
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -95,7 +128,12 @@ def protected(parts: Sequence[str]) -> str:
     for part in folded:
         if part in _PROTECTED_DIRECTORIES:
             return _PROTECTED_DIRECTORIES[part]
-    return _PROTECTED_FILES.get(folded[-1], "") if folded else ""
+    for place in pairwise(folded):
+        if place in _PROTECTED_PLACES:
+            return _PROTECTED_PLACES[place]
+    last = folded[-1] if folded else ""
+    ending = next((ending for ending in _PROTECTED_ENDINGS if last.endswith(ending)), "")
+    return _PROTECTED_FILES.get(last) or _PROTECTED_ENDINGS.get(ending, "")
 
 
 def closest(name: str, candidates: Iterable[str]) -> str:
@@ -115,7 +153,8 @@ def _folded(name: str) -> str:
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name)
         name = "".join(character for character in name if unicodedata.category(character) != "Cf")
-    return name.casefold().rstrip(". ") or name
+    # Windows takes `.git::$INDEX_ALLOCATION` for `.git`.
+    return name.partition(":")[0].casefold().rstrip(". ") or name
 
 
 def _escaped(character: str) -> str:
@@ -127,3 +166,13 @@ def _escaped(character: str) -> str:
     if category == "Cs":
         return f"\\u{ord(character):04x}"
     return character
+
+
+def short_path(path: Path) -> str:
+    """`path` with the home directory as `~`."""
+    home = Path.home()
+    return (
+        f"~/{path.relative_to(home).as_posix()}".removesuffix("/.")
+        if path.is_relative_to(home)
+        else str(path)
+    )

@@ -53,8 +53,8 @@ class Workspace:
         self.root = Path(os.path.realpath(root))
         self.added = tuple(Path(os.path.realpath(path)) for path in added)
         self._roots = (self.root, *self.added)
-        self._spellings = tuple(Path(os.path.abspath(path)) for path in (root, *added))  # noqa: PTH100
-        # (absolute() keeps "..", resolve() follows links: neither is the path as it was given)
+        self._spellings = tuple(Path(os.path.abspath(path)) for path in (root, *added))  # noqa: PTH100 (see below)
+        # absolute() keeps "..", resolve() follows links: neither is the path as it was given.
         for top in self._roots:
             if not top.is_dir():
                 raise WorkspaceError(f"{shown(str(top))} is no directory.", "Name one that is there.")
@@ -67,10 +67,14 @@ class Workspace:
                 have this name.
         """
         _check(given)
-        expanded = os.path.join(_home(), given[2:]) if given.startswith("~/") else given  # noqa: PTH118
+        expanded = os.path.join(_home(), given[2:]) if given.startswith("~/") else given  # noqa: PTH118 (as text)
         joined = os.path.join(self.root, expanded)  # noqa: PTH118 (an absolute path replaces the root)
         asked = Path(os.path.normpath(joined))
-        path = Path(os.path.realpath(joined))
+        try:
+            path = Path(os.path.realpath(joined))
+        except OSError as exc:
+            # A link that is gone, or is none any more, between two looks at it.
+            raise WorkspaceError(f"{shown(given)} changes while it is looked at.", "Try again.") from exc
         if self._root_of(path) is not None:
             return Location(path, shown(self.name_of(path)), True, asked)
         if any(asked.is_relative_to(top) for top in (*self._roots, *self._spellings)):
@@ -78,7 +82,7 @@ class Workspace:
                 f"{shown(given)} leads through a symbolic link to {shown(str(path))}, outside the project.",
                 "If that is what is wanted, ask for it by its full path; the person will be asked.",
             )
-        if not os.path.isabs(expanded):  # noqa: PTH117
+        if not os.path.isabs(expanded):  # noqa: PTH117 (as text)
             raise WorkspaceError(
                 f"{shown(given)} is outside the project.",
                 f"Stay inside, or ask for {shown(str(path))} by its full path; the person will be asked.",

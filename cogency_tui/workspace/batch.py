@@ -1,0 +1,265 @@
+"""Several paths changed together, or not at all.
+
+Invariant: until `finish` everything can be taken back, and what was there is on the disk under another
+name, the very same file. New contents are on the disk before the first path changes. What a killed
+process leaves are files that begin with `TEMPORARY_PREFIX`. The calls block: run them in a thread.
+"""
+
+import stat
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.workspace.directory import Directory, refusals
+from cogency_tui.workspace.paths import Location, Workspace
+from cogency_tui.workspace.place import Place, holding, located, missing_above, status, unused_name
+
+
+class _Staged(NamedTuple):
+    location: Location
+    beside: Location
+    """Where the new content waits: a path in the nearest directory that is there already."""
+
+
+class Batch:
+    """The changes of one undo: prepared, made, and then taken back (`roll_back`) or let be (`finish`)."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._staged: list[_Staged] = []
+        self._removals: list[tuple[Location, str]] = []
+        self._moves: list[tuple[Location, Location, str]] = []
+        self._modes: list[tuple[Location, int]] = []
+        self._reversals: list[Callable[[], object]] = []
+        self._kept: list[Location] = []
+        self._made: set[Path] = set()
+        self._tops: set[Path] = set()
+
+    def put_file(self, location: Location, pieces: Iterable[bytes], mode: int) -> None:
+        """Prepare a file of these permission bits, in place of what is there.
+
+        Raises:
+            WorkspaceError: it cannot be written.
+        """
+        like = status(self._workspace, location)
+        self._stage(location, lambda place: place.write_file(pieces, mode, like))
+
+    def put_link(self, location: Location, target: bytes) -> None:
+        """Prepare a symbolic link; as `put_file`."""
+        self._stage(location, lambda place: place.write_link(target))
+
+    def remove(self, location: Location, made: str = "") -> None:
+        """Prepare to remove a file or a link, and then, as far as they are empty, the directories above
+        it up to `made` (a path of the journal), if it is given."""
+        self._removals.append((location, made))
+
+    def move(self, old: Location, new: Location, made: str = "") -> None:
+        """Prepare to rename a file or a link to where there is nothing; `made` as for `remove`."""
+        self._moves.append((old, new, made))
+
+    def set_mode(self, location: Location, mode: int) -> None:
+        """Prepare to give a file these permission bits, and to leave it as it is otherwise."""
+        self._modes.append((location, mode))
+
+    def commit(self) -> dict[Path, str]:
+        """Make all changes; the topmost directory that was made for each path, empty where none was.
+
+        Raises:
+            WorkspaceError: one cannot be made; everything is as it was.
+        """
+        made: dict[Path, str] = {}
+        tops = {top for *_, top in (*self._removals, *self._moves) if top}
+        self._tops = {located(self._workspace, top).path for top in tops}
+        try:
+            for location, _ in self._removals:
+                with refusals(location.relative):
+                    self._remove(location)
+            self._remove_empty(self._removals)
+            made |= self._move_all()
+            for staged in self._staged:
+                with refusals(staged.location.relative):
+                    made[staged.location.path] = self._put(staged)
+            for location, mode in self._modes:
+                with refusals(location.relative):
+                    self._set_mode(location, mode)
+        except BaseException:
+            self.roll_back()
+            raise
+        return made
+
+    def roll_back(self) -> None:
+        """Put everything as it was before `commit`, as far as that is possible, and drop what is staged."""
+        while self._reversals:
+            with suppress(OSError, WorkspaceError):
+                self._reversals.pop()()
+        for staged in self._staged:
+            self._drop(staged.beside)
+        self._staged.clear()
+        self._kept.clear()
+
+    def finish(self) -> None:
+        """Let go of what was there before."""
+        self._reversals.clear()
+        self._staged.clear()
+        while self._kept:
+            self._drop(self._kept.pop())
+
+    def _stage(self, location: Location, write: Callable[[Place], str]) -> None:
+        # On the same file system, whatever directories are made for the path.
+        nearest, _ = missing_above(self._workspace, location)
+        beside = _at(nearest / location.path.name, location)
+        with refusals(location.relative), holding(self._workspace, beside) as place:
+            name = write(place)
+        self._staged.append(_Staged(location, _named(beside, name)))
+
+    def _remove(self, location: Location) -> None:
+        kept = self._spare(location)
+        with holding(self._workspace, location) as place, holding(self._workspace, kept) as other:
+            _require_movable(place, location)
+            place.move(location.path.name, other, kept.path.name)
+        self._keep(kept, location)
+
+    def _spare(self, location: Location) -> Location:
+        """An unused name near a path, outside all directories that may be removed."""
+        around = [path for path in (location.path, *location.path.parents) if path in self._tops]
+        top = around[-1] if around else location.path
+        return _at(top.parent / unused_name(), location)
+
+    def _remove_empty(self, left: Iterable[tuple[Location, str]]) -> None:
+        """Remove the directories above paths up to and with those that were made for them, if empty."""
+        for location, made in left:
+            top = located(self._workspace, made).path if made else location.path
+            directory = location.path.parent
+            while directory.is_relative_to(top):
+                mode = self._remove_directory(_at(directory, location))
+                if mode is None:
+                    break
+                self._reversals.append(partial(self._make_directory, _at(directory, location), mode))
+                directory = directory.parent
+
+    def _move_all(self) -> dict[Path, str]:
+        """Move what is to be moved, in an order in which nothing is in the way, if there is one."""
+        made: dict[Path, str] = {}
+        left = self._moves
+        while left:
+            free: list[tuple[Location, Location, str]] = []
+            blocked: list[tuple[Location, Location, str]] = []
+            for move in left:
+                (blocked if status(self._workspace, move[1]) else free).append(move)
+            if not free:
+                new = left[0][1]
+                raise WorkspaceError(f"{new.relative} is there already.", "Rename it, then try again.")
+            for old, new, _ in free:
+                with refusals(new.relative):
+                    made[new.path] = self._move(old, new)
+            # Directories that files were taken out of may be where others go to.
+            self._remove_empty([*self._removals, *((old, top) for old, _, top in self._moves)])
+            left = blocked
+        return made
+
+    def _move(self, old: Location, new: Location) -> str:
+        made = self._make_parents(new)
+        with holding(self._workspace, old) as place, holding(self._workspace, new) as target:
+            _require_movable(place, old)
+            place.move(old.path.name, target, new.path.name)
+        self._reversals.append(partial(self._restore, new, old))
+        return made
+
+    def _set_mode(self, location: Location, mode: int) -> None:
+        name = location.path.name
+        with holding(self._workspace, location) as place:
+            before = stat.S_IMODE(place.status(name).st_mode)
+            place.set_mode(name, mode)
+        self._reversals.append(partial(self._set_mode_back, location, before))
+
+    def _set_mode_back(self, location: Location, mode: int) -> None:
+        with holding(self._workspace, location) as place:
+            place.set_mode(location.path.name, mode)
+
+    def _put(self, staged: _Staged) -> str:
+        location, name = staged.location, staged.location.path.name
+        made = self._make_parents(location)
+        with holding(self._workspace, location) as place, holding(self._workspace, staged.beside) as beside:
+            kept = _named(location, unused_name())
+            try:
+                _require_movable(place, location)
+                place.link(name, kept.path.name)
+                self._keep(kept, location)
+            except FileNotFoundError:
+                self._reversals.append(partial(self._drop, location))
+            except OSError:
+                # A file system without links, or a file of somebody else's: for a moment nothing is there.
+                place.move(name, place, kept.path.name)
+                self._keep(kept, location)
+            beside.move(staged.beside.path.name, place, name)
+        return made
+
+    def _keep(self, kept: Location, location: Location) -> None:
+        self._kept.append(kept)
+        self._reversals.append(partial(self._restore, kept, location))
+
+    def _restore(self, kept: Location, location: Location) -> None:
+        with holding(self._workspace, kept) as place, holding(self._workspace, location) as target:
+            place.move(kept.path.name, target, location.path.name)
+            # Renaming one name of a file to another of its names leaves both.
+            place.remove(kept.path.name)
+
+    def _make_parents(self, location: Location) -> str:
+        """Make the directories that are missing above a path.
+
+        The topmost that was not there before the batch, as a path of the journal; empty where all were.
+        """
+        base, parts = self._workspace.split(location)
+        made = ""
+        with ExitStack() as opened:
+            directory = opened.enter_context(Directory.open(base))
+            path = base
+            for part in parts[:-1]:
+                path /= part
+                with suppress(FileExistsError):
+                    Place.within(directory).make_directory(part)
+                    self._made.add(path)
+                    self._reversals.append(partial(self._remove_directory, _at(path, location)))
+                if path in self._made:
+                    made = made or self._workspace.name_of(path)
+                directory = opened.enter_context(directory.child(part))
+        return made
+
+    def _make_directory(self, location: Location, mode: int) -> None:
+        with holding(self._workspace, location) as place:
+            place.make_directory(location.path.name, mode)
+
+    def _remove_directory(self, location: Location) -> int | None:
+        """Remove a directory if it is empty; the mode that it had."""
+        name = location.path.name
+        try:
+            with holding(self._workspace, location) as place:
+                mode = stat.S_IMODE(place.status(name).st_mode)
+                place.remove_directory(name)
+        except (OSError, WorkspaceError):
+            return None
+        return mode
+
+    def _drop(self, location: Location) -> None:
+        with suppress(OSError, WorkspaceError), holding(self._workspace, location) as place:
+            place.remove(location.path.name)
+
+
+def _require_movable(place: Place, location: Location) -> None:
+    mode = place.status(location.path.name).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+        raise WorkspaceError(
+            f"{location.relative} is neither a file nor a link.", "Move it away, then try again."
+        )
+
+
+def _at(path: Path, like: Location) -> Location:
+    return Location(path, like.relative, like.inside, path)
+
+
+def _named(location: Location, name: str) -> Location:
+    """Another name in the same directory."""
+    return _at(location.path.parent / name, location)

@@ -1,0 +1,189 @@
+"""What is in the project at one moment, by status alone, and what differs from it later.
+
+Invariant: a file counts as deleted only if it is really gone, and as created only if it was not merely
+hidden before (by an ignore rule that has gone since, or in a directory that could not be read). Ignored
+files, repositories and special files are left out. The calls block: run them in a thread.
+"""
+
+import os
+import stat
+import time
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.workspace.ignore import Tree
+from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.place import TICK, Stamp, located, stamp_of, status
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The files and links of the project with their stamps, and its directories, by path.
+
+    `closed` are directories that could not be looked into. `began` is when the walk began, in nanoseconds
+    of Unix time.
+    """
+
+    files: dict[str, Stamp]
+    directories: frozenset[str]
+    closed: frozenset[str]
+    began: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A path whose stamp differs, None where there is no file; `old_path` where it was renamed.
+
+    Only what the files hold tells whether they differ, too. `made` is the topmost directory that was not
+    there before, of those above a file that was created.
+    """
+
+    path: str
+    before: Stamp | None
+    after: Stamp | None
+    old_path: str = ""
+    made: str = ""
+
+
+def take(workspace: Workspace, also: Iterable[str] = (), without: Path | None = None) -> Snapshot:
+    """Look at every file of the project and of the directories added to it.
+
+    `also` are files that are looked at although they are ignored; below `without` nothing is.
+    """
+    began = time.time_ns()
+    files: dict[str, Stamp] = {}
+    directories: set[str] = set()
+    closed: set[str] = set()
+    for root in (workspace.root, *workspace.added):
+        try:
+            _walk(workspace, root, files, directories, closed)
+        except WorkspaceError:
+            # It was removed or closed to us: whether its files are gone is asked one by one.
+            continue
+    for path in also:
+        if path not in files and (stamp := _stamp(workspace, path)):
+            files[path] = stamp
+    if without is not None and (hidden := workspace.name_of(Path(os.path.realpath(without)))):
+        files = {path: stamp for path, stamp in files.items() if not path.startswith(f"{hidden}/")}
+        directories = {path for path in directories if not f"{path}/".startswith(f"{hidden}/")}
+    return Snapshot(files, frozenset(directories), frozenset(closed), began)
+
+
+def differences(
+    workspace: Workspace, before: Snapshot, after: Snapshot, touched: Collection[str] = ()
+) -> list[Difference]:
+    """What differs between two snapshots, by path, and what may differ where no stamp can tell: what was
+    written shortly before the first, and what is known to have been `touched` since.
+
+    What cannot be looked at is taken to be as it was.
+    """
+    found: list[Difference] = []
+    gone: dict[str, Stamp] = {}
+    for path, old in before.files.items():
+        new = after.files.get(path)
+        if new is None:
+            new = _stamp(workspace, path, unreadable=old)
+        if new is None:
+            gone[path] = old
+        elif new != old or path in touched or not old.settled(before.began):
+            found.append(Difference(path, old, new))
+    come = {path: new for path, new in after.files.items() if path not in before.files}
+    found += _renamed(gone, come, before)
+    if before.closed or _rules_changed([*(each.path for each in found), *gone, *come]):
+        come = {path: new for path, new in come.items() if new.changed >= before.began - TICK}
+    found += [Difference(path, old, None) for path, old in gone.items()]
+    found += [Difference(path, None, new, made=_made(path, before)) for path, new in come.items()]
+    return sorted(found, key=lambda difference: difference.path)
+
+
+def passing(
+    workspace: Workspace, touched: Iterable[str], before: Snapshot, after: Snapshot
+) -> tuple[list[str], list[str]]:
+    """Of the paths that were touched between two snapshots, those that are in neither, as they were made and
+    removed again, and those that are files in both. What is ignored is in none of the two."""
+    gone: list[str] = []
+    there: list[str] = []
+    tree = Tree(workspace)
+    for path in sorted(touched):
+        if path in after.files:
+            if path in before.files:
+                there.append(path)
+        elif not any(path in each for each in (before.files, before.directories, after.directories)):
+            with suppress(WorkspaceError):
+                if status(workspace, located(workspace, path)) is None and not tree.ignores(path):
+                    gone.append(path)
+    return gone, there
+
+
+def _walk(
+    workspace: Workspace, root: Path, files: dict[str, Stamp], directories: set[str], closed: set[str]
+) -> None:
+    start = workspace.locate(str(root))
+    with closing(Tree(workspace).walk(start)) as levels:
+        for level in levels:
+            path = level.path.rstrip("/")
+            directories.add(path)
+            closed.discard(path)
+            closed.update(entry.path for entry in level.directories)
+            for entry in level.others:
+                if entry.kind == "other":
+                    continue
+                try:
+                    files[entry.path] = stamp_of(level.directory.status(entry.name))
+                except OSError:
+                    # It vanished since the directory was listed.
+                    continue
+
+
+def _stamp(workspace: Workspace, path: str, unreadable: Stamp | None = None) -> Stamp | None:
+    """The stamp of one file or link; None where there is neither, `unreadable` where nobody can tell."""
+    try:
+        found = status(workspace, located(workspace, path))
+    except WorkspaceError:
+        return unreadable
+    if found is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
+        return None
+    return stamp_of(found)
+
+
+def _renamed(gone: dict[str, Stamp], come: dict[str, Stamp], before: Snapshot) -> list[Difference]:
+    """Files that are the same under another name; they are taken out of both."""
+    by_identity: defaultdict[tuple[int, ...], list[str]] = defaultdict(list)
+    for path, old in gone.items():
+        by_identity[_identity(old)].append(path)
+    found: list[Difference] = []
+    for path, new in list(come.items()):
+        # One inode may be given out again, but not with the size and the time of the old file.
+        if old_paths := by_identity.get(_identity(new)):
+            old_path = old_paths.pop(0)
+            made = _made(path, before)
+            found.append(Difference(path, gone.pop(old_path), come.pop(path), old_path, made))
+    return found
+
+
+def _rules_changed(paths: Iterable[str]) -> bool:
+    """Whether a file may have come to sight by a change of what is ignored."""
+    return any(path.endswith(".gitignore") for path in paths)
+
+
+def _identity(stamp: Stamp) -> tuple[int, ...]:
+    return stamp.device, stamp.inode, stamp.size, stamp.modified, stat.S_IFMT(stamp.mode)
+
+
+def _made(path: str, before: Snapshot) -> str:
+    """The topmost directory above a new file that was not there before."""
+    made = ""
+    directory = _above(path)
+    while directory not in ("", "/") and directory not in before.directories:
+        made = directory
+        directory = _above(directory)
+    return made
+
+
+def _above(path: str) -> str:
+    """The directory above; a path of the journal is text with slashes, and no path of the system."""
+    return os.path.dirname(path)  # noqa: PTH120 (as said)

@@ -1,0 +1,110 @@
+"""What is touched while it is watched is told, also what does not last; nothing else is, and nothing hangs."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.workspace.watch import MOST_DIRECTORIES, MOST_PATHS, Watch
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path.resolve() / "project"
+    (root / "sub").mkdir(parents=True)
+    (root / "a").write_text("1\n")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("true", set[str]()),
+        ("cat a; ls -R", set[str]()),
+        ("echo > tmp; rm tmp", {"tmp"}),
+        ("cp -p a ../as-it-was; echo 2 > a; echo 1 > a; touch -r ../as-it-was a", {"a"}),
+        ("mv a b; mv b a", {"a", "b"}),
+        ("touch sub/x", {"sub/x"}),
+        ("chmod 600 a", {"a"}),
+        ("mkdir d; rmdir d", {"d"}),
+    ],
+)
+def test_what_is_touched_is_told(root: Path, command: str, expected: set[str]) -> None:
+    watch = Watch([root, root / "sub"])
+    subprocess.run(["bash", "-c", command], cwd=root, check=True)
+    assert {str(Path(path).relative_to(root)) for path in watch.end()} == expected
+
+
+def test_what_was_taken_over_is_told_at_the_end_too(root: Path) -> None:
+    watch = Watch([root])
+    (root / "tmp").touch()
+    (root / "tmp").unlink()
+    watch.collect()
+    watch.collect()
+    (root / "b").touch()
+    assert watch.end() == {str(root / "tmp"), str(root / "b")}
+
+
+def test_directories_that_were_not_named_are_not_watched(root: Path) -> None:
+    watch = Watch([root])
+    (root / "sub/x").touch()
+    assert str(root / "sub/x") not in watch.end()
+
+
+def test_a_directory_that_is_gone_does_not_keep_others_from_being_watched(root: Path) -> None:
+    watch = Watch([root / "never there", root, root / "lone\udcff"])
+    (root / "x").touch()
+    assert watch.end() == {str(root / "x")}
+
+
+def test_only_so_many_paths_are_remembered(root: Path) -> None:
+    watch = Watch([root])
+    for number in range(MOST_PATHS + 100):
+        (root / f"{number}").touch()
+        if number % 1000 == 0:
+            watch.collect()
+    assert len(watch.end()) == MOST_PATHS
+
+
+def test_only_so_many_directories_are_watched_the_topmost_first(root: Path) -> None:
+    deep = root / "deep"
+    deep.mkdir()
+    many = [deep / str(number) for number in range(MOST_DIRECTORIES)]
+    for directory in many:
+        directory.mkdir()
+    watch = Watch([*many, root])
+    assert not watch.whole
+    (root / "x").touch()
+    (many[-1] / "y").touch()
+    assert watch.end() == {str(root / "x")}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a watch takes no handle elsewhere")
+def test_where_the_system_does_not_let_it_watch_it_says_so(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(root))
+    Watch([root]).end()
+    there = set(root.iterdir())
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208 (names, not paths)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(highest, soft), hard))
+    handles: list[int] = []
+    try:
+        while True:
+            try:
+                handles.append(os.dup(0))
+            except OSError:
+                break
+        with pytest.raises(WorkspaceError, match="cannot be watched here"):
+            Watch([root])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for handle in handles:
+            os.close(handle)
+    assert set(root.iterdir()) == there
