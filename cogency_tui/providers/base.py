@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from cogency_tui.protocol.events import Message
+from cogency_tui.providers.models import ModelFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +31,17 @@ class ReasoningDelta:
 class Usage:
     """Tokens of one generation as the endpoint reports them.
 
-    `input` counts all that was sent for this generation, `cached` the part of it that was served from
-    the endpoint's cache, `billed_input` what it bills as input where that differs from `input` (a
-    session that bills its whole context), `output` what was generated, reasoning included.
+    `input` counts all that was sent for this generation, `billed_input` what it bills as input where
+    that differs from `input` (a session that bills its whole context); `cached` is the part of what is
+    billed that was served from the endpoint's cache, `cache_written` the part that was put there at a
+    price of its own; `output` is what was generated, reasoning included.
     """
 
     input: int
     output: int
     cached: int | None = None
     billed_input: int | None = None
+    cache_written: int | None = None
     estimated: bool = False
 
 
@@ -51,15 +54,29 @@ class Retrying:
     cause: str
 
 
-Chunk: TypeAlias = TextDelta | ReasoningDelta | Usage | Retrying
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What was decided on the way to the model, for the person to see: a session seeded again, a
+    fall-back to requests."""
+
+    text: str
+
+
+Chunk: TypeAlias = TextDelta | ReasoningDelta | Usage | Retrying | Notice
 
 
 class Session(Protocol):
     """One connection with its context on the other side (resume mode).
 
-    `send` hands over new messages; `receive` streams the answer to them and ends with it. Closing the
-    iterator of `receive` early cancels the generation; `reusable` then says whether the session can be
-    sent more, or has to be opened again and seeded from the store.
+    A round is one `send` and one `receive`. `send` is given what is new since the last round: first the
+    session's own answer as the store keeps it (an assistant message; a session that remembers its
+    answer skips it, one whose answer was cut short may put this in its place), then one or more
+    messages of the user; after `connect` only the latter. `receive` streams the answer and ends with
+    it. Closing its iterator early cancels the generation; `reusable` then says whether the session can
+    be sent more, or has to be opened again and seeded from the store.
+
+    Both raise `SessionLostError` when the session is gone (dropped, expired, evicted): what was sent
+    may be sent again through a new one.
     """
 
     @property
@@ -70,6 +87,11 @@ class Session(Protocol):
     def receive(self) -> AsyncGenerator[Chunk, None]: ...
 
     async def close(self) -> None: ...
+
+
+def unanswered(messages: Sequence[Message]) -> Sequence[Message]:
+    """What `send` is given, without the session's own answer."""
+    return messages[1:] if messages and messages[0]["role"] == "assistant" else messages
 
 
 class Provider(Protocol):
@@ -84,8 +106,8 @@ class Provider(Protocol):
     def model(self) -> str: ...
 
     @property
-    def context_size(self) -> int:
-        """Tokens that the model's context holds; 0 where unknown."""
+    def facts(self) -> ModelFacts:
+        """What is known of the model: the size of its context, its prices."""
         ...
 
     @property
@@ -106,7 +128,16 @@ class Provider(Protocol):
         """Open a session seeded with `messages` (system prompt and history); nothing is generated yet.
 
         Raises:
-            ProviderError: no session is to be had.
+            SessionRefusedError: there are no sessions for this model here; asking again is no use.
+            ProviderError: no session is to be had now.
+        """
+        ...
+
+    async def models(self) -> list[str]:
+        """The names of the models that the endpoint has, sorted; empty where it does not say.
+
+        Raises:
+            ProviderError: it refused or failed.
         """
         ...
 

@@ -5,25 +5,52 @@ name and whether it was found.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from cogency_tui.config import ProviderSettings, Settings
+from msgspec import structs
+
+from cogency_tui.config import ProviderSettings, Settings, config_path
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
+from cogency_tui.providers.models import ModelFacts, load_models
 from cogency_tui.providers.offline import OfflineProvider, offline_delay
+
+if TYPE_CHECKING:
+    from cogency_tui.providers.endpoint import Endpoint
+    from cogency_tui.providers.transport import Timeouts
 
 OFFLINE = "offline"
 
 PRESETS: Mapping[str, ProviderSettings] = {
-    "openai": ProviderSettings("https://api.openai.com/v1", "gpt-5-mini", "OPENAI_API_KEY"),
-    "ollama": ProviderSettings("http://127.0.0.1:11434/v1"),
-    "lmstudio": ProviderSettings("http://127.0.0.1:1234/v1"),
-    "vllm": ProviderSettings("http://127.0.0.1:8000/v1"),
-    "llamacpp": ProviderSettings("http://127.0.0.1:8080/v1", "default"),
-    "openrouter": ProviderSettings("https://openrouter.ai/api/v1", "", "OPENROUTER_API_KEY"),
+    "openai": ProviderSettings(
+        "https://api.openai.com/v1", "gpt-5-mini", "OPENAI_API_KEY", "responses", True
+    ),
+    "anthropic": ProviderSettings(
+        "https://api.anthropic.com", "claude-sonnet-5", "ANTHROPIC_API_KEY", "anthropic"
+    ),
+    "gemini": ProviderSettings(
+        "https://generativelanguage.googleapis.com", "gemini-3.5-flash", "GEMINI_API_KEY", "gemini", True
+    ),
+    "xai": ProviderSettings("https://api.x.ai/v1", "grok-4.5", "XAI_API_KEY", "responses", True),
+    "openrouter": ProviderSettings("https://openrouter.ai/api/v1", "", "OPENROUTER_API_KEY", "chat"),
+    "ollama": ProviderSettings("http://127.0.0.1:11434/v1", api="chat"),
+    "lmstudio": ProviderSettings("http://127.0.0.1:1234/v1", api="chat"),
+    "vllm": ProviderSettings("http://127.0.0.1:8000/v1", api="chat"),
+    "llamacpp": ProviderSettings("http://127.0.0.1:8080/v1", "default", api="chat"),
 }
 """Providers that need no table. llama.cpp serves one model, whatever it is called."""
+
+_ADDRESSES = {
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "gemini": "GEMINI_BASE_URL",
+}
+"""Variables that name another address, as the vendors' own clients take it."""
+
+_OTHER_KEYS = {"gemini": "GOOGLE_API_KEY"}
+"""Variables that a key is looked for in when the first is not set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +62,15 @@ class KnownProvider:
     model: str
     key_found: bool
     key_source: str
+    resumes: bool
 
 
 def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
     """The provider that the settings name. Nothing is connected and no key is needed yet.
 
     Raises:
-        ConfigError: there is no such provider, or it lacks an address or a model.
+        ConfigError: there is no such provider, or it lacks an address or a model; or the person's file
+            of models cannot be used.
     """
     name = settings.provider
     if name == OFFLINE:
@@ -63,24 +92,24 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
         )
     _check_address(name, table.base_url)
     from cogency_tui.providers.endpoint import Endpoint
-    from cogency_tui.providers.openai import ChatProvider
     from cogency_tui.providers.transport import Timeouts
 
     key = environ.get(table.key_env, "").strip() if table.key_env else ""
-    return ChatProvider(
-        Endpoint(name, table.base_url, model, table.key_env, key),
-        context_size=table.context_size,
-        timeouts=Timeouts(first_byte=settings.first_byte_timeout, idle=settings.idle_timeout),
-    )
+    endpoint = Endpoint(name, table.base_url, model, table.key_env, key)
+    timeouts = Timeouts(first_byte=settings.first_byte_timeout, idle=settings.idle_timeout)
+    return _assemble(endpoint, table, _facts(endpoint, table, environ), timeouts)
 
 
 def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[KnownProvider]:
     """All providers by name, the embedded one first. One that needs no key counts as found."""
-    known = [KnownProvider(OFFLINE, "", OfflineProvider.model, True, "")]
+    known = [KnownProvider(OFFLINE, "", OfflineProvider.model, True, "", True)]
     for name, table in _tables(settings, environ).items():
         chosen = settings.model if name == settings.provider else ""
         found = not table.key_env or bool(environ.get(table.key_env, "").strip())
-        known.append(KnownProvider(name, table.base_url, chosen or table.model, found, table.key_env))
+        resumes = bool(table.resume) and table.api in ("responses", "gemini")
+        known.append(
+            KnownProvider(name, table.base_url, chosen or table.model, found, table.key_env, resumes)
+        )
     return known
 
 
@@ -90,23 +119,80 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[name] for name in sorted(variables) if environ.get(name)}
 
 
+def _assemble(
+    endpoint: "Endpoint", table: ProviderSettings, facts: ModelFacts, timeouts: "Timeouts"
+) -> Provider:
+    """Wire and sessions by the table's `api`; only what is used is imported."""
+    from cogency_tui.providers.requests import HttpProvider, Opener
+    from cogency_tui.providers.wire import Wire
+
+    wire: Wire
+    sessions: Opener | None = None
+    if table.api == "responses":
+        from cogency_tui.providers.responses_wire import ResponsesWire
+
+        wire = ResponsesWire(endpoint, summaries=facts.reasoning)
+        if facts.realtime:
+            from cogency_tui.providers.realtime_session import realtime_sessions
+
+            sessions = realtime_sessions(endpoint, timeouts)
+        elif table.resume:
+            from cogency_tui.providers.responses_session import responses_sessions
+
+            sessions = responses_sessions(endpoint, timeouts, summaries=facts.reasoning)
+    elif table.api == "anthropic":
+        from cogency_tui.providers.anthropic_wire import AnthropicWire
+
+        wire = AnthropicWire(endpoint, facts.max_output)
+    elif table.api == "gemini":
+        from cogency_tui.providers.gemini_wire import GeminiWire
+
+        wire = GeminiWire(endpoint, thoughts=facts.reasoning)
+        if table.resume:
+            from cogency_tui.providers.gemini_sessions import gemini_sessions
+
+            sessions = gemini_sessions(endpoint, timeouts, live=facts.live_text, thoughts=facts.reasoning)
+    else:
+        from cogency_tui.providers.chat_wire import ChatWire
+
+        wire = ChatWire(endpoint)
+    return HttpProvider(endpoint, wire, sessions=sessions, facts=facts, timeouts=timeouts)
+
+
+def _facts(endpoint: "Endpoint", table: ProviderSettings, environ: Mapping[str, str]) -> ModelFacts:
+    """What is known of the model; a server on this machine does not ask its vendor's price."""
+    models = load_models(config_path(environ).with_name("models.toml"))
+    facts = models.find(endpoint.name, endpoint.model)
+    if table.context_size:
+        facts = replace(facts, context_size=table.context_size)
+    return replace(facts, prices=None) if endpoint.is_loopback else facts
+
+
 def _tables(settings: Settings, environ: Mapping[str, str]) -> dict[str, ProviderSettings]:
     """The presets under the person's tables under the environment."""
     tables = dict(PRESETS)
     for name, given in settings.providers.items():
-        preset = PRESETS.get(name, ProviderSettings())
+        preset = PRESETS.get(name, ProviderSettings(api="chat"))
         tables[name] = ProviderSettings(
             given.base_url or preset.base_url,
             given.model or preset.model,
             given.key_env or preset.key_env,
-            given.api,
+            given.api or preset.api,
+            # What a preset says of sessions holds for its own wire protocol.
+            preset.resume if given.resume is None and given.api in ("", preset.api) else given.resume,
             given.context_size or preset.context_size,
         )
-    if address := environ.get("OPENAI_BASE_URL"):
-        openai = tables["openai"]
-        tables["openai"] = ProviderSettings(
-            address, openai.model, openai.key_env, openai.api, openai.context_size
-        )
+    for name, variable in _ADDRESSES.items():
+        if address := environ.get(variable):
+            tables[name] = structs.replace(tables[name], base_url=address)
+    for name, variable in _OTHER_KEYS.items():
+        table = tables[name]
+        if (
+            table.key_env == PRESETS[name].key_env
+            and not environ.get(table.key_env)
+            and environ.get(variable)
+        ):
+            tables[name] = structs.replace(table, key_env=variable)
     return tables
 
 

@@ -4,9 +4,12 @@ Words of an endpoint reach a person only through `Endpoint.quote`, which keeps t
 """
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
+
+from cogency_tui.errors import AuthenticationError, ProviderTimeoutError
 
 WORDS = 400
 """Characters of an endpoint's own words that a message keeps."""
@@ -33,6 +36,32 @@ class Endpoint:
         name = urlsplit(self.base_url).hostname or ""
         return name in {"localhost", "::1"} or name.startswith("127.")
 
+    def check_key(self) -> None:
+        """See that there is a key, if one is needed, and that it can be sent.
+
+        Raises:
+            AuthenticationError: it cannot be used.
+        """
+        if not self.key_env:
+            return
+        if not self.key:
+            raise AuthenticationError(
+                f"{self.name} needs a key, and ${self.key_env} is not set.",
+                f"Set {self.key_env} in the environment, or use --provider offline.",
+            )
+        if not (self.key.isascii() and self.key.isprintable()):
+            raise AuthenticationError(
+                f"${self.key_env} holds characters that no key has.",
+                f"Copy the key into {self.key_env} again.",
+            )
+
+    def silent(self, seconds: float) -> ProviderTimeoutError:
+        """The error for an endpoint from which nothing came for so long."""
+        return ProviderTimeoutError(
+            f"{self.name} ({self.host}) sent nothing for {seconds:g} s.",
+            "Try again, or raise first_byte_timeout or idle_timeout in the configuration.",
+        )
+
     def quote(self, words: str) -> str:
         """`words` of the endpoint as one short line without the key."""
         if self.key:
@@ -44,12 +73,14 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """An error object as endpoints write it, whatever its shape."""
+    """An error object as endpoints write it, whatever its shape. `wait`: seconds until another try, where
+    it says so itself."""
 
     message: str
     code: str = ""
     param: str = ""
     status: int = 0
+    wait: float | None = None
 
     @property
     def all_words(self) -> str:
@@ -69,11 +100,21 @@ def read_error(value: object) -> Reported:
     message = table.get("message") or table.get("detail") or table.get("msg") or json.dumps(table)
     code = table.get("code")
     status = code if isinstance(code, int) and 400 <= code < 600 else 0
-    names = [name for name in (code, table.get("type")) if isinstance(name, str)]
+    names = [name for name in (code, table.get("type"), table.get("status")) if isinstance(name, str)]
     param = table.get("param")
     return Reported(
         message if isinstance(message, str) else json.dumps(message),
         " ".join(names),
         param if isinstance(param, str) else "",
         status,
+        _wait(table.get("details")),
     )
+
+
+def _wait(details: object) -> float | None:
+    """The wait in the details of an error of Google's; none where a day's quota is used up, for which it
+    names one as well."""
+    given = cast("list[object]", details) if isinstance(details, list) else []
+    text = json.dumps(given)
+    found = re.search(r'"retryDelay": "(\d{1,9}(\.\d{1,9})?)s"', text)
+    return float(found[1]) if found and "PerDay" not in text else None

@@ -1,4 +1,4 @@
-"""The one map from what an endpoint or the network did to our errors.
+"""The one map from what an endpoint said to our errors (what the network did: `network_failures`).
 
 Every error made here is a `ProviderError` with a next step for the person, keeps the endpoint's own
 words on one line, and never contains a key.
@@ -6,10 +6,8 @@ words on one line, and never contains a key.
 
 import json
 import re
-import socket
-import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -18,7 +16,6 @@ from cogency_tui.errors import (
     BadRequestError,
     ContextTooLongError,
     ModelNotFoundError,
-    NetworkError,
     OverloadedError,
     PermissionDeniedError,
     ProviderError,
@@ -30,36 +27,61 @@ from cogency_tui.providers.endpoint import Endpoint, Reported, read_error
 
 _TOO_LONG = re.compile(
     r"context[ _-]?(length|window|size|limit)|maximum context|prompt is too long|too many (input )?tokens"
-    r"|exceeds? the (available|model'?s?) (context|maximum)|input is too long|exceed_context_size",
+    r"|exceeds? the (available|model'?s?) (context|maximum)|input is too long|exceed_context_size"
+    r"|input token limit|input token count\b.{0,40}\bexceeds",
     re.IGNORECASE,
 )
-_QUOTA = re.compile(r"insufficient_quota|insufficient (credits|balance|funds)|billing", re.IGNORECASE)
-_BAD_KEY = re.compile(
-    r"(invalid|incorrect|wrong|missing)\W+api\W?key|api\W?key\W+(is )?(not valid|invalid)", re.I
+_QUOTA = re.compile(
+    r"insufficient_quota|insufficient (credits|balance|funds)|billing|spend[_ ]limit", re.IGNORECASE
 )
-_MODEL = re.compile(r"\bmodel\b|model_not_found", re.IGNORECASE)
+_NO_CREDIT = re.compile(
+    r"credit balance is too low|reached your specified (workspace )?API usage limits", re.IGNORECASE
+)
+"""What Anthropic says with the status of a request that is wrong."""
+_BAD_KEY = re.compile(
+    r"(invalid|incorrect|wrong|missing)\W+api\W?key|api\W?key\W+(is )?(not valid|invalid|not found|expired)",
+    re.I,
+)
+_MODEL = re.compile(r"\bmodel\b|model_not_found|(?<!/)\bmodels/\S+ is not found", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|invalid",
     re.IGNORECASE,
 )
+_NO_THINKING = re.compile(
+    r"(?=.*(thinking|include_?thoughts))"
+    r"(?=.*(not (supported|enabled|configurable)|only enabled|unknown name))",
+    re.IGNORECASE | re.DOTALL,
+)
+_EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
-_OPTIONAL = ("stream_options", "stop")
+_OPTIONAL = ("stream_options", "stop", "reasoning")
 """Parameters that we can do without, so that refusing one is no reason to give up."""
 
 _STATUS_OF_NAME = (
     ("rate_limit", 429),
     ("too_many", 429),
     ("quota", 429),
+    ("exhausted", 429),
     ("overloaded", 529),
     ("unavailable", 503),
     ("timeout", 408),
+    ("deadline", 408),
     ("authentication", 401),
     ("api_key", 401),
+    ("unauthenticated", 401),
     ("permission", 403),
     ("not_found", 404),
     ("context_length", 400),
     ("invalid_request", 400),
+    ("invalid_prompt", 400),
+    ("invalid_argument", 400),
+    ("policy", 400),
+    ("billing", 402),
+    ("too_large", 413),
 )
+
+THINKING = "thinking"
+"""What Gemini's several ways to ask for summaries of the reasoning are called when they are refused."""
 
 
 class UnsupportedParameterError(BadRequestError):
@@ -90,45 +112,12 @@ def from_frame(endpoint: Endpoint, error: object) -> ProviderError:
     return _classify(endpoint, reported.status or named, reported, None)
 
 
-def from_exception(endpoint: Endpoint, exc: Exception) -> ProviderError:
-    """The error for an exception of httpx, httpx-sse or the sockets below them."""
-    import httpx
-
-    host = endpoint.host
-    if isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout):
-        return ProviderTimeoutError(
-            f"No connection to {host} in time.", "Check the network, or try again later."
-        )
-    if isinstance(exc, httpx.TimeoutException):
-        return ProviderTimeoutError(f"{endpoint.name} ({host}) stopped answering.", "Try again.")
-    if isinstance(exc, httpx.ProxyError):
-        return NetworkError(
-            f"The proxy on the way to {host} refused: {endpoint.quote(str(exc))}.",
-            "Check HTTPS_PROXY and NO_PROXY.",
-        )
-    if isinstance(exc, httpx.ConnectError):
-        return _unconnected(endpoint, exc)
-    if isinstance(exc, httpx.DecodingError):
-        return ProviderProtocolError(
-            f"{endpoint.name} sent an answer that cannot be decoded: {endpoint.quote(str(exc))}.",
-            "Check for a proxy that changes what passes through it.",
-        )
-    if isinstance(exc, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
-        return BadRequestError(
-            f"{endpoint.name} cannot be asked at this address: {endpoint.quote(str(exc))}.", "Check base_url."
-        )
-    return NetworkError(
-        f"The connection to {endpoint.name} ({host}) broke off.",
-        "What came before it is kept; try again.",
-    )
-
-
 def not_a_stream(endpoint: Endpoint, content_type: str, body: str) -> ProviderError:
     """The error for HTTP 200 with something other than server-sent events."""
     if _HTML.match(body) or "html" in content_type:
         return ProviderProtocolError(
             f"{endpoint.name} ({endpoint.host}) answered with an HTML page instead of a model's answer.",
-            "Check base_url: for most servers it ends in /v1. A proxy or a login page may be in between.",
+            "Check base_url, with its version. A proxy or a login page may be in between.",
         )
     value = _json_or_text(body)
     if isinstance(value, dict) and cast("dict[str, object]", value).get("error"):
@@ -136,7 +125,7 @@ def not_a_stream(endpoint: Endpoint, content_type: str, body: str) -> ProviderEr
     kind = endpoint.quote(content_type) or "no content type"
     return ProviderProtocolError(
         f"{endpoint.name} did not stream its answer ({kind}): {endpoint.quote(body) or 'empty'}",
-        "Check that base_url names a Chat Completions server that can stream.",
+        "Check that base_url names the right server, and that it can stream.",
     )
 
 
@@ -163,13 +152,18 @@ def _number(text: str) -> float | None:
 
 
 def _json_or_text(body: str) -> object:
-    try:
-        return cast("object", json.loads(body))
-    except (ValueError, RecursionError):
-        return body
+    # Gemini's Interactions sends an error as an event, whatever its status.
+    event = _EVENT_DATA.search(body)
+    for text in (body, event[1] if event else ""):
+        try:
+            return cast("object", json.loads(text))
+        except (ValueError, RecursionError):
+            continue
+    return body
 
 
 def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float | None) -> ProviderError:
+    wait = reported.wait if wait is None else wait
     words = endpoint.quote(reported.message)
     said = f" (HTTP {status}): {words}" if words else f" (HTTP {status})."
     where = f"${endpoint.key_env}" if endpoint.key_env else "the key"
@@ -180,7 +174,9 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
             f"The conversation is too long for {endpoint.model}{said}",
             "Start a new one, or choose a model that takes more.",
         )
-    if status == 402 or (status in {403, 429} and _QUOTA.search(text)):
+    # Gemini speaks of plan and billing with each rate that is limited, and says how long it is.
+    spent = status in {403, 429} and reported.wait is None and _QUOTA.search(text)
+    if status == 402 or spent or (status == 400 and _NO_CREDIT.search(text)):
         return PermissionDeniedError(
             f"The quota at {name} is used up{said}", "Check the plan and billing there."
         )
@@ -191,7 +187,9 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
             f"{name} does not allow this{said}",
             f"Check what {where} may do, and that it may use {endpoint.model}.",
         )
-    if status in {404, 410} and _MODEL.search(text):
+    if (status in {404, 410} and _MODEL.search(text)) or (
+        status == 400 and "model_not_found" in reported.code
+    ):
         return ModelNotFoundError(
             f"{name} does not have the model {endpoint.model}{said}",
             "Choose another with --model; a local server may have to load it first.",
@@ -199,7 +197,7 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
     if status in {404, 405}:
         return ProviderProtocolError(
             f"Nothing answers at {endpoint.host}{urlsplit(endpoint.base_url).path}{said}",
-            "Check base_url: for most servers it ends in /v1.",
+            'Check base_url, with its version; a server without Responses needs api = "chat".',
         )
     if status == 408:
         return ProviderTimeoutError(f"{name} gave up waiting{said}", "Try again.")
@@ -218,6 +216,8 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
 
 def _refused(message: str, reported: Reported) -> BadRequestError:
     hint = "Check the model's name and the provider's settings."
+    if _NO_THINKING.match(reported.message):
+        return UnsupportedParameterError(message, hint, THINKING)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param in _OPTIONAL:
         # In quotes, because "stop" is a word that any message may have.
@@ -225,48 +225,3 @@ def _refused(message: str, reported: Reported) -> BadRequestError:
         if named and refused:
             return UnsupportedParameterError(message, hint, param)
     return BadRequestError(message, hint)
-
-
-def _unconnected(endpoint: Endpoint, exc: Exception) -> ProviderError:
-    causes = list(_causes(exc))
-    host = endpoint.host
-    words = endpoint.quote(str(exc))
-    tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
-    if tls is not None or "SSL" in words:
-        error = NetworkError(
-            f"No secure connection to {host}: {words}",
-            "Check the address; SSL_CERT_FILE adds an authority of your own.",
-        )
-        error.retryable = False
-        return error
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        error = NetworkError(
-            f"{host} has no address: {words}", "Check the network and the spelling of base_url."
-        )
-        error.retryable = any(
-            isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN for cause in causes
-        )
-        return error
-    if endpoint.is_loopback:
-        # A server on this machine that is not running does not come up by asking it again.
-        error = NetworkError(
-            f"Nothing listens at {host}.", f"Start the server of {endpoint.name}, or check base_url."
-        )
-        error.retryable = False
-        return error
-    return NetworkError(f"No connection to {host}: {words}", "Check the network and base_url.")
-
-
-def _causes(exc: BaseException) -> Iterator[BaseException]:
-    """The exception and all that it came from, the members of groups included."""
-    pending: list[BaseException] = [exc]
-    seen: set[int] = set()
-    while pending:
-        current = pending.pop()
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        yield current
-        pending += [cause for cause in (current.__cause__, current.__context__) if cause is not None]
-        if isinstance(current, BaseExceptionGroup):
-            pending += cast("BaseExceptionGroup[BaseException]", current).exceptions

@@ -12,7 +12,8 @@ from contextlib import aclosing
 
 from cogency_tui.errors import ConfigError, ProviderError
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, TextDelta, Usage
+from cogency_tui.providers.base import Chunk, TextDelta, Usage, unanswered
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.tokens import estimate_tokens
 
 DELAY = 0.005
@@ -46,7 +47,7 @@ class OfflineProvider:
 
     name = "offline"
     model = "offline-1"
-    context_size = 32_000
+    facts = ModelFacts(context_size=32_000)
     resumes = True
 
     def __init__(self, delay: float | None = None) -> None:
@@ -74,6 +75,10 @@ class OfflineProvider:
         """Open a session that knows `messages`. `stop` as for `stream`."""
         return OfflineSession(messages, self._delay)
 
+    async def models(self) -> list[str]:
+        """The one that there is."""
+        return [self.model]
+
     async def close(self) -> None:
         """Nothing is open."""
 
@@ -92,14 +97,15 @@ class OfflineSession:
         return not self._closed
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Add to what the model knows.
+        """Add to what the model knows, which is its own answers too.
 
         Raises:
             ProviderError: the session is closed.
         """
         self._check_open()
-        self._context += messages
-        self._unsent += messages
+        fresh = unanswered(messages)
+        self._context += fresh
+        self._unsent += fresh
 
     async def receive(self) -> AsyncGenerator[Chunk, None]:
         """Answer what was sent. What is generated before an early close stays in the context, too.

@@ -21,9 +21,9 @@ LONGEST_WAIT = 300.0
 Wait: TypeAlias = Callable[[float], Awaitable[None]]
 
 
-def backoff(jitter: Callable[[], float] = random.random) -> Iterator[float]:
+def backoff(jitter: Callable[[], float] = random.random, attempts: int = ATTEMPTS) -> Iterator[float]:
     """Yield the waits in seconds between attempts: doubling, each shortened by up to a quarter."""
-    for retry in range(ATTEMPTS - 1):
+    for retry in range(attempts - 1):
         yield min(FIRST_WAIT * 2**retry, LONGEST_BACKOFF) * (1 - 0.25 * jitter())
 
 
@@ -40,6 +40,7 @@ def wait_for(error: ProviderError, planned: float) -> float | None:
 async def with_retries(
     attempt: Callable[[], AsyncGenerator[Chunk, None]],
     *,
+    attempts: int = ATTEMPTS,
     wait: Wait = asyncio.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> AsyncGenerator[Chunk, None]:
@@ -48,7 +49,7 @@ async def with_retries(
     Raises:
         ProviderError: the last attempt failed, or one failed that cannot be repeated.
     """
-    waits = backoff(jitter)
+    waits = backoff(jitter, attempts)
     number = 1
     while True:
         delivered = False

@@ -8,11 +8,13 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cogency_tui.errors import AuthenticationError, ProviderProtocolError, ProviderTimeoutError
+from cogency_tui.errors import ProviderProtocolError
 from cogency_tui.providers import failures
 from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.network_failures import from_exception
+from cogency_tui.providers.wire import read_object
 
 if TYPE_CHECKING:
     import httpx
@@ -37,8 +39,11 @@ class Timeouts:
 class HttpTransport:
     """Requests to one endpoint over a pool of connections that opens with the first of them."""
 
-    def __init__(self, endpoint: Endpoint, timeouts: Timeouts | None = None) -> None:
+    def __init__(
+        self, endpoint: Endpoint, headers: Mapping[str, str], timeouts: Timeouts | None = None
+    ) -> None:
         self._endpoint = endpoint
+        self._given = headers
         self._timeouts = timeouts or Timeouts()
         self._client: httpx.AsyncClient | None = None
         self._opening = asyncio.Lock()
@@ -49,7 +54,7 @@ class HttpTransport:
         Raises:
             ProviderError: there was no answer, it was an error, or it broke off.
         """
-        self._check_key()
+        self._endpoint.check_key()
         client = await self._opened()
         import httpx
         from httpx_sse import SSEError
@@ -59,28 +64,36 @@ class HttpTransport:
                 async for event in events:
                     yield event
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, SSEError, OSError) as exc:
-            raise failures.from_exception(self._endpoint, exc) from exc
+            raise from_exception(self._endpoint, exc) from exc
+
+    async def fetch(self, path: str) -> dict[str, Any]:
+        """GET a JSON object.
+
+        Raises:
+            ProviderError: there was no answer, or another one.
+        """
+        self._endpoint.check_key()
+        client = await self._opened()
+        import httpx
+
+        try:
+            async with asyncio.timeout(self._timeouts.first_byte):
+                response = await client.get(self._url(path), headers=self._headers("application/json"))
+        except TimeoutError as exc:
+            raise self._endpoint.silent(self._timeouts.first_byte) from exc
+        except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as exc:
+            raise from_exception(self._endpoint, exc) from exc
+        if response.status_code != 200:
+            raise failures.from_status(
+                self._endpoint, response.status_code, response.headers, response.text[:LONGEST_BODY]
+            )
+        return read_object(self._endpoint, "list of models", response.text)
 
     async def close(self) -> None:
         """Close all connections. A later request opens new ones."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
-
-    def _check_key(self) -> None:
-        endpoint = self._endpoint
-        if not endpoint.key_env:
-            return
-        if not endpoint.key:
-            raise AuthenticationError(
-                f"{endpoint.name} needs a key, and ${endpoint.key_env} is not set.",
-                f"Set {endpoint.key_env} in the environment, or use --provider offline.",
-            )
-        if not (endpoint.key.isascii() and endpoint.key.isprintable()):
-            raise AuthenticationError(
-                f"${endpoint.key_env} holds characters that no key has.",
-                f"Copy the key into {endpoint.key_env} again.",
-            )
 
     async def _opened(self) -> "httpx.AsyncClient":
         async with self._opening:
@@ -109,13 +122,13 @@ class HttpTransport:
 
         deadline = asyncio.get_running_loop().time() + self._timeouts.first_byte
         request = client.build_request(
-            "POST", self._endpoint.base_url.rstrip("/") + path, content=body, headers=self._headers()
+            "POST", self._url(path), content=body, headers=self._headers("text/event-stream")
         )
         try:
             async with asyncio.timeout_at(deadline):
                 response = await client.send(request, stream=True)
         except TimeoutError as exc:
-            raise self._silent(self._timeouts.first_byte) from exc
+            raise self._endpoint.silent(self._timeouts.first_byte) from exc
         pieces = self._timed(response.aiter_bytes(), deadline)
         try:
             content_type = response.headers.get("content-type", "")
@@ -133,17 +146,18 @@ class HttpTransport:
             await pieces.aclose()
             await response.aclose()
 
-    def _headers(self) -> dict[str, str]:
+    def _url(self, path: str) -> str:
+        return self._endpoint.base_url.rstrip("/") + path
+
+    def _headers(self, accept: str) -> dict[str, str]:
         headers = {
             "Content-Type": "application/json",
-            "Accept": "text/event-stream",
+            "Accept": accept,
             # Compression on the way would hold tokens back.
             "Accept-Encoding": "identity",
             "User-Agent": "cogency-tui",
         }
-        if self._endpoint.key:
-            headers["Authorization"] = f"Bearer {self._endpoint.key}"
-        return headers
+        return headers | dict(self._given)
 
     async def _timed(self, pieces: AsyncIterator[bytes], deadline: float) -> AsyncGenerator[bytes, None]:
         """Hand on pieces that come in time: the first until `deadline`, each other within `idle`."""
@@ -155,7 +169,7 @@ class HttpTransport:
                 async with asyncio.timeout_at(deadline):
                     piece = await anext(pieces, None)
             except TimeoutError as exc:
-                raise self._silent(limit) from exc
+                raise self._endpoint.silent(limit) from exc
             if piece is None:
                 return
             unbroken = 0 if b"\n" in piece else unbroken + len(piece)
@@ -167,12 +181,6 @@ class HttpTransport:
             yield piece
             limit = self._timeouts.idle
             deadline = loop.time() + limit
-
-    def _silent(self, limit: float) -> ProviderTimeoutError:
-        return ProviderTimeoutError(
-            f"{self._endpoint.name} ({self._endpoint.host}) sent nothing for {limit:g} s.",
-            "Try again, or raise first_byte_timeout or idle_timeout in the configuration.",
-        )
 
 
 async def _beginning(pieces: AsyncIterator[bytes]) -> str:

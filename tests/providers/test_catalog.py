@@ -1,12 +1,15 @@
 """From settings to providers."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from cogency_tui.config import ProviderSettings, Settings
 from cogency_tui.errors import AuthenticationError, ConfigError
 from cogency_tui.providers.catalog import PRESETS, create_provider, known_providers, secrets
 from cogency_tui.providers.offline import OfflineProvider
-from tests.peers.chat import ChatPeer
+from tests.peers.responses import ResponsesPeer
 
 
 def test_offline_is_the_default_whatever_model_is_named() -> None:
@@ -21,7 +24,7 @@ def test_openai_has_a_default_model_and_takes_another() -> None:
 
 
 async def test_the_environment_names_address_and_key() -> None:
-    async with ChatPeer(key="sk-1") as peer:
+    async with ResponsesPeer(key="sk-1", model="gpt-5-mini") as peer:
         environ = {"OPENAI_API_KEY": " sk-1\n", "OPENAI_BASE_URL": peer.base_url}
         provider = create_provider(Settings(provider="openai"), environ)
         chunks = [chunk async for chunk in provider.stream([{"role": "user", "content": "hi"}])]
@@ -40,7 +43,55 @@ async def test_a_missing_key_is_reported_at_first_use() -> None:
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_presets_need_no_table(name: str) -> None:
     provider = create_provider(Settings(provider=name, model="m"), {})
-    assert (provider.name, provider.model, provider.resumes) == (name, "m", False)
+    resumes = name in ("openai", "gemini", "xai")
+    assert (provider.name, provider.model, provider.resumes) == (name, "m", resumes)
+    [known] = [each for each in known_providers(Settings(), {}) if each.name == name]
+    assert known.resumes == resumes
+
+
+@pytest.mark.parametrize("api", ["chat", "responses", "anthropic", "gemini"])
+@pytest.mark.parametrize("resume", [None, False, True])
+def test_any_other_provider_is_a_table(api: Any, resume: bool | None) -> None:
+    table = ProviderSettings("https://acme.test/v1", "m", "ACME_KEY", api, resume)
+    provider = create_provider(Settings(provider="acme", providers={"acme": table}), {"ACME_KEY": "k"})
+    assert provider.resumes == (resume is True and api in ("responses", "gemini"))
+
+
+def test_a_table_of_another_wire_protocol_does_not_keep_the_presets_sessions() -> None:
+    settings = Settings(provider="openai", providers={"openai": ProviderSettings(api="chat")})
+    assert not create_provider(settings, {}).resumes
+
+
+def test_what_is_known_of_a_model_is_its_providers() -> None:
+    provider = create_provider(Settings(provider="anthropic", model="claude-sonnet-4-5-20250929"), {})
+    assert provider.facts.context_size == 200_000
+    assert provider.facts.prices is not None
+
+
+def test_a_server_on_this_machine_does_not_ask_the_vendors_price() -> None:
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9000/v1"}
+    assert create_provider(Settings(provider="openai"), environ).facts.prices is None
+
+
+def test_the_persons_own_file_of_models_counts(tmp_path: Path) -> None:
+    (tmp_path / "models.toml").write_text('["acme/m"]\ncontext = 1234\n')
+    table = ProviderSettings("https://acme.test/v1", "m")
+    environ = {"COGENCY_CONFIG": str(tmp_path / "config.toml")}
+    provider = create_provider(Settings(provider="acme", providers={"acme": table}), environ)
+    assert provider.facts.context_size == 1234
+
+
+@pytest.mark.parametrize(
+    ("environ", "source"),
+    [
+        ({}, "GEMINI_API_KEY"),
+        ({"GOOGLE_API_KEY": "g"}, "GOOGLE_API_KEY"),
+        ({"GOOGLE_API_KEY": "g", "GEMINI_API_KEY": "k"}, "GEMINI_API_KEY"),
+    ],
+)
+def test_gemini_has_two_names_for_its_key(environ: dict[str, str], source: str) -> None:
+    [gemini] = [each for each in known_providers(Settings(), environ) if each.name == "gemini"]
+    assert (gemini.key_source, gemini.key_found) == (source, bool(environ))
 
 
 def test_a_table_overrides_a_preset_key_by_key() -> None:
@@ -48,7 +99,7 @@ def test_a_table_overrides_a_preset_key_by_key() -> None:
         provider="ollama", providers={"ollama": ProviderSettings(model="qwen", context_size=4096)}
     )
     provider = create_provider(settings, {})
-    assert (provider.model, provider.context_size) == ("qwen", 4096)
+    assert (provider.model, provider.facts.context_size) == ("qwen", 4096)
     [ollama] = [each for each in known_providers(settings, {}) if each.name == "ollama"]
     assert ollama.base_url == "http://127.0.0.1:11434/v1"
 

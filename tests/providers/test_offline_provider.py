@@ -31,7 +31,7 @@ async def collect(chunks: AsyncIterator[Chunk]) -> tuple[str, list[Usage]]:
 def test_it_keeps_to_the_contracts() -> None:
     provider: Provider = OfflineProvider(0)
     session: Session = OfflineSession(HISTORY, 0)
-    assert (provider.name, provider.model, provider.context_size) == ("offline", "offline-1", 32_000)
+    assert (provider.name, provider.model, provider.facts.context_size) == ("offline", "offline-1", 32_000)
     assert provider.resumes
     assert session.reusable
 

@@ -13,6 +13,7 @@ from cogency_tui.providers.offline_model.conversation import Call, Conversation,
 from cogency_tui.providers.offline_model.grammar import read_requests
 from cogency_tui.providers.offline_model.planning import Answer, Past, Plan
 from cogency_tui.providers.offline_model.plans import plan_for
+from cogency_tui.providers.offline_model.profile import is_profile_task, write_profile
 from cogency_tui.providers.offline_model.wire import Reply, code, write_reply
 
 MOST_CYCLES = 40
@@ -26,6 +27,8 @@ _CUT_SHORT = "I was told to conclude here."
 
 def next_text(messages: Sequence[Message]) -> str:
     """The wire text of the reply to `messages`, never empty."""
+    if is_profile_task(messages):
+        return write_profile(messages)
     conversation = read_conversation(messages)
     reply = next_reply(conversation)
     earlier = len(conversation.turns[-1].steps) if conversation.turns else 0

@@ -19,10 +19,13 @@ from cogency_tui.errors import (
 )
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta, Usage
+from cogency_tui.providers.chat_wire import ChatWire
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.openai import ChatProvider
+from cogency_tui.providers.requests import HttpProvider
 from cogency_tui.providers.transport import Timeouts
-from tests.peers.chat import ChatPeer, Fault
+from tests.peers.chat import ChatPeer
+from tests.peers.server import Fault
+from tests.providers.asked import Asked
 
 KEY = "sk-test-key"
 MESSAGES: list[Message] = [
@@ -33,31 +36,16 @@ BLOCK = '<think>x</think>\n<execute>\n[{"name": "list", "args": {}}]\n</execute>
 QUICK = Timeouts(connect=2, first_byte=0.15, idle=0.1)
 
 
-class Asked:
-    """One answer as it came: its chunks, what was waited for, and the error at its end."""
-
-    def __init__(self) -> None:
-        self.chunks: list[Chunk] = []
-        self.waits: list[float] = []
-        self.error: ProviderError | None = None
-        self.begun = asyncio.Event()
-
-    @property
-    def text(self) -> str:
-        return "".join(chunk.text for chunk in self.chunks if isinstance(chunk, TextDelta))
-
-    @property
-    def usage(self) -> Usage:
-        [usage] = [chunk for chunk in self.chunks if isinstance(chunk, Usage)]
-        return usage
-
-
-def provider_for(peer: ChatPeer, asked: Asked, timeouts: Timeouts | None = None) -> ChatProvider:
+def provider_for(peer: ChatPeer, asked: Asked, timeouts: Timeouts | None = None) -> HttpProvider:
     async def wait(seconds: float) -> None:
         asked.waits.append(seconds)
 
     endpoint = Endpoint("openai", peer.base_url, "test-model", "OPENAI_API_KEY", KEY)
-    return ChatProvider(endpoint, timeouts=timeouts, wait=wait, jitter=lambda: 0.0)
+    return HttpProvider(endpoint, ChatWire(endpoint), timeouts=timeouts, wait=wait, jitter=lambda: 0.0)
+
+
+def chat_provider(endpoint: Endpoint) -> HttpProvider:
+    return HttpProvider(endpoint, ChatWire(endpoint))
 
 
 async def ask(
@@ -88,7 +76,7 @@ async def test_an_answer_streams_with_the_usage_that_is_reported() -> None:
     assert asked.error is None
     assert asked.text == "Hello there."
     assert [chunk.text for chunk in asked.chunks if isinstance(chunk, TextDelta)] == ["Hell", "o th", "ere."]
-    assert asked.usage == Usage(peer.requests[0].tokens, 3, 0)
+    assert asked.usage == Usage(peer.exchanges[0].input, 3, 0)
 
 
 async def test_the_request_is_what_the_vendor_expects() -> None:
@@ -177,7 +165,7 @@ async def test_what_compatible_servers_do_differently_is_tolerated(fault: Fault)
 async def test_missing_usage_is_estimated() -> None:
     async with ChatPeer(["12345678"], always=Fault(no_usage=True)) as peer:
         asked = await ask(peer)
-    assert asked.usage == Usage(peer.requests[0].tokens, 2, estimated=True)
+    assert asked.usage == Usage(peer.exchanges[0].input, 2, estimated=True)
 
 
 @pytest.mark.parametrize("key", ["reasoning", "reasoning_content"])
@@ -232,7 +220,7 @@ async def test_a_failure_before_the_first_token_is_retried(fault: Fault, wait: f
 async def test_silence_before_the_first_byte_times_out_and_is_retried(hang: str) -> None:
     async with ChatPeer(["Hello."], faults=[Fault(hang=hang)]) as peer:
         asked = await ask(peer, timeouts=QUICK)
-        await asyncio.wait_for(peer.requests[0].closed_early.wait(), 2)
+        await asyncio.wait_for(peer.requests[0].closed_early.wait(), 30)
     assert asked.text == "Hello."
     assert "sent nothing for 0.15 s" in next(c.cause for c in asked.chunks if isinstance(c, Retrying))
 
@@ -306,7 +294,7 @@ async def test_closing_early_closes_the_response() -> None:
         async with aclosing(provider.stream(MESSAGES)) as chunks:
             async for _chunk in chunks:
                 break
-        await asyncio.wait_for(peer.requests[0].closed_early.wait(), 2)
+        await asyncio.wait_for(peer.requests[0].closed_early.wait(), 30)
         await provider.close()
 
 
@@ -315,11 +303,11 @@ async def test_cancelling_closes_the_response() -> None:
         asked = Asked()
         provider = provider_for(peer, asked)
         task = asyncio.create_task(collect(provider.stream(MESSAGES), asked))
-        await asyncio.wait_for(asked.begun.wait(), 2)
+        await asyncio.wait_for(asked.begun.wait(), 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(peer.requests[0].closed_early.wait(), 2)
+        await asyncio.wait_for(peer.requests[0].closed_early.wait(), 30)
         await provider.close()
 
 
@@ -327,7 +315,7 @@ async def test_a_server_that_is_not_running_is_reported_at_once() -> None:
     async with ChatPeer() as peer:
         gone = peer.base_url
     asked = Asked()
-    provider = ChatProvider(Endpoint("ollama", gone, "m"))
+    provider = chat_provider(Endpoint("ollama", gone, "m"))
     with pytest.raises(NetworkError, match="Nothing listens at 127") as caught:
         await collect(provider.stream(MESSAGES), asked)
     assert "Start the server of ollama" in caught.value.hint
@@ -337,7 +325,7 @@ async def test_a_server_that_is_not_running_is_reported_at_once() -> None:
 async def test_a_missing_or_damaged_key_is_reported_before_anything_is_sent() -> None:
     async with ChatPeer() as peer:
         for key in ("", "sk-\nx", "sk-ü"):
-            provider = ChatProvider(Endpoint("openai", peer.base_url, "m", "OPENAI_API_KEY", key))
+            provider = chat_provider(Endpoint("openai", peer.base_url, "m", "OPENAI_API_KEY", key))
             with pytest.raises(AuthenticationError, match="OPENAI_API_KEY") as caught:
                 await collect(provider.stream(MESSAGES), Asked())
             assert not key or key not in caught.value.advice
@@ -354,7 +342,7 @@ async def test_a_wrong_key_is_refused_by_the_vendor_without_showing_it() -> None
 
 
 async def test_there_are_no_sessions() -> None:
-    provider = ChatProvider(Endpoint("openai", "http://127.0.0.1:1/v1", "m"))
+    provider = chat_provider(Endpoint("openai", "http://127.0.0.1:1/v1", "m"))
     assert not provider.resumes
     with pytest.raises(ProviderError, match="no sessions"):
         await provider.connect(MESSAGES)
@@ -379,7 +367,7 @@ async def test_loopback_is_reached_directly_whatever_the_proxy(monkeypatch: pyte
 
 async def test_many_streams_share_one_provider() -> None:
     async with ChatPeer(lambda messages: messages[-1]["content"]) as peer:
-        provider = ChatProvider(Endpoint("local", peer.base_url, "m"))
+        provider = chat_provider(Endpoint("local", peer.base_url, "m"))
         asked = [Asked() for _ in range(8)]
         await asyncio.gather(
             *(

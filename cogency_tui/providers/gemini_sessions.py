@@ -1,0 +1,134 @@
+"""Gemini's sessions: Live where the model can write text there, Interactions otherwise.
+
+Most models of the Live API answer in audio only, and say so as late as with the first question. That is
+remembered as long as the program runs.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+
+from cogency_tui.errors import SessionRefusedError
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Session, TextDelta
+from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.gemini_interactions import interaction_sessions
+from cogency_tui.providers.gemini_live import live_sessions
+from cogency_tui.providers.gemini_wire import VERSION
+from cogency_tui.providers.requests import Opener
+from cogency_tui.providers.retries import Wait
+from cogency_tui.providers.transport import Timeouts
+
+
+def gemini_sessions(
+    endpoint: Endpoint,
+    timeouts: Timeouts | None = None,
+    *,
+    live: bool,
+    version: str = VERSION,
+    thoughts: bool = False,
+    wait: Wait = asyncio.sleep,
+    jitter: Callable[[], float] = random.random,
+) -> Opener:
+    """What opens sessions with one model. `live` says that it is known to write text over Live; the rest as
+    for `interaction_sessions`."""
+    interactions = interaction_sessions(
+        endpoint, timeouts, version=version, thoughts=thoughts, wait=wait, jitter=jitter
+    )
+    if not live:
+        return interactions
+    lives = live_sessions(endpoint, timeouts, version=version)
+    refusals: list[SessionRefusedError] = []
+
+    async def open_session(messages: Sequence[Message], stop: Sequence[str]) -> Session:
+        if refusals:
+            return await interactions(messages, stop)
+
+        async def turn(refusal: SessionRefusedError) -> Session:
+            refusals.append(refusal)
+            return await interactions(messages, stop)
+
+        try:
+            return _LiveFirst(await lives(messages, stop), turn)
+        except SessionRefusedError as refusal:
+            return _LiveFirst(await turn(refusal), None, _notice(refusal))
+
+    return open_session
+
+
+class _LiveFirst:
+    """A session that turns into another, by `turn`, where it is refused before it has answered anything.
+    What is new for it to do is told with the next answer."""
+
+    def __init__(
+        self,
+        session: Session,
+        turn: Callable[[SessionRefusedError], Awaitable[Session]] | None,
+        notice: Notice | None = None,
+    ) -> None:
+        self._session = session
+        self._turn = turn
+        self._notice = notice
+        self._sent: Sequence[Message] = ()
+
+    @property
+    def reusable(self) -> bool:
+        """As the session that it is now."""
+        return self._session.reusable
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Send `messages`, over the other session where they are refused here.
+
+        Raises:
+            ProviderError: they are refused there too, or the session is gone.
+        """
+        self._sent = messages
+        try:
+            await self._session.send(messages)
+        except SessionRefusedError as refusal:
+            await self._fall_back(refusal)
+
+    async def receive(self) -> AsyncGenerator[Chunk, None]:
+        """Stream the answer, of the other session where it is refused here.
+
+        Raises:
+            ProviderError: it is refused there too, or the endpoint failed.
+        """
+        while True:
+            try:
+                async with aclosing(self._answer()) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
+            except SessionRefusedError as refusal:
+                await self._fall_back(refusal)
+            else:
+                self._turn = None
+                return
+
+    async def close(self) -> None:
+        """Close the session."""
+        await self._session.close()
+
+    async def _answer(self) -> AsyncGenerator[Chunk, None]:
+        if self._notice is not None:
+            notice, self._notice = self._notice, None
+            yield notice
+        async with aclosing(self._session.receive()) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, TextDelta | ReasoningDelta):
+                    self._turn = None
+                yield chunk
+
+    async def _fall_back(self, refusal: SessionRefusedError) -> None:
+        if self._turn is None:
+            raise refusal
+        turn, self._turn = self._turn, None
+        await self._session.close()
+        self._session = await turn(refusal)
+        self._notice = _notice(refusal)
+        await self._session.send(self._sent)
+
+
+def _notice(refusal: SessionRefusedError) -> Notice:
+    return Notice(f"{refusal} Going on with Interactions, which stores the conversation at Google.")

@@ -1,0 +1,212 @@
+"""Gemini's `streamGenerateContent` wire protocol, and what it shares with Interactions and Live.
+
+The key travels in a header and never in an address, because addresses are shown and logged.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from cogency_tui.errors import ProviderProtocolError
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers import failures
+from cogency_tui.providers.base import Usage
+from cogency_tui.providers.deltas import whole_text
+from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.wire import (
+    Finish,
+    Frame,
+    count_of,
+    items,
+    malformed,
+    read_object,
+    table,
+    text_of,
+)
+
+VERSION = "v1beta"
+"""The version of the API where the base URL does not name one."""
+
+_PAGE = 1000
+"""Models that one list may hold; there are fewer."""
+
+_FINISHES: Mapping[str, Finish] = {
+    "FINISH_REASON_UNSPECIFIED": "",
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "CONTINUATION": "length",
+    "SAFETY": "filter",
+    "RECITATION": "filter",
+    "BLOCKLIST": "filter",
+    "PROHIBITED_CONTENT": "filter",
+    "SPII": "filter",
+    "MODEL_ARMOR": "filter",
+}
+_BROKEN = frozenset(
+    {
+        "MALFORMED_FUNCTION_CALL",
+        "MALFORMED_RESPONSE",
+        "MISSING_THOUGHT_SIGNATURE",
+        "TOO_MANY_TOOL_CALLS",
+        "UNEXPECTED_TOOL_CALL",
+    }
+)
+"""Reasons for an end that no one asked for: the model tried to call a tool of the API, and has none."""
+
+_STATED_VERSION = re.compile(r"/(v\d\w*)/?$")
+
+
+class GeminiWire:
+    """`POST /{version}/models/{model}:streamGenerateContent` with one endpoint. A version at the end of
+    the base URL counts instead of `version`.
+
+    `thoughts` asks for summaries of the model's reasoning; it is for models that reason. Others refuse it
+    with HTTP 400, which costs one request each time the program runs; the answer is the same without it.
+    """
+
+    label = "Gemini"
+    most_stops = 5
+
+    def __init__(self, endpoint: Endpoint, *, version: str = VERSION, thoughts: bool = False) -> None:
+        self._endpoint = endpoint
+        self._thoughts = thoughts
+        prefix = version_path(endpoint.base_url, version)
+        self.path = f"{prefix}/{quote(resource_name(endpoint.model))}:streamGenerateContent?alt=sse"
+        self.models_path = f"{prefix}/models?pageSize={_PAGE}"
+
+    def headers(self) -> Mapping[str, str]:
+        """The key in Google's own header."""
+        return key_header(self._endpoint)
+
+    def encode(self, messages: Sequence[Message], stop: Sequence[str], refused: Iterable[str]) -> bytes:
+        """The body of a request; what grows from one to the next is at its end."""
+        config: dict[str, Any] = {}
+        if stop:
+            config["stopSequences"] = list(stop)
+        if self._thoughts and failures.THINKING not in refused:
+            config["thinkingConfig"] = {"includeThoughts": True}
+        body: dict[str, Any] = {"generationConfig": config} if config else {}
+        return json.dumps({**body, **system_field(messages), "contents": contents(messages)}).encode()
+
+    def reader(self) -> "GeminiWire":
+        """This wire itself: each chunk can be read alone."""
+        return self
+
+    def read(self, name: str, data: str) -> Frame:
+        """Read one chunk. Usage is cumulative: that of the last chunk counts.
+
+        Raises:
+            ProviderProtocolError: it is no chunk, or the model broke its answer off.
+            ProviderError: it is an error that the endpoint reports in mid-stream.
+        """
+        chunk = read_object(self._endpoint, self.label, _unwrapped(data))
+        if chunk.get("error"):
+            raise failures.from_frame(self._endpoint, chunk)
+        candidates = items(chunk.get("candidates"))
+        if chunk.get("candidates") and not candidates:
+            raise malformed(self._endpoint, self.label, data)
+        candidate = table(candidates[0]) if candidates else {}
+        text, reasoning = texts_of(table(candidate.get("content")))
+        finish = self._finish(candidate)
+        if table(chunk.get("promptFeedback")).get("blockReason") and not candidates:
+            finish = "filter"
+        return Frame(text, reasoning, finish, usage=_usage(table(chunk.get("usageMetadata"))))
+
+    def models(self, body: Mapping[str, Any]) -> list[str]:
+        """The models that generate content, without `models/` before their names."""
+        return models_in(body)
+
+    def _finish(self, candidate: Mapping[str, Any]) -> Finish:
+        reason = text_of(candidate.get("finishReason"))
+        if reason in _BROKEN:
+            said = self._endpoint.quote(text_of(candidate.get("finishMessage")))
+            raise ProviderProtocolError(
+                f"{self._endpoint.name} broke its answer off: {reason}{': ' + said if said else ''}.",
+                "Send it again, or choose another model.",
+            )
+        return _FINISHES.get(reason, "other") if reason else ""
+
+
+def key_header(endpoint: Endpoint) -> dict[str, str]:
+    """The key as Google takes it, over HTTP and at the upgrade to a WebSocket."""
+    return {"x-goog-api-key": endpoint.key} if endpoint.key else {}
+
+
+def stated_version(base_url: str) -> str:
+    """The version at the end of a base URL; empty where there is none."""
+    found = _STATED_VERSION.search(base_url)
+    return found[1] if found else ""
+
+
+def version_path(base_url: str, version: str) -> str:
+    """What of the version stands between a base URL and a path: nothing where the URL names one."""
+    return "" if stated_version(base_url) else f"/{version}"
+
+
+def resource_name(model: str) -> str:
+    """The model as a resource: `models/NAME`, `tunedModels/NAME`."""
+    return model if model.startswith(("models/", "tunedModels/")) else f"models/{model}"
+
+
+def system_field(messages: Sequence[Message]) -> dict[str, Any]:
+    """The system prompt as a field of a request; none where there is no prompt."""
+    parts = [{"text": whole_text(each["content"])} for each in messages if each["role"] == "system"]
+    return {"systemInstruction": {"parts": parts}} if parts else {}
+
+
+def contents(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The messages but the system prompt, user and model in turn. Empty text is left out, because the
+    endpoint refuses it."""
+    turns: list[dict[str, Any]] = []
+    for each in messages:
+        if each["role"] == "system" or not each["content"]:
+            continue
+        role = "model" if each["role"] == "assistant" else "user"
+        part = {"text": whole_text(each["content"])}
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["parts"].append(part)
+        else:
+            turns.append({"role": role, "parts": [part]})
+    return turns
+
+
+def texts_of(content: Mapping[str, Any]) -> tuple[str, str]:
+    """The text and the reasoning in the parts of some content."""
+    parts = [table(part) for part in items(content.get("parts"))]
+    text = "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
+    return text, "".join(text_of(part.get("text")) for part in parts if part.get("thought"))
+
+
+def models_in(body: Mapping[str, Any]) -> list[str]:
+    """The models of a list that generate content, sorted, without `models/` before their names."""
+    found = [table(each) for each in items(body.get("models"))]
+    names = {
+        text_of(each.get("name")).removeprefix("models/")
+        for each in found
+        if "generateContent" in items(each.get("supportedGenerationMethods", ["generateContent"]))
+    }
+    return sorted(names - {""})
+
+
+def _unwrapped(data: str) -> str:
+    """A chunk, where it comes as an array of one: some errors do."""
+    if not data.lstrip().startswith("["):
+        return data
+    try:
+        value: object = json.loads(data)
+    except (ValueError, RecursionError):
+        return data
+    first = next(iter(items(value)), None)
+    return json.dumps(first) if isinstance(first, dict) else data
+
+
+def _usage(reported: Mapping[str, Any]) -> Usage | None:
+    sent = count_of(reported.get("promptTokenCount"))
+    if sent is None:
+        return None
+    # What is zero is left out.
+    counts = ("candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")
+    written, thought, cached = (count_of(reported.get(name)) or 0 for name in counts)
+    return Usage(sent, written + thought, cached)

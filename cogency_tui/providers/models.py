@@ -1,0 +1,263 @@
+"""What is known of models: sizes, prices, abilities. Data in models.toml, with the person's own laid over it.
+
+A model that is not known has safe defaults and no price: a cost is shown only where the price is known.
+Prices are in USD per million tokens, sizes in tokens.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import msgspec
+from msgspec import Meta
+
+from cogency_tui.errors import ConfigError
+from cogency_tui.toml_lines import line_of
+from cogency_tui.workflow_settings import problem_of
+
+_PACKAGED = Path(__file__).with_name("models.toml")
+
+_MILLION = 1_000_000
+_MEND = "Correct it, or remove it."
+
+_SNAPSHOT = re.compile(
+    r"(?:[-:@](?:\d{4}-\d\d-\d\d|\d{8}|00\d|latest|preview(?:-\d\d-(?:\d{4}|\d\d))?))+", re.ASCII
+)
+"""What may follow a model's name without making it another model. Four digits alone are no date here: with
+them makers name a release that has its own price (kimi-k2-0905, qwen3-235b-a22b-2507)."""
+
+_VENDORS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini", "x-ai": "xai"}
+"""Vendors as OpenRouter calls them, whose prices it passes through, and as they are called here."""
+
+_VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """USD per million tokens. A request with more than `above` tokens of input is billed as `long` says."""
+
+    input: float
+    cached: float
+    cache_write: float
+    output: float
+    above: int = 0
+    long: "Prices | None" = None
+
+    def cost(self, *, input: int, cached: int, cache_written: int, output: int) -> float:
+        """What one request costs in USD, from its counts of tokens.
+
+        `input` is all that is billed as input; `cached` and `cache_written` are the parts of it that were
+        read from and written to the provider's cache. `output` includes reasoning.
+        """
+        if self.long is not None and input > self.above:
+            return self.long.cost(input=input, cached=cached, cache_written=cache_written, output=output)
+        fresh = max(0, input - cached - cache_written)
+        dollars = fresh * self.input + cached * self.cached + cache_written * self.cache_write
+        return (dollars + output * self.output) / _MILLION
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of one model; the defaults are for one of which nothing is.
+
+    `context_size` counts input and output together, 0 where unknown, as is `max_output`. `stop`: Chat
+    Completions takes stop sequences. `realtime`: a model of OpenAI's Realtime API. `live_text`: a model of
+    Gemini's Live API that can write text. `reasoning`: it reasons before it answers.
+    """
+
+    context_size: int = 0
+    max_output: int = 0
+    prices: Prices | None = None
+    stop: bool = True
+    realtime: bool = False
+    live_text: bool = False
+    reasoning: bool = False
+
+
+@dataclass(slots=True)
+class Models:
+    """All models that are known. A provider's tables are read when it is first asked for."""
+
+    packaged: str = field(repr=False)
+    own: Mapping[str, dict[str, Any]]
+    today: date
+    _read: dict[str, dict[str, ModelFacts]] = field(
+        default_factory=dict[str, dict[str, ModelFacts]], repr=False
+    )
+
+    def find(self, provider: str, model: str) -> ModelFacts:
+        """The facts of a model, or of that which it is a snapshot of; safe defaults for an unknown one."""
+        facts = self._match(provider, model)
+        if facts is None and provider == "openrouter":
+            vendor, _, name = model.partition("/")
+            name = _VERSION_DOT.sub("-", name) if vendor == "anthropic" else name
+            facts = self._match(_VENDORS.get(vendor, ""), name)
+            # OpenRouter has no sessions.
+            facts = replace(facts, realtime=False, live_text=False) if facts else None
+        return facts or ModelFacts()
+
+    def of(self, provider: str) -> list[str]:
+        """The names of a provider's known models: the person's own, then ours, newest first."""
+        return list(self._models(provider))
+
+    def _match(self, provider: str, model: str) -> ModelFacts | None:
+        models = self._models(provider)
+        # Gemini lists its models as `models/NAME`.
+        model = model.removeprefix("models/")
+        if model in models:
+            return models[model]
+        families = [name for name in models if _is_snapshot(model, name)]
+        return models[max(families, key=len)] if families else None
+
+    def _models(self, provider: str) -> dict[str, ModelFacts]:
+        if provider not in self._read:
+            start = f"{provider}/"
+            own = {name: table for name, table in self.own.items() if name.startswith(start)}
+            packaged = _tables_of(self.packaged, start)
+            merged = {name: _overlay(packaged.get(name, {}), own.get(name, {})) for name in own | packaged}
+            self._read[provider] = {
+                name.removeprefix(start): _facts(table, self.today) for name, table in merged.items()
+            }
+        return self._read[provider]
+
+
+def load_models(path: Path | None = None, today: date | None = None) -> Models:
+    """The models of this program, under those of the person's file at `path` (none is fine).
+
+    `today` decides which of a model's announced prices hold; it is the current day where it is not given.
+
+    Raises:
+        ConfigError: the person's file cannot be read, is no TOML, or holds a table or key that cannot be.
+    """
+    packaged = _PACKAGED.read_text("utf-8")
+    own = {} if path is None else _read_own(path)
+    return Models(packaged, own, datetime.now(UTC).date() if today is None else today)
+
+
+_Price = Annotated[float, Meta(ge=0, le=_MILLION)]
+_Tokens = Annotated[int, Meta(gt=0)]
+
+
+class _Tariff(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    input: _Price
+    output: _Price
+    cached: _Price | None = None
+    cache_write: _Price | None = None
+
+
+class _Long(_Tariff, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    above: _Tokens
+
+
+class _Later(_Tariff, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    since: date
+
+
+_TARIFFS: Mapping[str, type[_Tariff]] = {"prices": _Tariff, "long": _Long, "later": _Later}
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One table of the file."""
+
+    context: _Tokens = 0
+    max_output: _Tokens = 0
+    prices: _Tariff | None = None
+    long: _Long | None = None
+    later: _Later | None = None
+    stop: bool = True
+    realtime: bool = False
+    live_text: bool = False
+    reasoning: bool = False
+
+
+def _is_snapshot(model: str, family: str) -> bool:
+    return model.startswith(family) and _SNAPSHOT.fullmatch(model, len(family)) is not None
+
+
+def _tables_of(text: str, start: str) -> dict[str, dict[str, Any]]:
+    """The tables of our own file whose name begins with `start`.
+
+    Reading all of it would take longer than all else here, and no more than a provider or two is asked for.
+    """
+    tables = re.split(r"^(?=\[)", text, flags=re.MULTILINE)
+    wanted = "".join(table for table in tables if table.startswith(f'["{start}'))
+    return tomllib.loads(wanted)
+
+
+def _overlay(packaged: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Key by key, but prices as a whole: a person's price must not be mixed with a vendor's."""
+    if "prices" in own:
+        packaged = {key: value for key, value in packaged.items() if key not in _TARIFFS}
+    return packaged | own
+
+
+def _facts(given: dict[str, Any], today: date) -> ModelFacts:
+    table = msgspec.convert(given, _Table)
+    prices = None
+    if table.later is not None and table.later.since <= today:
+        prices = _prices(table.later)
+    elif table.prices is not None:
+        prices = _prices(table.prices)
+        if table.long is not None:
+            prices = replace(prices, above=table.long.above, long=_prices(table.long))
+    return ModelFacts(
+        table.context,
+        table.max_output,
+        prices,
+        stop=table.stop,
+        realtime=table.realtime,
+        live_text=table.live_text,
+        reasoning=table.reasoning,
+    )
+
+
+def _prices(tariff: _Tariff) -> Prices:
+    return Prices(
+        input=tariff.input,
+        cached=tariff.input if tariff.cached is None else tariff.cached,
+        cache_write=tariff.input if tariff.cache_write is None else tariff.cache_write,
+        output=tariff.output,
+    )
+
+
+def _read_own(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as exc:
+        message = f"The models in {path} cannot be read: {exc}."
+        raise ConfigError(message, "Check the file, or move it away.") from exc
+    try:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError) as exc:
+        # A number of very many digits is no TOMLDecodeError, nor is what is nested too deeply.
+        message = f"The file of models {path} is not valid TOML: {exc}."
+        raise ConfigError(message, "Correct that line, or move the file away.") from exc
+    for name, table in tables.items():
+        if problem := _problem_of(name, table):
+            # The first key finds the line of a header whose quotes were forgotten, [openai.gpt-5].
+            first = list(cast("dict[str, Any]", table))[:1] if isinstance(table, dict) else []
+            line = line_of(text, (name, *first))
+            place = f"{path}, line {line}" if line else str(path)
+            raise ConfigError(f'{place}: model "{name}": {problem}.', _MEND)
+    return tables
+
+
+def _problem_of(name: str, table: object) -> str:
+    provider, _, model = name.partition("/")
+    if not provider or not model:
+        return 'its header must be written ["PROVIDER/MODEL"], quotes included'
+    if not isinstance(table, dict):
+        return "it must be a table"
+    keys = cast("dict[str, Any]", table)
+    for key, kind in _TARIFFS.items():
+        if key in keys and (problem := problem_of(keys[key], kind)):
+            return f'"{key}": {problem}'
+        if key in keys and "prices" not in keys:
+            return f'"{key}" needs "prices" beside it'
+    return problem_of(keys, _Table)
