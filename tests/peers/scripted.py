@@ -5,7 +5,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 
 from cogency_tui.errors import NetworkError, ProviderError
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, TextDelta, Usage
+from cogency_tui.providers.base import Chunk, TextDelta, Usage, unanswered
+from cogency_tui.providers.models import ModelFacts
+from cogency_tui.providers.tokens import estimate_tokens
 
 Reply = str | ProviderError | Callable[[], str]
 
@@ -19,7 +21,7 @@ class ScriptedProvider:
 
     name = "scripted"
     model = "scripted-1"
-    context_size = 8000
+    facts = ModelFacts(context_size=8000)
 
     def __init__(
         self,
@@ -61,13 +63,16 @@ class ScriptedProvider:
         if hangs:
             self.hanging.set()
             await asyncio.Event().wait()
-        yield Usage(sum(len(m["content"]) for m in messages), len(text))
+        yield Usage(estimate_tokens(m["content"] for m in messages), estimate_tokens([text]))
 
     async def connect(self, messages: Sequence[Message], *, stop: Sequence[str] = ()) -> "ScriptedSession":
         if self._refuse_sessions:
             raise NetworkError("no sessions today")
         self.seeds.append(list(messages))
         return ScriptedSession(self)
+
+    async def models(self) -> list[str]:
+        return [self.model]
 
     async def close(self) -> None:
         self.closed += 1
@@ -83,7 +88,7 @@ class ScriptedSession:
         self._fresh: list[Message] = []
 
     async def send(self, messages: Sequence[Message]) -> None:
-        self._fresh = list(messages)
+        self._fresh = list(unanswered(messages))
         self._provider.sent.append(self._fresh)
 
     async def receive(self) -> AsyncGenerator[Chunk, None]:

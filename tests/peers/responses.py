@@ -1,0 +1,237 @@
+"""A loopback server that speaks Responses as the vendor does, over HTTP and WebSocket on one port.
+
+It keeps to the vendor's wire format in all that a client can see: event names and their order, ids,
+sequence numbers, usage, the shapes of errors. Nothing is stored: over HTTP no earlier answer is known, and
+a socket knows its latest one alone, until a request fails or the connection's time is up.
+"""
+
+import asyncio
+import json
+from collections.abc import Collection, Sequence
+from typing import Any, cast
+
+from tests.peers.responses_events import KNOWN, answer_events
+from tests.peers.server import Context, Exchange, Fault, Peer, PeerSocket, Reply, Request, count
+
+PATH = "/v1/responses"
+
+Refusal = tuple[int, dict[str, Any]]
+"""A status with the error object that goes with it."""
+
+
+class ResponsesPeer(Peer):
+    """`POST /v1/responses`, the WebSocket of the same path, and `GET /v1/models`.
+
+    A socket is closed after `expires_after` seconds, and takes no request after `most_responses`. `evicts`
+    are numbers of requests, counted from 0 over all sockets, at which the earlier answer is found to be gone.
+    `context_size` in tokens, 0 for no limit. `Fault.finish` may be `stop`, `length`, `content_filter` or
+    `failed`; `Fault.comments` sends the vendor's keep-alive events. `keeps_reasoning` is for a model that
+    sees its earlier reasoning again.
+    """
+
+    prefix = "/v1"
+
+    def __init__(
+        self,
+        replies: Reply | Sequence[str] = ("Hello.",),
+        *,
+        expires_after: float | None = None,
+        most_responses: int | None = None,
+        evicts: Collection[int] = (),
+        context_size: int = 0,
+        keeps_reasoning: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(replies, **options)
+        self.keeps_reasoning = keeps_reasoning
+        self._expires_after = expires_after
+        self._most_responses = most_responses
+        self._evicts = evicts
+        self._context_size = context_size
+        self._created = 0
+
+    # HTTP
+
+    def refuse(self, request: Request) -> tuple[int, str] | None:
+        if (request.method, request.path) not in {("POST", PATH), ("GET", PATH), ("GET", "/v1/models")}:
+            return _whole(404, error(f"Invalid URL ({request.method} {request.path})"))
+        if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
+            given = request.headers.get("authorization", "").removeprefix("Bearer ")
+            text = (
+                f"Incorrect API key provided: {given}. You can find your API key at "
+                "https://platform.openai.com/account/api-keys."
+            )
+            return _whole(401, error(text, "invalid_api_key"))
+        if request.method != "POST":
+            return None
+        refusal = self._refusal(request.body) or self._unknown_answer(request.body)
+        if not refusal and self._too_long(self.context(request)):
+            refusal = 400, _TOO_LONG
+        return _whole(*refusal) if refusal else None
+
+    def whole(self, request: Request) -> tuple[int, str] | None:
+        if request.path == PATH and request.method == "GET":
+            return _whole(405, error("Method not allowed"))
+        if request.method != "GET":
+            return None
+        model = {"id": self.model, "object": "model", "created": 1_700_000_000, "owned_by": "openai"}
+        return 200, json.dumps({"object": "list", "data": [model]})
+
+    def context(self, request: Request) -> Context:
+        return [*_instructions(request.body), *_messages(request.body["input"])]
+
+    def frames(self, request: Request, exchange: Exchange, fault: Fault) -> list[str]:
+        self._created += 1
+        events = self._events(request.body, exchange, fault)
+        return [f"event: {event['type']}\ndata: {json.dumps(event)}" for event in events]
+
+    # WebSocket
+
+    async def converse(self, socket: PeerSocket) -> None:
+        known: dict[str, Context] = {}
+        answered = 0
+        try:
+            async with asyncio.timeout(self._expires_after):
+                while (frame := await socket.receive()) is not None:
+                    if answered == self._most_responses:
+                        break
+                    answered += 1
+                    known = await self._respond(socket, frame, known)
+                else:
+                    return
+        except TimeoutError:
+            pass
+        await socket.send(_error_event(400, _TIME_IS_UP))
+        await socket.close()
+
+    async def _respond(
+        self, socket: PeerSocket, frame: dict[str, Any], known: dict[str, Context]
+    ) -> dict[str, Context]:
+        """Answer one frame; what the connection knows afterwards."""
+        self._created += 1
+        previous = frame.get("previous_response_id") or ""
+        if self._created - 1 in self._evicts:
+            known = {}
+        # A request that fails evicts the answer that it names.
+        left = {name: context for name, context in known.items() if name != previous}
+        refusal = self._refusal(frame) or self._unknown_answer(frame, *known)
+        context: Context = []
+        new: Context = []
+        if not refusal:
+            new = _messages(frame["input"])
+            context = [*known.get(previous, []), *new]
+            if self._too_long([*_instructions(frame), *context]):
+                refusal = 400, _TOO_LONG
+        if refusal:
+            await socket.send(_error_event(*refusal))
+            return left
+        fault = self.next_fault()
+        if fault.drop == "before":
+            socket.abort()
+        if fault.drop == "before" or fault.hang in {"headers", "body"}:
+            await socket.closed.wait()
+            return left
+        if fault.status:
+            body = json.loads(fault.body or "{}").get("error") or error("The server had an error.")
+            headers = {"headers": dict(fault.headers)} if fault.headers else {}
+            await socket.send(_error_event(fault.status, body | headers))
+            return left
+        instructions = _instructions(frame)
+        exchange = self.exchange([*instructions, *context], sent=count([*instructions, *new]), fault=fault)
+        events = self._events(frame, exchange, fault)
+        if not await socket.stream(events, fault) or fault.finish == "failed":
+            return left
+        if self.keeps_reasoning and fault.reasoning:
+            context.append({"role": "reasoning", "content": fault.reasoning})
+        return {self._response_id: [*context, {"role": "assistant", "content": exchange.text}]}
+
+    # What both have
+
+    def _refusal(self, body: dict[str, Any]) -> Refusal | None:
+        if body.get("type", "response.create") != "response.create":
+            return 400, error(f"Unknown event type: {body['type']!r}.", "unknown_event_type", "type")
+        for param in body.keys() - KNOWN - {"type", "generate", "stream_id"}:
+            return 400, error(f"Unknown parameter: '{param}'.", "unknown_parameter", param)
+        for param in self.refuses:
+            if param == "reasoning" and "summary" in body.get(param, {}):
+                text = "Your organization must be verified to generate reasoning summaries."
+                return 400, error(text, "unsupported_value", "reasoning.summary")
+            if param in body:
+                text = f"Unsupported parameter: '{param}' is not supported with this model."
+                return 400, error(text, "unsupported_parameter", param)
+        if body.get("model") != self.model:
+            text = f"The model `{body.get('model')}` does not exist or you do not have access to it."
+            return 404, error(text, "model_not_found")
+        if not body.get("input"):
+            return 400, error("Missing required parameter: 'input'.", "missing_required_parameter", "input")
+        for number, item in enumerate(_list(body["input"])):
+            kind = "output_text" if item["role"] == "assistant" else "input_text"
+            for part in _list(item["content"]):
+                if part["type"] != kind:
+                    text = f"Invalid value: '{part['type']}'. Supported values are: '{kind}'."
+                    return 400, error(text, "invalid_value", f"input[{number}].content[0]")
+        return None
+
+    def _unknown_answer(self, body: dict[str, Any], *known: str) -> Refusal | None:
+        previous = body.get("previous_response_id")
+        if not previous or previous in known:
+            return None
+        text = f"Previous response with id '{previous}' not found."
+        return 400, error(text, "previous_response_not_found", "previous_response_id")
+
+    def _too_long(self, context: Context) -> bool:
+        return 0 < self._context_size < count(context)
+
+    @property
+    def _response_id(self) -> str:
+        return f"resp_{self._created:048x}"
+
+    def _events(self, body: dict[str, Any], exchange: Exchange, fault: Fault) -> list[dict[str, Any]]:
+        return answer_events(
+            self._response_id, body, exchange, fault, model=self.model, keeps_reasoning=self.keeps_reasoning
+        )
+
+
+def error(message: str, code: str | None = None, param: str | None = None) -> dict[str, Any]:
+    """An error object as the vendor writes it."""
+    return {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+
+
+_TOO_LONG = error(
+    "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    "context_length_exceeded",
+    "input",
+)
+_TIME_IS_UP = error(
+    "Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.",
+    "websocket_connection_limit_reached",
+)
+
+
+def _whole(status: int, problem: dict[str, Any]) -> tuple[int, str]:
+    return status, json.dumps({"error": problem})
+
+
+def _error_event(status: int, problem: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "error", "error": problem, "status": status}
+
+
+def _instructions(body: dict[str, Any]) -> Context:
+    text = body.get("instructions")
+    return [{"role": "system", "content": text}] if text else []
+
+
+def _messages(given: Any) -> Context:
+    """The messages of `input`, which may be a text."""
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    return [{"role": item["role"], "content": _text(item["content"])} for item in given]
+
+
+def _list(value: object) -> list[dict[str, Any]]:
+    """A list; of nothing where a text stands instead of one."""
+    return cast("list[dict[str, Any]]", value) if isinstance(value, list) else []
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)

@@ -1,0 +1,169 @@
+"""The events of one answer as Responses has them, for `tests.peers.responses`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.peers.server import Exchange, Fault
+
+KNOWN = frozenset(
+    [
+        *("background", "include", "input", "instructions", "max_output_tokens", "metadata", "model"),
+        *(
+            "parallel_tool_calls",
+            "previous_response_id",
+            "prompt_cache_key",
+            "reasoning",
+            "safety_identifier",
+        ),
+        *("service_tier", "store", "stream", "stream_options", "temperature", "text", "tool_choice", "tools"),
+        *("top_logprobs", "top_p", "truncation", "user"),
+    ]
+)
+"""Parameters of a request, of those that the vendor has."""
+
+Event = dict[str, Any]
+
+
+def answer_events(
+    response_id: str,
+    body: dict[str, Any],
+    exchange: Exchange,
+    fault: Fault,
+    *,
+    model: str,
+    keeps_reasoning: bool,
+) -> list[Event]:
+    """The events of one answer to `body`, numbered."""
+    response = _response(response_id, body, model, keeps_reasoning)
+    status = {"stop": "completed", "failed": "failed"}.get(fault.finish, "incomplete")
+    events: list[Event] = [
+        {"type": "response.created", "response": response},
+        {"type": "response.in_progress", "response": response},
+    ]
+    if fault.comments:
+        events.append({"type": "keepalive"})
+    output: list[Event] = []
+    number = response_id.removeprefix("resp_")
+    if fault.reasoning:
+        summary = fault.reasoning if response["reasoning"]["summary"] else ""
+        events += _reasoning(f"rs_{number}", summary, output)
+    if exchange.pieces:
+        ended = "completed" if status == "completed" else "incomplete"
+        events += _message(f"msg_{number}", exchange, ended, output)
+    if not fault.no_finish:
+        end = response | {"status": status, "output": output}
+        if status == "completed":
+            end["completed_at"] = 1_700_000_001
+        elif status == "failed":
+            end["error"] = {"code": "server_error", "message": "The model failed to respond."}
+        else:
+            reason = "max_output_tokens" if fault.finish == "length" else fault.finish
+            end["incomplete_details"] = {"reason": reason}
+        if not fault.no_usage:
+            end["usage"] = _usage(exchange, fault.reasoning)
+        events.append({"type": f"response.{status}", "response": end})
+    return [event | {"sequence_number": at} for at, event in enumerate(events)]
+
+
+def _response(response_id: str, body: dict[str, Any], model: str, keeps_reasoning: bool) -> Event:
+    summary = body.get("reasoning", {}).get("summary") and "detailed"
+    context = "all_turns" if keeps_reasoning else "current_turn"
+    return {
+        "id": response_id,
+        "object": "response",
+        "created_at": 1_700_000_000,
+        "status": "in_progress",
+        "background": False,
+        "completed_at": None,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": body.get("instructions"),
+        "max_output_tokens": None,
+        "max_tool_calls": None,
+        "model": model,
+        "output": [],
+        "parallel_tool_calls": True,
+        "previous_response_id": body.get("previous_response_id"),
+        "prompt_cache_key": None,
+        "prompt_cache_retention": None,
+        "reasoning": {"context": context, "effort": "medium", "summary": summary},
+        "safety_identifier": None,
+        "service_tier": "default",
+        "store": body.get("store", True),
+        "temperature": 1.0,
+        "text": {"format": {"type": "text"}, "verbosity": "medium"},
+        "tool_choice": "auto",
+        "tools": [],
+        "top_logprobs": 0,
+        "top_p": 1.0,
+        "truncation": "disabled",
+        "usage": None,
+        "user": None,
+        "metadata": {},
+    }
+
+
+def _reasoning(item_id: str, summary: str, output: list[Event]) -> Iterator[Event]:
+    """A reasoning item with one part a paragraph of its summary."""
+    index = len(output)
+    item: Event = {"id": item_id, "type": "reasoning", "summary": []}
+    yield {"type": "response.output_item.added", "output_index": index, "item": item}
+    parts: list[Event] = []
+    for number, paragraph in enumerate(summary.split("\n\n") if summary else ()):
+        here: Event = {"item_id": item_id, "output_index": index, "summary_index": number}
+        part: Event = {"type": "summary_text", "text": paragraph}
+        yield {"type": "response.reasoning_summary_part.added", **here, "part": part | {"text": ""}}
+        for piece in (paragraph[:4], paragraph[4:]):
+            yield {
+                "type": "response.reasoning_summary_text.delta",
+                **here,
+                "delta": piece,
+                "obfuscation": "x",
+            }
+        yield {"type": "response.reasoning_summary_text.done", **here, "text": paragraph}
+        yield {"type": "response.reasoning_summary_part.done", **here, "part": part}
+        parts.append(part)
+    item = item | {"summary": parts}
+    output.append(item)
+    yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+def _message(item_id: str, exchange: Exchange, status: str, output: list[Event]) -> Iterator[Event]:
+    """A message of one part."""
+    index = len(output)
+    here: Event = {"item_id": item_id, "output_index": index, "content_index": 0}
+    item: Event = {
+        "id": item_id,
+        "type": "message",
+        "status": "in_progress",
+        "content": [],
+        "role": "assistant",
+    }
+    part: Event = {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
+    yield {"type": "response.output_item.added", "output_index": index, "item": item}
+    yield {"type": "response.content_part.added", **here, "part": part}
+    for piece in exchange.pieces:
+        yield {
+            "type": "response.output_text.delta",
+            **here,
+            "delta": piece,
+            "logprobs": [],
+            "obfuscation": "x",
+        }
+    part = part | {"text": exchange.text}
+    item = item | {"status": status, "content": [part]}
+    output.append(item)
+    yield {"type": "response.output_text.done", **here, "text": exchange.text, "logprobs": []}
+    yield {"type": "response.content_part.done", **here, "part": part}
+    yield {"type": "response.output_item.done", "output_index": index, "item": item}
+
+
+def _usage(exchange: Exchange, reasoning: str) -> Event:
+    thought = -(-len(reasoning) // 4)
+    return {
+        "input_tokens": exchange.input,
+        "input_tokens_details": {"cached_tokens": exchange.cached, "cache_write_tokens": 0},
+        "output_tokens": exchange.output + thought,
+        "output_tokens_details": {"reasoning_tokens": thought},
+        "total_tokens": exchange.input + exchange.output + thought,
+    }
