@@ -13,10 +13,12 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from cogency_tui.tools.journaling import Journal
 from cogency_tui.workspace.paths import Workspace
 
 Args = TypeVar("Args", bound=msgspec.Struct)
-Effect = Literal["read", "write", "command"]
+Effect = Literal["read", "write", "command", "network", "tool"]
+"""`tool` is what a tool of an MCP server does: nothing is known of that."""
 
 
 NO_ALIASES: Mapping[str, str] = MappingProxyType({})
@@ -47,10 +49,14 @@ class Touch:
 class Intent:
     """What a call is about to do.
 
-    `paths` are the files it touches, resolved; `everything` that it may touch any (a command).
-    `outside` names a path outside the project that was asked for by its full path, `guarded` says why
-    the person is asked in every mode (safety.md, promise 2). `detail` is what the person is shown: a
-    unified diff or a command, complete and unescaped; the screen makes it safe.
+    `paths` are the files it touches, resolved, or the directory that a command runs in; `everything` that
+    it may touch any (a command). `outside` names a path outside the project that was asked for by its full
+    path, `guarded` says why the person is asked in every mode (safety.md, promise 2), `loss` what would be
+    destroyed (promise 4). `network` is the host that is asked or, of a command, what it goes there with;
+    `confined` a command that can reach neither the network nor, for writing, anything outside. `brings`
+    says where content of strangers comes from that a command, or the `tool` of an MCP server, may bring into
+    the conversation. `detail` is what the person is shown: a unified diff or a command, complete and
+    unescaped; the screen makes it safe.
     """
 
     effect: Effect
@@ -60,6 +66,23 @@ class Intent:
     everything: bool = False
     outside: str = ""
     guarded: str = ""
+    loss: str = ""
+    network: str = ""
+    confined: bool = False
+    brings: str = ""
+    tool: str = ""
+
+    @property
+    def goes_to(self) -> str:
+        """Where it goes on the network; empty where it does not, as far as it says or is held back."""
+        if self.effect == "network":
+            return self.network or "the network"
+        return "" if self.confined else self.network
+
+    @property
+    def source(self) -> str:
+        """Whose content its result has, where neither the person nor the project answers for it."""
+        return self.brings if self.effect in ("command", "tool") else self.goes_to or self.outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +104,8 @@ class ToolContext:
 
     `report` shows output while the tool still runs. `seen` keeps, for each file that the agent has
     read or written, the fingerprint of its bytes then: a write refuses a file that has changed since.
-    `call_id` is the call of the conversation that the tool runs for, set for each call.
+    `call_id` is the call of the conversation that the tool runs for, set for each call. `journal` records
+    what is changed, where there is one.
     """
 
     workspace: Workspace
@@ -89,6 +113,7 @@ class ToolContext:
     seen: dict[Path, bytes] = field(default_factory=dict[Path, bytes])
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     call_id: str = ""
+    journal: Journal | None = None
 
 
 class Tool(Protocol, Generic[Args]):
@@ -126,6 +151,23 @@ class Touching(Protocol):
 
         Raises:
             WorkspaceError: a path cannot be used; the call will fail for the same reason.
+        """
+        ...
+
+
+@runtime_checkable
+class SelfDescribed(Protocol):
+    """A tool whose arguments are described by more than a struct: it reads and describes them itself."""
+
+    def described_arguments(self) -> str:
+        """A line for each argument, the same each time."""
+        ...
+
+    def convert(self, args: Any, /) -> msgspec.Struct:
+        """The arguments as the tool wants them, from decoded JSON.
+
+        Raises:
+            ToolError: naming what is wrong with them, and the right form.
         """
         ...
 

@@ -5,8 +5,8 @@ wrote is only reported as interrupted once the file is whole, and the next call 
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -29,3 +29,17 @@ async def in_thread(
             # Looked at, so that it is not reported as never retrieved; the cancellation goes first.
             work.exception()
         raise
+
+
+async def completed(work: Coroutine[Any, Any, Result]) -> Result:
+    """Wait until the work is done, also through a cancellation, which takes effect after it."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return task.result()

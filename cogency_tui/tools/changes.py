@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools.base import Intent, ToolContext
+from cogency_tui.tools.blocking import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.paths import Location, Staged, Workspace
 from cogency_tui.workspace.text import Text
@@ -71,6 +72,21 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
     )
 
 
+async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> None:
+    """Make all changes, or none; record them, and note what the agent now knows to be in these files.
+
+    Raises:
+        ToolError: one cannot be made; the files are as they were.
+    """
+    if context.journal is None:
+        await in_thread(apply, context.workspace, changes)
+    else:
+        async with context.journal.writing(context.call_id, tool, changes):
+            await in_thread(apply, context.workspace, changes)
+    for one in changes:
+        context.seen[one.location.path] = fingerprint(one.after)
+
+
 def apply(workspace: Workspace, changes: Sequence[Change]) -> None:
     """Make all changes, or none.
 
@@ -94,12 +110,6 @@ def apply(workspace: Workspace, changes: Sequence[Change]) -> None:
             _discard(workspace, staged[index + 1 :])
             _restore(workspace, changes[:index])
             raise
-
-
-def remember(context: ToolContext, changes: Sequence[Change]) -> None:
-    """Note what the agent now knows to be in these files."""
-    for one in changes:
-        context.seen[one.location.path] = fingerprint(one.after)
 
 
 def _discard(workspace: Workspace, staged: Sequence[Staged]) -> None:

@@ -58,8 +58,8 @@ class Edit:
         return changes.intent(summary, [change], context.workspace)
 
     async def run(self, args: EditArgs, context: ToolContext) -> Outcome:
-        change = await in_thread(_edit, args, context)
-        changes.remember(context, [change])
+        change = await in_thread(_edited, args, context)
+        await changes.make(context, self.name, [change])
         return Outcome(f"Edited {change.location.relative} {change.size}", change.diff)
 
 
@@ -75,8 +75,7 @@ class Replace:
 
     name = "replace"
     description = (
-        "Replace text everywhere in the files that match a pattern, all or none. "
-        "Ignored and binary files are passed over. Look with find first."
+        "Replace text everywhere in the files that match a pattern, all or none. Look with find first."
     )
     args = ReplaceArgs
     aliases: Mapping[str, str] = NO_ALIASES
@@ -90,15 +89,8 @@ class Replace:
 
     async def run(self, args: ReplaceArgs, context: ToolContext) -> Outcome:
         made, count = await _replaced(args, context)
-        await in_thread(changes.apply, context.workspace, made)
-        changes.remember(context, made)
+        await changes.make(context, self.name, made)
         return Outcome(f"Replaced {_extent(made, count)}", _report(made))
-
-
-def _edit(args: EditArgs, context: ToolContext) -> changes.Change:
-    change = _edited(args, context)
-    changes.apply(context.workspace, [change])
-    return change
 
 
 def _edited(args: EditArgs, context: ToolContext) -> changes.Change:

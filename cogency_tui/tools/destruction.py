@@ -1,0 +1,179 @@
+"""What a command of the shell is about to destroy (safety.md, promise 4).
+
+Best effort, by the programs that people lose work with: `rm`, `unlink`, `shred`, `truncate`, `dd`, `mv`,
+`cp`, `install`, `ln -f`, `tee`, `rsync --delete`, `find -delete`, redirections, programs that make file
+systems, and git (`git_destruction`). Wherever they stand in the command they are found, also behind `sudo`,
+`xargs`, `sh -c` and in substitutions. Not seen is what another program does by itself (a script, `make
+clean`, `python -c …`), an alias, and what variables stand for in `mv`, `cp`, `tee` and redirections.
+"""
+
+import fnmatch
+import os
+import stat
+from collections.abc import Callable, Iterable
+from itertools import islice, pairwise
+from pathlib import Path
+
+from cogency_tui.tools.command_line import parse
+from cogency_tui.tools.git_destruction import examine_git
+from cogency_tui.tools.shell_paths import MOST, Places, joined
+from cogency_tui.tools.shell_words import TOO_DEEP, Simple, Word
+from cogency_tui.tools.stakes import AtStake, Stakes
+from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.paths import Workspace
+
+UNKNOWN = "files whose names are not known beforehand"
+_NEGATIONS = frozenset(("!", "-not", "-o", "-or", ",", "("))
+
+
+def at_stake(command: str, cwd: Path, workspace: Workspace) -> AtStake:
+    """What would be lost if `command` ran in `cwd` (resolved), as things stand now. Blocks."""
+    stakes = Stakes(workspace)
+    places = Places(cwd)
+    for simple in parse(command):
+        places.follow(simple)
+        if simple == TOO_DEEP:
+            stakes.add("what it does cannot be told: it is nested too deeply")
+        for redirection in simple.redirections:
+            if redirection.overwrites:
+                _overwritten(places.paths(redirection.target) or [], stakes)
+        if simple.program == "git":
+            examine_git(simple, places, stakes)
+        elif simple.program.startswith("mkfs") or simple.program in _FORMATTING:
+            _format(simple, places, stakes)
+        elif examine := _PROGRAMS.get(simple.program):
+            examine(simple, places, stakes)
+    return stakes.result()
+
+
+def _remove(simple: Simple, places: Places, stakes: Stakes) -> None:
+    paths, known = places.all_of(simple.operands())
+    stakes.add_files(paths, whole=simple.has("rR", "recursive"))
+    if not known:
+        stakes.add(UNKNOWN)
+
+
+def _shred(simple: Simple, places: Places, stakes: Stakes) -> None:
+    _spoil(simple.operands("ns"), places, stakes)
+
+
+def _truncate(simple: Simple, places: Places, stakes: Stakes) -> None:
+    _spoil(simple.operands("sr"), places, stakes)
+
+
+def _spoil(words: Iterable[Word], places: Places, stakes: Stakes) -> None:
+    paths, known = places.all_of(words)
+    _overwritten(paths, stakes)
+    if not known:
+        stakes.add(UNKNOWN)
+
+
+def _tee(simple: Simple, places: Places, stakes: Stakes) -> None:
+    if not simple.has("a", "append"):
+        _overwritten(places.all_of(simple.operands())[0], stakes)
+
+
+def _dd(simple: Simple, places: Places, stakes: Stakes) -> None:
+    for word in simple.arguments:
+        if word.text.startswith("of="):
+            _spoil([Word(word.text[3:], word.known)], places, stakes)
+
+
+def _copy(simple: Simple, places: Places, stakes: Stakes) -> None:
+    if simple.has("nb", "no-clobber", "backup") or (simple.program == "ln" and not simple.has("f", "force")):
+        return
+    operands = simple.operands("tSmog")
+    into = _target_directory(simple)
+    if into is None:
+        if len(operands) < 2:
+            return
+        into = operands.pop()
+    sources = places.all_of(operands)[0]
+    overwritten: list[Path] = []
+    for place in places.directories if into.known else ():
+        target = joined(place, into.text)
+        overwritten += [target / source.name for source in sources] if target.is_dir() else [target]
+    _overwritten([path for path in overwritten if path not in sources], stakes)
+
+
+def _target_directory(simple: Simple) -> Word | None:
+    for word, following in zip(simple.arguments, [*simple.arguments[1:], None], strict=True):
+        if word.text in ("-t", "--target-directory"):
+            return following
+        if word.text.startswith("--target-directory="):
+            return Word(word.text.partition("=")[2], word.known)
+    return None
+
+
+def _find(simple: Simple, places: Places, stakes: Stakes) -> None:
+    texts = [word.text for word in simple.arguments]
+    if "-delete" not in texts:
+        return
+    starts: list[Word] = []
+    for word in simple.arguments:
+        if word.text.startswith(("-", "(", "!")):
+            break
+        starts.append(word)
+    tops, known = places.all_of(starts or [Word(".")])
+    names = [text for option, text in pairwise(texts) if option == "-name"]
+    if not known or _NEGATIONS.intersection(texts) or not names:
+        stakes.add_files(tops, whole=True)
+        return
+    matching = (
+        Path(top, name)
+        for start in tops
+        for top, directories, files in os.walk(start)
+        for name in (*directories, *files)
+        if all(fnmatch.fnmatchcase(name, pattern) for pattern in names)
+    )
+    stakes.add_files(islice(matching, MOST), whole=True)
+
+
+def _rsync(simple: Simple, places: Places, stakes: Stakes) -> None:
+    operands = simple.operands("e")
+    if len(operands) < 2 or not any(word.text.startswith("--del") for word in simple.arguments):
+        return
+    for path in places.paths(operands[-1]) or ():
+        stakes.add(f"what is in {shown(path.name)}/ and not in what is copied there", [path])
+
+
+def _format(simple: Simple, places: Places, stakes: Stakes) -> None:
+    for path in places.all_of(simple.operands("tLbO"))[0]:
+        if path.is_absolute() and path.is_block_device():
+            stakes.add(f"everything on {shown(str(path))}")
+        else:
+            _overwritten([path], stakes)
+
+
+def _overwritten(paths: Iterable[Path], stakes: Stakes) -> None:
+    for path in paths:
+        # Written is what a link leads to.
+        target = Path(os.path.realpath(path))
+        try:
+            mode = target.stat().st_mode
+        except OSError:
+            continue
+        if stat.S_ISBLK(mode):
+            stakes.add(f"everything on {shown(str(target))}")
+        else:
+            stakes.add_contents([target])
+
+
+_FORMATTING = frozenset(("blkdiscard", "fdisk", "mkswap", "parted", "sfdisk", "sgdisk", "wipefs"))
+
+_PROGRAMS: dict[str, Callable[[Simple, Places, Stakes], None]] = {
+    "cp": _copy,
+    "dd": _dd,
+    "find": _find,
+    "install": _copy,
+    "ln": _copy,
+    "mv": _copy,
+    "rm": _remove,
+    "rsync": _rsync,
+    "shred": _shred,
+    "srm": _remove,
+    "tee": _tee,
+    "truncate": _truncate,
+    "unlink": _remove,
+    "wipe": _shred,
+}

@@ -1,0 +1,234 @@
+"""What git knows of a directory, asked without changing anything.
+
+Invariant: nothing that the repository's own configuration names is run (a monitor, hooks, filters, those of
+its submodules), nothing goes to the network, no key is in git's environment, and nothing waits for long.
+Where git cannot say, the answer is None. The calls block.
+"""
+
+import os
+import subprocess
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO
+
+from cogency_tui.tools.secrecy import scrubbed
+
+_PATIENCE = 5.0
+_SAFE = (
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",
+    "core.quotePath=false",
+    # A repository inside the project that has no .git is none of the person's making.
+    "safe.bareRepository=explicit",
+    # Others would take a file for unchanged by less than all that is known of it.
+    "core.checkStat=default",
+    "core.trustctime=true",
+)
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    # No object is fetched that a partial clone lacks: no transport at all is allowed.
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_LAZY_FETCH": "1",
+}
+_OWN_SCOPES = (b"local", b"worktree")
+_NO_SETTING = 1
+_WOULD = "Would remove "
+_AS_IT_IS = frozenset((b"unspecified", b"unset"))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A path that git does not find as it was committed. `index` and `tree` are the letters of `git status`
+    for what is staged and for what lies in the directory; `?` is untracked, `!` ignored."""
+
+    index: str
+    tree: str
+    path: Path
+
+    @property
+    def tracked(self) -> bool:
+        """Whether git has an older version of it."""
+        return self.index not in "?!"
+
+
+class Repository:
+    """The repository around `directory`, if there is one."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    @cached_property
+    def root(self) -> Path | None:
+        """Its topmost directory; None where there is none, or no git."""
+        answer = self._ask("rev-parse", "--show-toplevel")
+        return Path(answer.removesuffix("\n")) if answer else None
+
+    @property
+    def dirty(self) -> bool:
+        """Whether a tracked file is not as it was committed; False where git cannot say."""
+        return bool(self.entries())
+
+    def status(self) -> bytes | None:
+        """What is not as it was committed below the directory, as `git status --porcelain=v2 -z` says it; a
+        directory that git does not know as one."""
+        flags = ("--porcelain=v2", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
+        return self._ask_bytes("status", *flags, "--", ".")
+
+    def entries(self, paths: Sequence[Path] = (), *, untracked: bool = False) -> list[Entry] | None:
+        """What is not as it was committed, below `paths` where any are given."""
+        flags = ("--untracked-files=all", "--ignored=matching") if untracked else ("--untracked-files=no",)
+        return self._status([*flags, "--", *map(str, paths)], literal=True)
+
+    def entries_at(self, pathspecs: Sequence[str]) -> list[Entry] | None:
+        """What tracked files are not as they were committed, by paths as git itself reads them."""
+        return self._status(["--untracked-files=no", "--", *pathspecs], literal=False)
+
+    def cleaned(self, options: Iterable[str], pathspecs: Sequence[str]) -> list[Path] | None:
+        """What `git clean` would remove."""
+        answer = self._ask("clean", "--dry-run", "--force", *options, "--", *pathspecs)
+        if answer is None:
+            return None
+        names = [line.removeprefix(_WOULD) for line in answer.splitlines() if line.startswith(_WOULD)]
+        return [self.directory / _unquoted(name) for name in names]
+
+    def stashes(self) -> list[str] | None:
+        """The stashes, the newest first: `stash@{0}: WIP on main: …`."""
+        answer = self._ask("stash", "list")
+        return None if answer is None else answer.splitlines()
+
+    def commits_only_in(self, branch: str) -> int | None:
+        """How many commits of a local branch are in no other branch or tag."""
+        kept = (f"--exclude=refs/heads/{branch}", "--all")
+        answer = self._ask("rev-list", "--count", f"refs/heads/{branch}", "--not", *kept, "--")
+        return int(answer) if answer else None
+
+    def unchanged(self, paths: Collection[str]) -> dict[str, str]:
+        """Which of these files, by their paths from the directory, are as the index has them: each with the
+        name of the object that holds its bytes.
+
+        What a filter or an encoding may stand between is left out. Line ends may still have been converted,
+        so a content of another size than the file's is not its own.
+        """
+        staged = self._ask_bytes("ls-files", "--stage", "-v", "-z", filters=False)
+        differing = self._ask_bytes(
+            *("diff-files", "--name-only", "--relative", "-z", "--no-renames", "--ignore-submodules=all")
+        )
+        if staged is None or differing is None:
+            return {}
+        changed = set(differing.split(b"\0"))
+        wanted = {os.fsencode(path) for path in paths} - changed
+        objects = {path: name for path, name in _staged(staged) if path in wanted}
+        plain = self._without_attributes(objects)
+        return {os.fsdecode(path): name for path, name in objects.items() if path in plain}
+
+    def read(self, name: str, target: BinaryIO) -> bool:
+        """Write the content of an object into a file; whether that could be done."""
+        return self._run(["cat-file", "blob", name], target=target) is not None
+
+    def _without_attributes(self, paths: Collection[bytes]) -> set[bytes]:
+        """Those of the paths whose files git has as they are, but for line ends."""
+        answer = self._ask_bytes(
+            *("check-attr", "-z", "--stdin", "filter", "working-tree-encoding"),
+            said=b"".join(path + b"\0" for path in paths),
+            filters=False,
+        )
+        fields = (answer or b"").split(b"\0")
+        plain = set(fields[:-1:3])
+        converted = {
+            path for path, value in zip(fields[:-1:3], fields[2::3], strict=False) if value not in _AS_IT_IS
+        }
+        return plain - converted
+
+    def _status(self, arguments: Sequence[str], *, literal: bool) -> list[Entry] | None:
+        root = self.root
+        if root is None:
+            return None
+        flags = ("--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
+        answer = self._ask("status", *flags, *arguments, literal=literal)
+        if answer is None:
+            return None
+        return [Entry(each[0], each[1], root / each[3:]) for each in answer.split("\0") if len(each) > 3]
+
+    @cached_property
+    def _filters(self) -> list[str] | None:
+        """Settings that put the filters out of use that the repository itself configures; None where that
+        cannot be done."""
+        answer = self._run(["config", "--show-scope", "-z", "--get-regexp", r"^filter\."], also=_NO_SETTING)
+        if answer is None:
+            return None
+        fields = answer.split(b"\0")
+        found: list[str] = []
+        for scope, value in zip(fields[::2], fields[1::2], strict=False):
+            name = os.fsdecode(value.partition(b"\n")[0])
+            if scope not in _OWN_SCOPES:
+                continue
+            if "=" in name:
+                # Git's command line would take what stands before it for the name.
+                return None
+            found.append(f"{name}={'false' if name.endswith('.required') else ''}")
+        return found
+
+    def _ask(self, *arguments: str, literal: bool = False) -> str | None:
+        answer = self._ask_bytes(*arguments, literal=literal)
+        return None if answer is None else os.fsdecode(answer)
+
+    def _ask_bytes(
+        self, *arguments: str, literal: bool = False, said: bytes = b"", filters: bool = True
+    ) -> bytes | None:
+        """What git answers; without `filters` it is a question that none is run for."""
+        settings = self._filters if filters else []
+        if settings is None:
+            return None
+        return self._run(arguments, settings, literal=literal, said=said)
+
+    def _run(
+        self,
+        arguments: Sequence[str],
+        settings: Sequence[str] = (),
+        also: int = 0,
+        *,
+        literal: bool = False,
+        said: bytes = b"",
+        target: BinaryIO | None = None,
+    ) -> bytes | None:
+        """What git wrote, where its exit status is 0 or `also`."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environment = scrubbed(environment, {}) | _ENVIRONMENT
+        if literal:
+            environment["GIT_LITERAL_PATHSPECS"] = "1"
+        options = [part for setting in (*_SAFE, *settings) for part in ("-c", setting)]
+        try:
+            ended = subprocess.run(
+                ["git", *options, *arguments],
+                cwd=self.directory,
+                env=environment,
+                input=said,
+                stdout=target or subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                timeout=_PATIENCE,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired, ValueError):
+            return None
+        return (ended.stdout or b"") if ended.returncode in (0, also) else None
+
+
+def _staged(answer: bytes) -> Iterator[tuple[bytes, str]]:
+    """The ordinary files of the index, with their objects: not those that git was told not to look at."""
+    for entry in answer.split(b"\0"):
+        facts, _, path = entry.partition(b"\t")
+        match facts.split(b" "):
+            case [b"H", b"100644" | b"100755", name, b"0"]:
+                yield path, name.decode()
+            case _:
+                pass
+
+
+def _unquoted(name: str) -> str:
+    """A name as git prints one that has odd characters: in quotes, with escapes as in C."""
+    if not name.startswith('"'):
+        return name
+    return os.fsdecode(os.fsencode(name[1:-1]).decode("unicode_escape").encode("latin-1"))

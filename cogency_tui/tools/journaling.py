@@ -1,0 +1,51 @@
+"""What tools ask of a journal of changes; the engine has it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from cogency_tui.tools.changes import Change
+
+
+class Kept(Protocol):
+    """What was kept of the files that a command is about to destroy: all but `left_out` of them."""
+
+    @property
+    def left_out(self) -> int: ...
+
+
+class Found(Protocol):
+    """What a command changed, complete when its block is left."""
+
+    @property
+    def at_stake(self) -> Kept: ...
+
+    @property
+    def edits(self) -> Sequence[object]: ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Lines about what was seen of it and is in no edit."""
+        ...
+
+    def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:
+        """The command runs on after its block, until what `over` gives is done: what it changes until then
+        is recorded, too."""
+        ...
+
+
+class Journal(Protocol):
+    """Records what the calls of one conversation change, with what was there before."""
+
+    def writing(self, call: str, tool: str, changes: "Sequence[Change]") -> AbstractAsyncContextManager[None]:
+        """Record the changes that are made in this block, also where it fails half way."""
+        ...
+
+    def around_command(
+        self, call: str, tool: str, at_stake: Sequence[Path] = ()
+    ) -> AbstractAsyncContextManager[Found]:
+        """Record what changes in the project while a command runs in this block. `at_stake` are files and
+        directories that it is about to destroy."""
+        ...

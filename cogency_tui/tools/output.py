@@ -1,0 +1,111 @@
+"""What a command writes, kept in bounded memory: the beginning and the end, and how much is missing."""
+
+import asyncio
+import codecs
+from collections import deque
+from collections.abc import Callable
+
+HEAD = TAIL = 500_000
+"""Bytes of output that are kept from the beginning and from the end."""
+
+_LIVE = 1 << 14
+"""The most bytes that are reported at once while a command runs; what is written faster is not shown."""
+
+_LIVE_INTERVAL = 0.05
+
+
+class Kept:
+    """The first `head` and the last `tail` bytes of what it is fed."""
+
+    def __init__(self, head: int = HEAD, tail: int = TAIL) -> None:
+        self._most_head = head
+        self._most_tail = tail
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self._cut = 0
+
+    def feed(self, data: bytes) -> None:
+        """Take what was written."""
+        room = self._most_head - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+        if len(data) > room:
+            rest = data[max(0, room) :]
+            self._tail.append(rest)
+            self._tail_size += len(rest)
+            while self._tail_size - len(self._tail[0]) >= self._most_tail:
+                first = self._tail.popleft()
+                self._tail_size -= len(first)
+                self._cut += len(first)
+
+    def parts(self) -> tuple[bytes, int, bytes]:
+        """The beginning, how many bytes are missing, and the end."""
+        tail = b"".join(self._tail)
+        missing = self._cut + max(0, len(tail) - self._most_tail)
+        return bytes(self._head), missing, tail[-self._most_tail :]
+
+    def text(self) -> str:
+        """All that was kept, with a mark where something is missing."""
+        head, missing, tail = self.parts()
+        if not missing:
+            return (head + tail).decode("utf-8", "replace")
+        return f"{head.decode('utf-8', 'replace')}{cut_mark(missing)}{tail.decode('utf-8', 'replace')}"
+
+
+class Output:
+    """Output as it comes, kept, and reported as text at a bounded rate."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._kept = Kept()
+        self._pending = bytearray()
+        self._skipped = 0
+        self._reported = float("-inf")
+        self._timer: asyncio.TimerHandle | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take what was written."""
+        self._kept.feed(data)
+        self._pending += data
+        if len(self._pending) > _LIVE:
+            self._skipped += len(self._pending) - _LIVE
+            del self._pending[:-_LIVE]
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            wait = self._reported + _LIVE_INTERVAL - loop.time()
+            if wait <= 0:
+                self._publish()
+            else:
+                self._timer = loop.call_later(wait, self._publish)
+
+    def close(self) -> str:
+        """Report what is still unreported; all that was kept, as text."""
+        self.cancel()
+        self._publish(final=True)
+        return self._kept.text()
+
+    def cancel(self) -> None:
+        """Report nothing more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _publish(self, *, final: bool = False) -> None:
+        self._timer = None
+        self._reported = asyncio.get_running_loop().time()
+        note = ""
+        if self._skipped:
+            note = f"\n[… {self._skipped:,} bytes are not shown live …]\n"
+            self._skipped = 0
+            self._decoder.reset()
+        text = note + self._decoder.decode(bytes(self._pending), final)
+        self._pending.clear()
+        if text:
+            self._report(text)
+
+
+def cut_mark(missing: int) -> str:
+    """What stands for the bytes of output that were not kept."""
+    return f"\n[… {missing:,} bytes of output were cut here …]\n"

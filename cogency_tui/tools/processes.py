@@ -1,0 +1,73 @@
+"""`processes`: the background commands that `shell` has started: what there is, what it says, its end."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import msgspec
+
+from cogency_tui.errors import ToolError
+from cogency_tui.tools.background import Background, Listed
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext
+
+_SUMMARY = 80
+
+
+class ProcessesArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: Annotated[str, msgspec.Meta(description="which one, as shell said; read and stop need it")] = ""
+    action: Annotated[
+        Literal["list", "read", "stop"],
+        msgspec.Meta(description="read: what is new in its output since the last read"),
+    ] = "list"
+
+
+class Processes:
+    """Lists, reads and stops the commands in `background`."""
+
+    name = "processes"
+    description = "List, read or stop commands that shell has started in the background."
+    args = ProcessesArgs
+    aliases: Mapping[str, str] = NO_ALIASES
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+
+    async def plan(self, args: ProcessesArgs, context: ToolContext) -> Intent:
+        del context
+        if args.action == "list":
+            return Intent("read", "List background commands")
+        process = self._named(args)
+        line = f"{process.id}: {summary(process.command)}"
+        if args.action == "read":
+            return Intent("read", f"Read the output of {line}")
+        return Intent("command", f"Stop {line}", detail=f"stop {process.id}: {process.command}")
+
+    async def run(self, args: ProcessesArgs, context: ToolContext) -> Outcome:
+        del context
+        if args.action == "list":
+            return self._listed(args.id)
+        process = self._named(args)
+        if args.action == "stop":
+            process = await self._background.stop(process.id)
+        output = self._background.read(process.id).rstrip("\n") or "(nothing new)"
+        return Outcome(f"{process.id}: {process.told}", "\n".join([process.told, output, *_notes(process)]))
+
+    def _named(self, args: ProcessesArgs) -> Listed:
+        if not args.id:
+            raise ToolError(f"processes cannot {args.action} without an id.", "List them to see their ids.")
+        return self._background.get(args.id)
+
+    def _listed(self, id: str) -> Outcome:
+        there = [self._background.get(id)] if id else self._background.listed()
+        lines = [f"{process.id}  {process.told}  {summary(process.command)}" for process in there]
+        running = sum(process.ended is None for process in there)
+        return Outcome(f"{running} running, {len(there) - running} ended", "\n".join(lines) or "(none)")
+
+
+def summary(command: str) -> str:
+    """The beginning of a command, on one line."""
+    first, _, rest = command.strip().partition("\n")
+    return f"{first[:_SUMMARY]}{' …' if rest or len(first) > _SUMMARY else ''}"
+
+
+def _notes(process: Listed) -> list[str]:
+    return process.ended.notes if process.ended else []

@@ -1,0 +1,85 @@
+"""A simple command of the shell: its words and redirections, as far as they are known without running it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word without its quotes. `pattern` is set where the shell makes paths of it: the same with quoted
+    `*`, `?` and `[` made plain. `known` is False where only the shell knows what it will be."""
+
+    text: str
+    known: bool = True
+    pattern: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Redirection:
+    """Where a command's input or output goes: `operator` as written, without the descriptor."""
+
+    operator: str
+    target: Word
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether a file there loses what it holds."""
+        return self.operator in (">", ">|", "&>", ">&") and not self.target.text.isdecimal()
+
+    @property
+    def writes(self) -> bool:
+        """Whether a file there is written."""
+        return self.overwrites or self.operator in (">>", "&>>", "<>")
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """One program with its words and redirections; `words` may be empty."""
+
+    words: tuple[Word, ...] = ()
+    redirections: tuple[Redirection, ...] = ()
+
+    @property
+    def program(self) -> str:
+        """The program's name without its directory; empty where it is not known."""
+        first = self.words[0] if self.words else Word("", known=False)
+        return first.text.rpartition("/")[2] if first.known else ""
+
+    @property
+    def arguments(self) -> tuple[Word, ...]:
+        """What follows the program."""
+        return self.words[1:]
+
+    def operands(self, with_value: str = "") -> list[Word]:
+        """The arguments that are no options. `with_value` are the letters of options that take the next."""
+        found: list[Word] = []
+        plain = skip = False
+        for word in self.arguments:
+            if skip:
+                skip = False
+            elif plain or not word.text.startswith("-") or word.text == "-":
+                found.append(word)
+            elif word.text == "--":
+                plain = True
+            elif not word.text.startswith("--"):
+                skip = word.text[-1] in with_value
+        return found
+
+    def has(self, letters: str = "", *names: str) -> bool:
+        """Whether an option of one of these letters, or a long one of these names, is given.
+
+        A long one may be cut short, as programs let it be.
+        """
+        for word in self.arguments:
+            text = word.text.partition("=")[0]
+            if text == "--":
+                return False
+            if text.startswith("--"):
+                if any(f"--{name}".startswith(text) for name in names):
+                    return True
+            elif text.startswith("-") and any(letter in text[1:] for letter in letters):
+                return True
+        return False
+
+
+TOO_DEEP = Simple((Word("\0", known=False),))
+"""Stands for what is nested too deeply to be looked into."""

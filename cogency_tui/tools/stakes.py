@@ -1,0 +1,148 @@
+"""What a command is about to destroy, in words and as paths.
+
+Invariant: what git has as it is counts for nothing that could be lost, unless a whole directory goes; what
+git does not have is told by its kind: changed, untracked, ignored, or in no repository at all.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from cogency_tui.tools.git_facts import Entry, Repository
+from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.paths import Workspace
+
+_NAMED = 5
+_MOST_COUNTED = 10_000
+_MOST_ASKED = 1000
+"""Paths that git is asked about one by one; of more it is asked about all."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtStake:
+    """What would be lost: `paths` are files and directories of the project, with the links on the way to
+    them resolved; `what` says it to a person, empty where nothing would be."""
+
+    paths: tuple[Path, ...] = ()
+    what: str = ""
+
+
+class Stakes:
+    """Collects what the parts of a command destroy."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._repositories: dict[Path, Repository] = {}
+        self._kinds: dict[str, dict[str, None]] = {}
+        self._phrases: dict[str, None] = {}
+        self._paths: dict[Path, None] = {}
+
+    def repository(self, directory: Path) -> Repository:
+        """The repository around a directory."""
+        return self._repositories.setdefault(directory, Repository(directory))
+
+    def inside(self, path: Path) -> bool:
+        """Whether a path with its links resolved is in the project."""
+        roots = (self._workspace.root, *self._workspace.added)
+        return any(path.is_relative_to(root) for root in roots)
+
+    def add(self, phrase: str, paths: Iterable[Path] = ()) -> None:
+        """Something that would be lost, in words, and where it is."""
+        self._phrases[phrase] = None
+        self._paths.update(dict.fromkeys(path for path in paths if self.inside(path)))
+
+    def add_entries(self, entries: Iterable[Entry]) -> None:
+        """Files that git has another version of, or none."""
+        for entry in entries:
+            if os.path.lexists(entry.path):
+                self._note(_kind(entry), entry.path)
+
+    def add_contents(self, paths: Iterable[Path]) -> None:
+        """Files whose contents would go: those that are regular and hold anything."""
+        self.add_files(path for path in paths if _holds_anything(path))
+
+    def add_files(self, paths: Iterable[Path], *, whole: bool = False) -> None:
+        """Files that would go; with `whole` directories too, whatever git has of them."""
+        targets = [path for path in dict.fromkeys(paths) if whole or not path.is_dir() or path.is_symlink()]
+        for root in (self._workspace.root, *self._workspace.added):
+            here = [path for path in targets if path.is_relative_to(root)]
+            targets = [path for path in targets if not path.is_relative_to(root)]
+            if here:
+                self._sort(here, root, whole=whole)
+        for path in targets:
+            self._phrases[f"{shown(str(path))}, outside the project"] = None
+
+    def result(self) -> AtStake:
+        """All of it."""
+        told = [
+            f"{_LABELS[kind][0 if len(names) == 1 else 1].format(f'{len(names):,}')}: {_listed(list(names))}"
+            for kind in _LABELS
+            if (names := self._kinds.get(kind))
+        ]
+        paths = tuple(path for path in self._paths if self._paths.keys().isdisjoint(path.parents))
+        return AtStake(paths, "; ".join([*told, *self._phrases]))
+
+    def _sort(self, targets: Sequence[Path], root: Path, *, whole: bool) -> None:
+        few = targets if len(targets) <= _MOST_ASKED else ()
+        entries = self.repository(root).entries(few, untracked=True)
+        by_path = {} if entries is None else {entry.path: entry for entry in entries}
+        for target in targets:
+            directory = target.is_dir() and not target.is_symlink()
+            if entries is None:
+                self._note("bare", target)
+                continue
+            above = next((by_path[path] for path in (target, *target.parents) if path in by_path), None)
+            if above is not None:
+                self._note(_kind(above), target)
+                continue
+            below = [entry for entry in entries if target in entry.path.parents] if directory else []
+            self.add_entries(below)
+            if whole and directory:
+                self._note("whole", target)
+
+    def _note(self, kind: str, path: Path) -> None:
+        name = shown(self._workspace.name_of(path))
+        if path.is_dir() and not path.is_symlink():
+            count = _count(path)
+            if not count:
+                return
+            more = "+" if count == _MOST_COUNTED else ""
+            name = f"{name.rstrip('/')}/ ({count:,}{more} file{'' if count == 1 else 's'})"
+        self._kinds.setdefault(kind, {})[name] = None
+        if self.inside(path):
+            self._paths[path] = None
+
+
+_LABELS = {
+    "changed": ("uncommitted changes in {} file", "uncommitted changes in {} files"),
+    "untracked": ("{} untracked", "{} untracked"),
+    "ignored": ("{} ignored by git", "{} ignored by git"),
+    "bare": ("{} that no version control has", "{} that no version control has"),
+    "whole": ("the directory", "{} directories"),
+}
+
+
+def _kind(entry: Entry) -> str:
+    return {"?": "untracked", "!": "ignored"}.get(entry.index, "changed")
+
+
+def _listed(names: list[str]) -> str:
+    rest = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def _count(directory: Path) -> int:
+    """The files in a directory, as far as they are counted."""
+    found = (name for _top, _below, files in os.walk(directory) for name in files)
+    return sum(1 for _ in islice(found, _MOST_COUNTED))
+
+
+def _holds_anything(path: Path) -> bool:
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size > 0

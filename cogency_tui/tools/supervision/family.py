@@ -1,0 +1,118 @@
+"""The processes to end: all that descend from this one, or where that cannot be known, a process group.
+
+Invariant: `over` is true only when none of them runs. A subreaper without children has no descendants.
+"""
+
+import os
+import select
+import signal
+from collections.abc import Callable
+
+from .system import quiet, wait
+
+_FIRST_PAUSE = 0.002
+_LONGEST_PAUSE = 1.0
+
+
+class Family:
+    """`reaped` is told of every child that has ended, by its pid and its status as `waitpid` gives it."""
+
+    def __init__(self, group: int | None, reaped: Callable[[int, int], None]) -> None:
+        self._group = group
+        self._reaped = reaped
+
+    def over(self) -> bool:
+        """Bury the dead. Whether none of the family runs."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return self._group is None or not _there(self._group)
+            if pid == 0:
+                return False
+            self._reaped(pid, status)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to all of them that it can be sent to."""
+        if self._group is not None:
+            _send(-self._group, number)
+        else:
+            for pid in descendants(os.getpid()):
+                _send(pid, number)
+
+    def kill(self, awake: int) -> None:
+        """Return when they have ended. What forks while it is looked for is found the next time."""
+        poll = select.poll()
+        poll.register(awake, select.POLLIN)
+        pause = _FIRST_PAUSE
+        while not self.over():
+            self.signal(signal.SIGKILL)
+            if poll.poll(wait(pause)):
+                quiet(awake)
+            # One that belongs to another user, or hangs in the kernel, may stay for long.
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+def descendants(root: int) -> list[int]:
+    """All processes below one, as far as the system tells (Linux)."""
+    # Not every kernel is built to list the children of a process.
+    listed = os.path.exists("/proc/thread-self/children")  # noqa: PTH110 (pathlib is slow to load)
+    children = listed_children if listed else children_by_parent()
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        below = children(waiting.pop())
+        found += below
+        waiting += below
+    return found
+
+
+def listed_children(pid: int) -> list[int]:
+    """The children of a process, from the lists of its threads."""
+    found: list[int] = []
+    for task in _listed(f"/proc/{pid}/task"):
+        found += map(int, _read(f"/proc/{pid}/task/{task}/children").split())
+    return found
+
+
+def children_by_parent() -> Callable[[int], list[int]]:
+    """The same from what every process says of its parent: slower, but all that some kernels have."""
+    below: dict[int, list[int]] = {}
+    for name in _listed("/proc"):
+        # proc(5): the second field, the command in brackets, may itself hold spaces and brackets.
+        fields = _read(f"/proc/{name}/stat").rpartition(b")")[2].split() if name.isdecimal() else []
+        if len(fields) > 1:
+            below.setdefault(int(fields[1]), []).append(int(name))
+    return lambda pid: below.get(pid, [])
+
+
+def _listed(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)  # noqa: PTH208 (as above)
+    except OSError:
+        return []
+
+
+def _read(name: str) -> bytes:
+    try:
+        with open(name, "rb") as file:  # noqa: PTH123 (as above)
+            return file.read()
+    except OSError:
+        # It has ended.
+        return b""
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):
+        # macOS answers EPERM when all that is left are processes that have ended.
+        return False
+    return True

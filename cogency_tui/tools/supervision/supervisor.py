@@ -1,0 +1,182 @@
+"""The guard and the supervisor of one command."""
+
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+from .family import Family
+from .system import adopt_orphans, awake, hear_of_end_of_parent, let_go_of_output, quiet, spawn, wait
+
+LAST_GRACE = 1.0
+"""Seconds between TERM and KILL when our program is gone."""
+
+GUARD_PATIENCE = 2.0
+"""Seconds after the end of our program until the guard does not leave the work to the supervisor any more."""
+
+_BOOT = (
+    "import sys; sys.path.append(sys.argv[1]); from supervision.supervisor import main; main(sys.argv[2:])"
+)
+_LONGEST_LINE = 4096
+_GROUP_PAUSE = 0.1
+
+
+def command_line(role: str, control: int, shell: Sequence[str], wrapper: Sequence[str] = ()) -> list[str]:
+    """What to start: a `guard`, or a supervisor alone, `inside` a sandbox or of a `group`.
+
+    `control` is the handle of the socket there, `wrapper` what a guard starts the supervisor through.
+    """
+    # Without pathlib, which every command would wait for.
+    package = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    above = os.path.dirname(package)  # noqa: PTH120
+    python = [sys.executable, "-I", "-S", "-c", _BOOT, above]
+    return [*python, role, str(control), str(os.getpid()), str(len(wrapper)), *wrapper, *shell]
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Do what `command_line` was asked for; does not return."""
+    role, control, program, count, *rest = arguments
+    wrapper, shell = rest[: int(count)], rest[int(count) :]
+    if role == "guard":
+        _guard(int(control), int(program), wrapper, shell)
+    else:
+        _supervise(int(control), os.getppid(), shell, tree=role == "inside")
+
+
+def _guard(control: int, program: int, wrapper: Sequence[str], shell: Sequence[str]) -> None:
+    adopt_orphans()
+    hear_of_end_of_parent()
+    guard = os.getpid()
+    supervisor = os.fork()
+    if supervisor == 0:
+        if wrapper:
+            _enter_sandbox(control, wrapper, shell)
+        _supervise(control, guard, shell, tree=True)
+    ended: set[int] = set()
+    family = Family(None, lambda pid, _status: ended.add(pid))
+    signals = awake()
+    let_go_of_output()
+    poll = select.poll()
+    poll.register(signals, select.POLLIN)
+    # Only that it was hung up: what is said on it is for the supervisor.
+    poll.register(control, select.POLLRDHUP)
+    deadline: float | None = None
+    while not family.over() and supervisor not in ended:
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            break
+        handles = {handle for handle, _ in poll.poll(None if left is None else wait(left))}
+        if signals in handles:
+            quiet(signals)
+        if deadline is None and (control in handles or os.getppid() != program):
+            deadline = time.monotonic() + GUARD_PATIENCE
+            poll.unregister(control)
+    family.kill(signals)
+    os._exit(0)
+
+
+def _enter_sandbox(control: int, wrapper: Sequence[str], shell: Sequence[str]) -> None:
+    try:
+        os.execv(wrapper[0], [*wrapper, *command_line("inside", control, shell)])
+    except OSError as error:
+        _say(control, f"failed {error.errno}")
+    os._exit(127)
+
+
+def _supervise(control: int, parent: int, shell: Sequence[str], *, tree: bool) -> None:
+    if tree:
+        adopt_orphans()
+        hear_of_end_of_parent()
+    os.set_inheritable(control, False)
+    Supervisor(control, parent, tree=tree).run(shell)
+    os._exit(0)
+
+
+class Supervisor:
+    """Starts the shell, and stays until everything of it has ended."""
+
+    def __init__(self, control: int, parent: int, *, tree: bool) -> None:
+        self._control = control
+        self._parent = parent
+        self._tree = tree
+        self._signals = awake()
+        self._shell = 0
+        self._heard = b""
+        self._exited = False
+        self._left = False
+        self._deadline: float | None = None
+
+    def run(self, shell: Sequence[str]) -> None:
+        """Return when all has ended."""
+        # Before the shell, which could kill us before anything else is said.
+        self._say("here")
+        self._shell, problem = spawn(shell)
+        if problem:
+            self._say(f"failed {problem}")
+            return
+        self._say("started")
+        let_go_of_output()
+        family = Family(None if self._tree else self._shell, self._reap)
+        poll = select.poll()
+        poll.register(self._signals, select.POLLIN)
+        poll.register(self._control, select.POLLIN)
+        while not family.over():
+            if self._deadline is not None and time.monotonic() >= self._deadline:
+                family.kill(self._signals)
+                break
+            handles = {handle for handle, _ in poll.poll(self._patience())}
+            if self._signals in handles:
+                quiet(self._signals)
+            if self._control in handles and not self._hear(family):
+                poll.unregister(self._control)
+                self._end(family, LAST_GRACE)
+            elif os.getppid() != self._parent:
+                self._end(family, LAST_GRACE)
+        self._say(f"over {int(self._left)}")
+
+    def _patience(self) -> int | None:
+        """Milliseconds to wait for news. The end of a group's last process is none."""
+        if self._deadline is not None:
+            left = self._deadline - time.monotonic()
+            return wait(left if self._tree else min(left, _GROUP_PAUSE))
+        return None if self._tree or not self._exited else wait(_GROUP_PAUSE)
+
+    def _hear(self, family: Family) -> bool:
+        """Do what our program says; whether it is still there."""
+        try:
+            said = os.read(self._control, _LONGEST_LINE)
+        except OSError:
+            said = b""
+        *lines, self._heard = (self._heard + said).split(b"\n")
+        for line in lines:
+            self._end(family, float(line.removeprefix(b"stop ")))
+        return bool(said)
+
+    def _end(self, family: Family, grace: float) -> None:
+        """TERM to all, and KILL after `grace` seconds, or when it had been said before if that is sooner."""
+        deadline = time.monotonic() + grace
+        if self._deadline is None:
+            self._left = self._exited
+            if grace > 0:
+                family.signal(signal.SIGTERM)
+                # A stopped process takes the signal only when it goes on.
+                family.signal(signal.SIGCONT)
+        self._deadline = deadline if self._deadline is None else min(deadline, self._deadline)
+
+    def _reap(self, pid: int, status: int) -> None:
+        if pid == self._shell:
+            self._exited = True
+            self._say(f"exited {status}")
+
+    def _say(self, line: str) -> None:
+        _say(self._control, line)
+
+
+def _say(control: int, line: str) -> None:
+    try:
+        os.write(control, f"{line}\n".encode())
+    except OSError:
+        # Our program is gone, which is heard of in another way.
+        return

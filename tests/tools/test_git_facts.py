@@ -1,0 +1,149 @@
+"""What git says of files, and what it holds of them: never taken for what the file holds where it may not be."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.tools.git_facts import Repository
+
+DATA = bytes(range(256)) * 100
+
+
+class Project:
+    """A repository with one commit."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir()
+        self.git("init", "-q", "-b", "main")
+        self.put("data.bin", DATA)
+        self.put("sub/text.txt", b"one\ntwo\n")
+        self.put("odd\nname", b"x")
+        self.commit()
+
+    def put(self, name: str, data: bytes) -> Path:
+        path = self.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        return path
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x", "--allow-empty")
+
+    def git(self, *arguments: str) -> bytes:
+        return subprocess.run(["git", *arguments], cwd=self.root, check=True, capture_output=True).stdout
+
+    def held(self, *paths: str, below: str = ".") -> dict[str, bytes]:
+        """What git has of the files that it says are unchanged."""
+        repository = Repository(self.root / below)
+        found: dict[str, bytes] = {}
+        for path, name in repository.unchanged(paths).items():
+            with (self.root / ".git/answer").open("w+b") as file:
+                assert repository.read(name, file)
+                file.seek(0)
+                found[path] = file.read()
+        return found
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path / "project")
+
+
+def test_unchanged_files_are_held_byte_for_byte(project: Project) -> None:
+    paths = ("data.bin", "sub/text.txt", "odd\nname")
+    assert project.held(*paths) == {"data.bin": DATA, "sub/text.txt": b"one\ntwo\n", "odd\nname": b"x"}
+    assert project.held("data.bin") == {"data.bin": DATA}
+    assert project.held("text.txt", "data.bin", below="sub") == {"text.txt": b"one\ntwo\n"}
+
+
+def test_what_is_not_as_the_index_has_it_is_left_out(project: Project) -> None:
+    project.put("data.bin", DATA[::-1])
+    project.put("untracked", b"x")
+    os.utime(project.root / "sub/text.txt", (1, 1))
+    (project.root / "odd\nname").unlink()
+    assert project.held("data.bin", "untracked", "sub/text.txt", "odd\nname", "not there") == {}
+
+
+def test_what_is_staged_is_held_as_it_was_staged(project: Project) -> None:
+    project.put("data.bin", b"staged")
+    project.git("add", "data.bin")
+    assert project.held("data.bin") == {"data.bin": b"staged"}
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_what_git_was_told_not_to_look_at_is_left_out(project: Project, flag: str) -> None:
+    project.git("update-index", flag, "data.bin")
+    project.put("data.bin", b"changed unseen")
+    assert project.held("data.bin", "sub/text.txt") == {"sub/text.txt": b"one\ntwo\n"}
+
+
+@pytest.mark.parametrize("attribute", ["filter=x", "working-tree-encoding=UTF-16"])
+def test_what_is_converted_is_left_out(project: Project, attribute: str) -> None:
+    project.git("config", "filter.x.clean", "tr a-z n-za-m")
+    project.git("config", "filter.x.smudge", "tr a-z n-za-m")
+    project.put(".gitattributes", f"*.txt {attribute}\n".encode())
+    project.put("sub/text.txt", "one\ntwo\n".encode("utf-16"))
+    project.commit()
+    assert project.held("sub/text.txt", "data.bin") == {"data.bin": DATA}
+
+
+def test_a_setting_that_lets_git_look_less_closely_does_not_count(project: Project) -> None:
+    path = project.root / "sub/text.txt"
+    os.utime(path, ns=(10**18, 10**18))
+    project.git("config", "core.checkStat", "minimal")
+    project.git("config", "core.trustctime", "false")
+    project.commit()
+    # Git goes by whole seconds.
+    time.sleep(1 - path.stat().st_ctime % 1)
+    path.write_bytes(b"ONE\nTWO\n")
+    os.utime(path, ns=(10**18, 10**18))
+    assert project.git("status", "--porcelain") == b""
+    assert project.held("sub/text.txt") == {}
+
+
+def test_a_directory_without_git_has_nothing(tmp_path: Path) -> None:
+    assert Repository(tmp_path).unchanged(["a"]) == {}
+    assert not Repository(tmp_path).dirty
+
+
+def test_an_object_that_is_not_there_cannot_be_read(project: Project) -> None:
+    with (project.root / "x").open("w+b") as file:
+        assert not Repository(project.root).read("0" * 40, file)
+
+
+def test_nothing_is_fetched_for_a_partial_clone(project: Project, tmp_path: Path) -> None:
+    project.git("config", "uploadpack.allowFilter", "true")
+    project.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    clone = tmp_path / "clone"
+    source = f"file://{project.root}"
+    subprocess.run(
+        ["git", "clone", "-q", "--filter=blob:none", "--no-checkout", source, str(clone)],
+        check=True,
+        capture_output=True,
+    )
+    name = project.git("rev-parse", "HEAD:data.bin").decode().strip()
+    with (tmp_path / "x").open("w+b") as file:
+        assert not Repository(clone).read(name, file)
+    # Git by itself does fetch it.
+    subprocess.run(["git", "cat-file", "blob", name], cwd=clone, check=True, capture_output=True)
+
+
+def test_keys_are_not_in_the_environment_of_git(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nenv > {tmp_path}/seen\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("SOME_API_KEY", "secret")
+    monkeypatch.setenv("PLAIN", "plain")
+    assert not Repository(project.root).dirty
+    seen = (tmp_path / "seen").read_text()
+    assert "PLAIN=plain" in seen
+    assert "secret" not in seen
