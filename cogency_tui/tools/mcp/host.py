@@ -1,0 +1,252 @@
+"""The process in which the SDK speaks with one MCP server.
+
+Invariant: what a server sends is parsed here and nowhere else, within a bounded memory; what is passed on is
+text of a bounded length. It ends with its input, and takes the server with it. A server that writes what
+nobody asked for, or what is no MCP, is given up.
+"""
+
+import asyncio
+import logging
+import os
+import resource
+import sys
+import time
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, cast
+
+from cogency_tui.tools.mcp import wire
+from cogency_tui.tools.mcp.content import text_of, why_unusable
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+MEMORY = 2 << 30
+"""Bytes of address space that this process may have; the server has what it had."""
+
+MOST = 1_000
+"""Messages that a server may send in `SPAN` seconds."""
+
+SPAN = 5.0
+_PAGES = 20
+_UNLIMITED = 'ulimit -S -v "$(ulimit -H -v)"; exec "$@"'
+_LONGEST_REASON = 400
+_LONGEST_NOTE = 500
+
+
+class Host:
+    """Speaks with the server, and on `reader` and `writer` with our program."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._calls: dict[int, asyncio.Task[None]] = {}
+        self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._changed = asyncio.Event()
+        self._open: Client | None = None
+
+    async def run(self) -> None:
+        """Return when our program has nothing more to say, or the server is gone; what is left of it then is
+        for the supervisor to end."""
+        connect = wire.read_order(await self._reader.readline())
+        assert isinstance(connect, wire.Connect)
+        serving = asyncio.create_task(self._serve(connect))
+        await asyncio.wait({serving, self._lost}, return_when=asyncio.FIRST_COMPLETED)
+        if serving.done() and (failure := serving.exception()) is not None:
+            self._lose(_told(failure))
+        if self._lost.done():
+            self._say(wire.Lost(self._lost.result()))
+        with suppress(ConnectionError):
+            await self._writer.drain()
+
+    async def _serve(self, connect: wire.Connect) -> None:
+        """Return when our program has nothing more to say."""
+        async with AsyncExitStack() as stack:
+            client = self._open = await self._connect(connect, stack)
+            self._say(await self._offers(client))
+            following = asyncio.create_task(self._follow(client))
+            await self._listen()
+            for task in (following, *self._calls.values()):
+                task.cancel()
+
+    async def _connect(self, connect: wire.Connect, stack: AsyncExitStack) -> "Client":
+        from mcp import Client, Implementation, StdioServerParameters, stdio_client
+        from mcp.client.streamable_http import streamable_http_client
+        from mcp.shared._httpx_utils import create_mcp_http_client
+
+        if connect.url:
+            http = await stack.enter_async_context(create_mcp_http_client(connect.headers))
+            streams = streamable_http_client(connect.url, http_client=http, max_sse_event_size=wire.LONGEST)
+        else:
+            # Only this process is to have less memory than it may.
+            command = ["-c", _UNLIMITED, "sh", *connect.command]
+            streams = stdio_client(
+                StdioServerParameters(command="/bin/sh", args=command, env=connect.environ, cwd=connect.cwd)
+            )
+        client = Client(
+            cast("Any", self._watched(streams)),
+            client_info=Implementation(name="cogency-tui", version=version("cogency-tui")),
+            message_handler=self._hear,
+            cache=None,
+        )
+        return await stack.enter_async_context(client)
+
+    @asynccontextmanager
+    async def _watched(self, inner: Any) -> AsyncGenerator[tuple[Any, Any]]:
+        """The streams of a transport; it is heard of their end, and of a flood."""
+        import anyio
+
+        async with inner as (read, write), anyio.create_task_group() as group:
+            into, out = anyio.create_memory_object_stream[Any](0)
+
+            async def pump() -> None:
+                flood = _Flood()
+                async with into:
+                    async for message in read:
+                        if problem := flood.problem_with(message):
+                            self._lose(problem)
+                            return
+                        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                            await into.send(message)
+                self._lose("the server has ended")
+
+            group.start_soon(pump)
+            try:
+                yield out, write
+            finally:
+                group.cancel_scope.cancel()
+
+    async def _hear(self, message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            self._changed.set()
+
+    async def _follow(self, client: "Client") -> None:
+        """Say what tools there are when that has changed."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            self._say(await self._offers(client))
+
+    async def _offers(self, client: "Client") -> wire.Ready:
+        offers: dict[str, wire.Offer] = {}
+        left_out: list[str] = []
+        cursor: str | None = None
+        for _ in range(_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            for tool in page.tools:
+                if problem := why_unusable(tool):
+                    left_out.append(f"{tool.name[:64]}: {problem}"[:200])
+                elif len(offers) >= wire.MOST_TOOLS:
+                    left_out.append(f"{tool.name[:64]}: there are {wire.MOST_TOOLS} others")
+                else:
+                    text = (tool.description or tool.title or "")[: wire.LONGEST_DESCRIPTION]
+                    offers[tool.name] = wire.Offer(tool.name, text, tool.input_schema)
+            cursor = page.next_cursor
+            if cursor is None or len(left_out) > wire.MOST_TOOLS:
+                break
+        info = client.server_info
+        title = (info.title or info.name)[:80] if info else ""
+        known = info.version[:40] if info else ""
+        return wire.Ready(title, known, list(offers.values()), left_out[: wire.MOST_TOOLS])
+
+    async def _listen(self) -> None:
+        while line := await self._reader.readline():
+            order = wire.read_order(line)
+            if isinstance(order, wire.Call):
+                self._calls[order.id] = asyncio.create_task(self._call(order))
+            elif isinstance(order, wire.Cancel) and order.id in self._calls:
+                self._calls[order.id].cancel()
+
+    async def _call(self, call: wire.Call) -> None:
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+            text = f"{share} {message or ''}".strip()[:_LONGEST_NOTE]
+            self._say(wire.Progress(call.id, f"{text}\n"))
+
+        assert self._open is not None
+        try:
+            result = await self._open.call_tool(call.tool, call.args, progress_callback=told)
+            self._say(wire.Done(call.id, text_of(result), result.is_error))
+        except MCPError as exc:
+            if exc.error.code == CONNECTION_CLOSED or "session terminated" in str(exc).lower():
+                # All that wait for it are told so. What forgot the session has been started again.
+                self._lose("the server has ended")
+            else:
+                self._say(wire.Done(call.id, f"The server says: {_told(exc)}", True))
+        except _FAILURES as exc:
+            self._say(wire.Done(call.id, f"The call failed: {_told(exc)}", True))
+        finally:
+            del self._calls[call.id]
+
+    def _lose(self, why: str) -> None:
+        if not self._lost.done():
+            self._lost.set_result(why)
+
+    def _say(self, report: wire.Report) -> None:
+        try:
+            line = wire.encode(report)
+        except UnicodeEncodeError:
+            # Half a character, which JSON can name and UTF-8 cannot.
+            line = wire.encode(wire.Lost("the server writes text that is no Unicode"))
+        self._writer.write(line)
+
+
+_FAILURES = (Exception, BaseExceptionGroup)
+"""What the SDK raises for what servers do cannot be listed; this process is where it ends."""
+
+
+class _Flood:
+    """Counts what comes; of what we have asked for there is never much."""
+
+    def __init__(self) -> None:
+        self._since = 0.0
+        self._count = 0
+
+    def problem_with(self, message: Any) -> str:
+        """What is wrong with a server that has now sent this, too; empty for nothing."""
+        now = time.monotonic()
+        if now - self._since > SPAN:
+            self._since, self._count = now, 0
+        self._count += 1
+        if self._count <= MOST:
+            return ""
+        what = "lines that are no MCP" if isinstance(message, Exception) else "messages that nobody asked for"
+        return f"the server floods us with {what}"
+
+
+def _told(error: BaseException) -> str:
+    """What went wrong, in one line: the first cause where there are several."""
+    first = error
+    while isinstance(first, BaseExceptionGroup):
+        first = cast("BaseExceptionGroup[BaseException]", first).exceptions[0]
+    text = " ".join(str(first).split()) or type(first).__name__
+    return text[:_LONGEST_REASON].encode("utf-8", "replace").decode()
+
+
+async def _main(handle: int) -> None:
+    import socket
+
+    reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=handle), limit=wire.LONGEST)
+    await Host(reader, writer).run()
+    writer.close()
+
+
+def main() -> None:
+    """Serve our program on the socket that is our input."""
+    # Nothing that is printed here by mistake is for our program.
+    handle = os.dup(0)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    # What a library has to say of a server is said in results and in `Lost`.
+    logging.disable(logging.CRITICAL)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    asyncio.run(_main(handle))
+    sys.stderr.flush()
+    # Whatever thread or task a library left waits in vain.
+    os._exit(0)

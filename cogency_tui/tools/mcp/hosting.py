@@ -1,0 +1,112 @@
+"""The process in which the SDK speaks with a server: its start, what it says, its end.
+
+Invariant: when the block of `hosted` is left, nothing runs of it or of what it has started.
+"""
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from cogency_tui.tools.blocking import completed, in_thread
+from cogency_tui.tools.mcp import wire
+from cogency_tui.tools.own_environment import conceal
+from cogency_tui.tools.supervised import Supervised
+
+_LEAVE = 1.0
+"""Seconds that a server has to end by itself when its input has ended."""
+
+_GRACE = 1.0
+"""Seconds between TERM and KILL for one that has not."""
+
+_HOST = """
+import sys
+places = [index for index, path in enumerate(sys.path) if path.endswith("-packages")]
+sys.path.insert(min(places, default=len(sys.path)), sys.argv[1])
+from cogency_tui.tools.mcp.host import main
+main()
+"""
+"""Run this very package, even where another version of it is installed, and none from where it is started."""
+
+
+class Gone(Exception):
+    """A server cannot be used any more, or not at all; why, in one line."""
+
+
+@asynccontextmanager
+async def hosted(
+    cwd: Path, environ: Mapping[str, str], errors: Callable[[bytes], None]
+) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A host that was started in `cwd`; `errors` is given what it, and the server, write to stderr.
+
+    Raises:
+        OSError, ValueError: it could not be started.
+    """
+    await in_thread(conceal, os.environ.keys() - environ.keys())
+    ours, theirs = socket.socketpair()
+    source, sink = os.pipe()
+    try:
+        shell = [sys.executable, "-P", "-W", "ignore", "-c", _HOST, str(Path(__file__).parents[3])]
+        host = Supervised.start(shell, cwd, environ, theirs.fileno(), source=theirs.fileno(), errors=sink)
+    except BaseException:
+        ours.close()
+        os.close(source)
+        raise
+    finally:
+        theirs.close()
+        os.close(sink)
+    loop = asyncio.get_running_loop()
+    os.set_blocking(source, False)
+    loop.add_reader(source, _hear, source, errors)
+    writer: asyncio.StreamWriter | None = None
+    try:
+        await host.ready()
+        reader, writer = await asyncio.open_connection(sock=ours, limit=wire.LONGEST)
+        yield reader, writer
+    finally:
+        # Its input ends first, so that a server may end by itself.
+        (writer or ours).close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LEAVE if writer is not None else 0):
+                await host.over()
+        await completed(host.stop(_GRACE))
+        host.close()
+        _hear(source, errors)
+        loop.remove_reader(source)
+        os.close(source)
+
+
+async def next_report(reader: asyncio.StreamReader) -> wire.Report:
+    """The next thing that a host says.
+
+    Raises:
+        Gone: it has ended, or says what it should not.
+    """
+    try:
+        line = await reader.readline()
+    except ValueError:
+        raise Gone("it answers more than can be taken") from None
+    except ConnectionError:
+        line = b""
+    if not line:
+        raise Gone("it has ended")
+    try:
+        return wire.read_report(line)
+    except msgspec.DecodeError:
+        raise Gone("what came from it cannot be read") from None
+
+
+def _hear(source: int, errors: Callable[[bytes], None]) -> None:
+    try:
+        data = os.read(source, 1 << 16)
+    except BlockingIOError:
+        return
+    if data:
+        errors(data)
+    else:
+        asyncio.get_running_loop().remove_reader(source)

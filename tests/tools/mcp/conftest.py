@@ -1,0 +1,71 @@
+"""Servers as they are configured, over real processes, pipes and sockets."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogency_tui.mcp_settings import McpSettings
+from cogency_tui.tools.base import Intent, Outcome, ToolContext
+from cogency_tui.tools.mcp.server import State, Surroundings
+from cogency_tui.tools.mcp.servers import Listed, Servers
+from cogency_tui.tools.registry import Registry
+from cogency_tui.workspace.paths import Workspace
+
+PEER = Path(__file__).parents[2] / "peers" / "mcp_server.py"
+PATIENCE = 90.0
+"""Seconds after which something hangs."""
+
+
+def command(*arguments: str, **more: Any) -> McpSettings:
+    """The peer as a command."""
+    return McpSettings(command=sys.executable, args=["-W", "ignore", str(PEER), *arguments], **more)
+
+
+class Bench:
+    """Servers in a project, and a way to call their tools as the scheduler does."""
+
+    def __init__(self, root: Path, environ: Mapping[str, str] | None = None) -> None:
+        self.root = root
+        self.servers = Servers(
+            Surroundings(root, os.environ | dict(environ or {}), {"MY_KEY": "sekret-value"})
+        )
+        self.context = ToolContext(Workspace(root))
+        self.reported: list[str] = []
+
+    async def start(self, **wanted: McpSettings) -> None:
+        """Have these, and wait until it is known how they stand."""
+        self.servers.configure(wanted)
+        async with asyncio.timeout(PATIENCE):
+            await self.servers.settle(None)
+
+    def listed(self, name: str) -> Listed:
+        return next(each for each in self.servers.listed() if each.name == name)
+
+    async def plan(self, tool: str, **args: Any) -> Intent:
+        return await Registry(self.servers.tools).bind(tool, args, self.context).plan()
+
+    async def run(self, tool: str, **args: Any) -> Outcome:
+        async with asyncio.timeout(PATIENCE):
+            return await Registry(self.servers.tools).bind(tool, args, self.context).run(self.reported.append)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not condition():  # noqa: ASYNC110 (nobody tells)
+                await asyncio.sleep(0.02)
+
+    async def until_state(self, name: str, state: State) -> None:
+        await self.until(lambda: self.listed(name).state is state)
+
+
+@pytest.fixture
+async def bench(tmp_path: Path) -> AsyncGenerator[Bench]:
+    root = tmp_path / "proj"
+    root.mkdir()
+    bench = Bench(root)
+    yield bench
+    await bench.servers.close()

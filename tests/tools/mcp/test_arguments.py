@@ -1,0 +1,88 @@
+"""What is made of a tool's JSON schema, whatever it says."""
+
+from typing import Any
+
+import pytest
+
+from cogency_tui.errors import ToolError
+from cogency_tui.tools.mcp.arguments import Schema
+
+
+def described(**properties: Any) -> str:
+    return Schema({"type": "object", "properties": properties}).described()
+
+
+def test_types_are_told_with_what_is_in_them() -> None:
+    edit = {
+        "type": "object",
+        "properties": {"old": {"type": "string"}, "new": {"type": "string"}},
+        "required": ["old"],
+    }
+    schema = Schema(
+        {
+            "properties": {
+                "edits": {"type": "array", "items": {"$ref": "#/$defs/Edit"}, "description": "what\n to change"},
+                "how": {"enum": ["fast", "slow"], "default": "fast"},
+                "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            },
+            "required": ["edits"],
+            "$defs": {"Edit": edit},
+        }
+    )  # fmt: skip
+    assert schema.described() == (
+        "- edits: list of {old: str, new?: str} — what to change\n"
+        '- how: "fast" | "slow", default "fast"\n'
+        "- limit: int or null, optional"
+    )
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"properties": None, "required": "x"},
+        {"properties": {"a": {"$ref": "#/properties/a"}}},
+        {"properties": {"a": {"type": ["x", 3, None]}, "b": {"enum": []}, "c": {"anyOf": []}}},
+        {"properties": {"a": True, "b": [1], "c": {"items": 3, "type": "array"}}},
+    ],
+)
+def test_a_schema_that_makes_no_sense_does_no_harm(schema: dict[str, Any]) -> None:
+    Schema(schema).described()
+    Schema(schema).usage()
+    Schema(schema).check("x.y", {})
+
+
+def test_one_that_contains_itself_ends() -> None:
+    node: dict[str, Any] = {"properties": {name: {"$ref": "#/$defs/n"} for name in "abcdefgh"}}
+    text = Schema({"properties": node["properties"], "$defs": {"n": node}}).described()
+    assert len(text) < 8_000
+
+
+def test_what_is_told_is_one_line_each_and_has_no_control_characters() -> None:
+    text = described(**{"a\nb\x1b[2J": {"type": "string", "description": "x\ny\x1b]0;t\x07" + "z" * 9_000}})
+    assert "\n" not in text
+    assert "\x1b" not in text
+    assert len(text) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ([], "the arguments must be an object, not []"),
+        ({}, '"a" is missing'),
+        ({"a": True}, '"a" must be int, not true'),
+        ({"a": 1.5}, '"a" must be int, not 1.5'),
+        ({"a": 1, "z": 2}, 'unknown argument "z"'),
+    ],
+)
+def test_what_is_wrong_is_told_with_the_right_form(args: Any, told: str) -> None:
+    schema = Schema({"properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]})
+    with pytest.raises(ToolError) as raised:
+        schema.check("x.y", args)
+    assert str(raised.value) == f"x.y: {told}."
+    assert raised.value.hint == "Arguments: a: int, [b: str]"
+
+
+def test_what_fits_is_passed_on_as_it_is() -> None:
+    schema = Schema({"properties": {"a": {"type": "number"}}, "additionalProperties": True})
+    assert schema.check("x.y", {"a": 1, "more": {"b": [None]}}).values == {"a": 1, "more": {"b": [None]}}

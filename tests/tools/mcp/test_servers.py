@@ -1,0 +1,255 @@
+"""MCP servers made with the SDK's own server classes, as they should be and as bad as they can be."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.errors import ToolError, UsageError
+from cogency_tui.mcp_settings import McpSettings
+from cogency_tui.store.processes import start_of
+from cogency_tui.tools.mcp import wire
+from cogency_tui.tools.mcp.server import State
+from cogency_tui.tools.registry import Registry
+from tests.tools.mcp.conftest import PEER, Bench, command
+
+
+async def test_tools_stand_under_the_name_of_their_server(bench: Bench) -> None:
+    await bench.start(demo=command(denied=["die", "stuck"]))
+    assert bench.listed("demo").state is State.READY
+    assert bench.listed("demo").title == "Demo 1.2"
+    names = [tool.name for tool in bench.servers.tools]
+    assert "demo.add" in names
+    assert "demo.die" not in names
+    described = Registry(bench.servers.tools).describe()
+    assert (
+        "demo.add: (a tool of the MCP server demo) Add two numbers.\n- a: int\n- b: int, default 2"
+        in described
+    )
+    assert described == Registry(bench.servers.tools).describe()
+
+
+async def test_only_tools_that_are_wanted_are_there(bench: Bench) -> None:
+    await bench.start(demo=command(tools=["echo", "nothing"]))
+    assert [tool.name for tool in bench.servers.tools] == ["demo.echo"]
+
+
+async def test_a_call_and_its_answer(bench: Bench) -> None:
+    await bench.start(demo=command())
+    assert (await bench.run("demo.add", a=40)).content == "42"
+    assert (await bench.run("demo.echo", text="é\n\x1b[2J")).content == "é\n\x1b[2J"
+    assert (await bench.run("demo.steps", count=3)).content == "all done"
+    assert "".join(bench.reported) == "1 of 3 step 1\n2 of 3 step 2\n3 of 3 step 3\n"
+    assert (await bench.run("demo.picture")).content == "[image, image/png, 14 bytes: not shown]"
+    failed = await bench.run("demo.fail", why="no such issue")
+    assert failed.failed
+    assert failed.content == "Error executing tool fail"
+
+
+async def test_wrong_arguments_are_told_before_they_are_sent(bench: Bench) -> None:
+    await bench.start(demo=command())
+    with pytest.raises(ToolError) as raised:
+        await bench.run("demo.add", b="x", c=1)
+    assert str(raised.value) == 'demo.add: "a" is missing; "b" must be int, not "x"; unknown argument "c".'
+    assert raised.value.hint == "Arguments: a: int, [b: int]"
+
+
+async def test_a_question_says_whose_tool_it_is_and_all_that_it_is_given(bench: Bench) -> None:
+    await bench.start(demo=command())
+    intent = await bench.plan("demo.echo", text="a")
+    assert intent.effect == "tool"
+    assert intent.summary.startswith(f"Call echo of the MCP server demo ({sys.executable} -W ignore")
+    assert intent.detail == 'demo.echo {\n  "text": "a"\n}'
+    assert intent.source == "the MCP server demo"
+
+
+async def test_what_it_is_given_of_our_environment(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    bench = Bench(tmp_path, {"MY_KEY": "sekret-value", "A_TOKEN": "other-sekret", "PLAIN": "plain"})
+    try:
+        given = command(env={"SET": "here"}, env_from=["A_TOKEN"], cwd="sub")
+        await bench.start(demo=given)
+        sub = tmp_path / "sub"
+        assert (await bench.run("demo.environment", name="MY_KEY")).content == f"(none) {sub}"
+        assert (await bench.run("demo.environment", name="PLAIN")).content == f"plain {sub}"
+        assert (await bench.run("demo.environment", name="SET")).content == f"here {sub}"
+        # It is given the token, and does not get it into the conversation.
+        told = (await bench.run("demo.environment", name="A_TOKEN")).content
+        assert told == f"[A_TOKEN is not shown] {sub}"
+    finally:
+        await bench.servers.close()
+
+
+async def test_a_call_that_is_given_up_is_given_up_there(bench: Bench) -> None:
+    await bench.start(demo=command())
+    mark = bench.root / "mark"
+    call = asyncio.create_task(bench.run("demo.hang", mark=str(mark)))
+    await bench.until(mark.exists)
+    call.cancel()
+    await asyncio.wait([call])
+    await bench.until(lambda: not mark.exists())
+    assert (await bench.run("demo.add", a=1)).content == "3"
+
+
+async def test_a_call_without_an_answer_ends_in_time(bench: Bench) -> None:
+    await bench.start(demo=command(timeout=0.5))
+    with pytest.raises(ToolError, match=r"did not answer within 0\.5 s"):
+        await bench.run("demo.stuck")
+    assert bench.listed("demo").state is State.READY
+    await bench.servers.restart("demo")
+    async with asyncio.timeout(60):
+        await bench.servers.settle(None)
+    assert bench.listed("demo").state is State.READY
+
+
+async def test_one_that_dies_is_started_again_by_the_next_call(bench: Bench) -> None:
+    await bench.start(demo=command())
+    before = bench.servers.tools
+    with pytest.raises(ToolError, match="the server has ended"):
+        await bench.run("demo.die")
+    await bench.until_state("demo", State.ENDED)
+    assert bench.servers.tools is before
+    assert (await bench.run("demo.add", a=1)).content == "3"
+    assert bench.listed("demo").state is State.READY
+
+
+async def test_nothing_that_a_server_started_outlives_it(bench: Bench) -> None:
+    await bench.start(demo=command())
+    pid = int((await bench.run("demo.child")).content)
+    assert start_of(pid) is not None
+    await bench.servers.close()
+    assert start_of(pid) is None
+
+
+async def test_one_that_is_silent_is_given_up(bench: Bench) -> None:
+    await bench.start(demo=command("silent", start_timeout=1.0))
+    listed = bench.listed("demo")
+    assert (listed.state, listed.problem) == (State.FAILED, "it did not answer within 1 s")
+    assert bench.servers.untold() == [
+        "The MCP server demo cannot be used: it did not answer within 1 s. /mcp shows it."
+    ]
+    assert bench.servers.untold() == []
+    assert bench.servers.tools == ()
+
+
+@pytest.mark.parametrize(
+    ("how", "problem"),
+    [
+        ("gone", "ended"),
+        ("garbage", "the server floods us with lines that are no MCP"),
+        ("chatter", "the server floods us with messages that nobody asked for"),
+        ("line", ""),
+    ],
+)
+async def test_one_that_talks_nonsense_is_given_up(bench: Bench, how: str, problem: str) -> None:
+    await bench.start(demo=command(how, start_timeout=5.0 if how == "line" else 60.0), good=command())
+    assert bench.listed("demo").state is State.FAILED
+    assert problem in bench.listed("demo").problem
+    assert (await bench.run("good.add", a=1)).content == "3"
+    if how == "gone":
+        assert "cannot find my" in bench.listed("demo").said
+
+
+async def test_one_that_floods_is_ended(bench: Bench) -> None:
+    await bench.start(demo=command())
+    with pytest.raises(ToolError, match="floods us"):
+        await bench.run("demo.flood")
+    await bench.until_state("demo", State.ENDED)
+
+
+async def test_a_long_answer_is_cut_and_says_so(bench: Bench) -> None:
+    await bench.start(demo=command())
+    content = (await bench.run("demo.huge", size=1_000_000)).content
+    assert len(content) < wire.LARGEST_RESULT + 100
+    assert "[… 600,000 characters were cut here …]" in content
+
+
+async def test_a_program_that_is_not_there(bench: Bench) -> None:
+    await bench.start(demo=McpSettings(command="no-such-program-x", start_timeout=20.0))
+    listed = bench.listed("demo")
+    assert listed.state is State.FAILED
+    assert "no-such-program-x" in listed.problem + listed.said
+
+
+async def test_a_directory_that_is_not_there(bench: Bench) -> None:
+    await bench.start(demo=command(cwd="nowhere"))
+    assert bench.listed("demo").problem == f"there is no directory {bench.root / 'nowhere'}"
+
+
+async def test_other_settings_make_another_server(bench: Bench) -> None:
+    await bench.start(demo=command(tools=["echo"]))
+    before = bench.servers.tools
+    await bench.start(demo=command(tools=["echo"]))
+    assert bench.servers.tools is before
+    await bench.start(demo=command(tools=["add"]))
+    assert [tool.name for tool in bench.servers.tools] == ["demo.add"]
+    await bench.start()
+    assert not bench.servers.tools
+    with pytest.raises(UsageError, match="There is no MCP server"):
+        await bench.servers.restart("demo")
+
+
+class Http:
+    """The peer at an address."""
+
+    def __init__(self) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    async def start(self) -> None:
+        self.process = subprocess.Popen(  # noqa: ASYNC220 (it only starts)
+            [sys.executable, "-W", "ignore", str(PEER), "http", str(self.port)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    _reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                except OSError:
+                    await asyncio.sleep(0.05)
+                    continue
+                writer.close()
+                return
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+async def test_one_at_an_address_that_dies_and_comes_back(bench: Bench) -> None:
+    http = Http()
+    await http.start()
+    try:
+        await bench.start(far=McpSettings(url=http.url))
+        assert bench.listed("far").state is State.READY
+        assert (await bench.run("far.add", a=1)).content == "3"
+        intent = await bench.plan("far.add", a=1)
+        assert intent.goes_to == f"127.0.0.1:{http.port}"
+        http.stop()
+        with pytest.raises(ToolError, match="The MCP server far cannot be asked"):
+            await bench.run("far.add", a=1)
+        await http.start()
+        await bench.until_state("far", State.ENDED)
+        assert (await bench.run("far.add", a=2)).content == "4"
+    finally:
+        http.stop()
+
+
+async def test_an_address_where_nobody_is(bench: Bench) -> None:
+    await bench.start(far=McpSettings(url=Http().url, start_timeout=20.0))
+    assert bench.listed("far").state is State.FAILED
+
+
+async def test_a_header_without_its_variable(bench: Bench) -> None:
+    await bench.start(
+        far=McpSettings(url="http://127.0.0.1:1/mcp", headers_env={"Authorization": "NOT_SET_X"})
+    )
+    assert bench.listed("far").problem == "the variable NOT_SET_X is not set, which headers_env names"
