@@ -1,0 +1,121 @@
+"""Who changed what while a command ran: differences of stamps to changes of contents, each told once."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from cogency_tui.agent.contents import Contents
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.store.versions import ABSENT, Edit, FileChange, Version
+from cogency_tui.workspace.place import Stamp
+from cogency_tui.workspace.snapshot import Difference
+
+
+def changes_of(differences: Iterable[Difference], contents: Contents, limit: int) -> list[FileChange]:
+    """What files hold now and held before; those that hold the same as before are left out.
+
+    Blocks. What is kept of a content is at most `limit` bytes.
+
+    Raises:
+        StoreError: a content cannot be kept.
+    """
+    found: list[FileChange] = []
+    for one in differences:
+        before = contents.before(one.old_path or one.path, one.before) if one.before else ABSENT
+        after = _now(one.path, one.after, contents, limit) if one.after else ABSENT
+        if one.before and one.after and one.before.same_bytes(one.after):
+            if not before.known:
+                before = replace(after, mode=before.mode)
+            elif not after.known:
+                after = replace(before, mode=after.mode)
+        change = FileChange(one.path, before, after, one.old_path, one.made)
+        if after.kind == "absent" and one.old_path:
+            # It went away again after the second look.
+            change = FileChange(one.old_path, before, ABSENT)
+        if change.kind != "snapshot":
+            found.append(change)
+    return _paired(found)
+
+
+def unclaimed(
+    changes: Iterable[FileChange], recorded: Sequence[Edit], beside: Collection[tuple[str, str]] = ()
+) -> list[FileChange]:
+    """The changes without what was recorded meanwhile: what other tools did is theirs.
+
+    `beside` are the conversations and calls that had begun before: what they found then says nothing about
+    what was there when these changes began.
+    """
+    recorded = [
+        _from_there(edit) if (edit.origin.caller, edit.call) in beside else edit
+        for edit in recorded
+        if edit.kind != "snapshot"
+    ]
+    left: list[FileChange] = []
+    for change in changes:
+        paths = {change.path, change.old_path} - {""}
+        if not any(paths & {edit.path, edit.old_path} for edit in recorded):
+            left.append(change)
+            continue
+        parts = [change]
+        if change.old_path:
+            parts = [
+                FileChange(change.old_path, change.before, ABSENT),
+                FileChange(change.path, ABSENT, change.after, made=change.made),
+            ]
+        for part in parts:
+            left += _gaps(part, recorded)
+    return left
+
+
+def _from_there(edit: Edit) -> Edit:
+    """An edit that began with whatever was there."""
+    return replace(edit, before=Version("file"))
+
+
+def _now(path: str, stamp: Stamp, contents: Contents, limit: int) -> Version:
+    try:
+        return contents.now(path, limit)
+    except WorkspaceError:
+        # Made unreadable, or replaced by something else since it was looked at.
+        return Version("link" if stamp.is_link else "file", "", stamp.size, stamp.permissions)
+
+
+def _paired(changes: list[FileChange]) -> list[FileChange]:
+    """Files that were copied to another place and removed at the old one are renamed."""
+    gone = {change.before.digest: change for change in changes if _can_be_renamed(change.before, change)}
+    taken: set[str] = set()
+    found: list[FileChange] = []
+    for change in changes:
+        old = gone.pop(change.after.digest, None) if change.kind == "created" else None
+        if old is None or old.before.kind != change.after.kind:
+            found.append(change)
+            continue
+        taken.add(old.path)
+        found.append(FileChange(change.path, old.before, change.after, old.path, change.made))
+    return [change for change in found if change.kind == "renamed" or change.path not in taken]
+
+
+def _can_be_renamed(before: Version, change: FileChange) -> bool:
+    return change.kind == "deleted" and bool(before.digest) and before.size > 0
+
+
+def _gaps(change: FileChange, recorded: Sequence[Edit]) -> Iterator[FileChange]:
+    """What happened to a path before, between and after what was recorded of it."""
+    state, made = change.before, change.made
+    for before, after in _sides(change.path, recorded):
+        if _differs(state, before):
+            yield FileChange(change.path, state, before, made=made)
+        state, made = after, ""
+    if _differs(state, change.after):
+        yield FileChange(change.path, state, change.after, made=made)
+
+
+def _sides(path: str, recorded: Sequence[Edit]) -> Iterator[tuple[Version, Version]]:
+    for edit in recorded:
+        if edit.path == path:
+            yield ABSENT if edit.old_path and edit.before.known else edit.before, edit.after
+        elif edit.old_path == path:
+            yield edit.before, ABSENT
+
+
+def _differs(one: Version, other: Version) -> bool:
+    return one.known and other.known and not one.equals(other)

@@ -1,0 +1,260 @@
+"""Undo and redo: planned and shown first, then done as a whole or not at all, and recorded like any edit.
+
+Invariant: what the agent changed is taken back, what anybody changed since stays; where both touched the
+same lines nothing is written before a person has decided. An undo needs no git, and can be undone.
+"""
+
+import secrets
+import sqlite3
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+
+from cogency_tui.agent.contents import Contents
+from cogency_tui.agent.journal import Journal
+from cogency_tui.agent.preview import Plan, Planned, difference, planned
+from cogency_tui.agent.reversal import Reversal
+from cogency_tui.agent.selection import (
+    REDO,
+    RESTORE,
+    UNDO,
+    Step,
+    latest_turn,
+    latest_undo,
+    made_in,
+    steps,
+    to_undo,
+)
+from cogency_tui.errors import LossError, UsageError, WorkspaceError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.versions import ABSENT, Edit, FileChange, Undone, Version
+from cogency_tui.tools.blocking import completed, in_thread
+from cogency_tui.workspace.batch import Batch
+from cogency_tui.workspace.merge import hunks, without_hunk
+from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.place import located
+
+Also = Callable[[sqlite3.Connection, list[Edit]], None]
+"""Something to write in the transaction that records edits."""
+
+
+class Undo:
+    """Undoes edits of a conversation. All methods raise `StoreError`."""
+
+    def __init__(self, journal: Journal, conversation: str) -> None:
+        self._journal = journal
+        self._conversation = conversation
+
+    async def of_edits(self, ids: Collection[int]) -> Plan:
+        """Take back these edits.
+
+        Raises:
+            UsageError: there is nothing to take back.
+        """
+        chosen = to_undo(await self._edits(), ids)
+        if not chosen:
+            raise UsageError(
+                "There is nothing to undo: these edits are taken back already, or changed nothing."
+            )
+        return await self._plan(UNDO, steps(chosen))
+
+    async def of_turn(self, turn: int | None = None, path: str | None = None) -> Plan:
+        """Take back what the agent changed in a turn, the last that is not undone if none is given; with
+        `path` only there. Errors as `of_edits`."""
+        edits = await self._edits()
+        turn = latest_turn(edits) if turn is None else turn
+        if turn is None:
+            raise UsageError("There is nothing to undo: no edit of this conversation is in effect.")
+        here = [edit for edit in edits if path is None or path in (edit.path, edit.old_path)]
+        return await self.of_edits(made_in(here, turn))
+
+    async def of_hunks(self, id: int, chosen: Collection[str]) -> Plan:
+        """Take back these hunks (`Hunk.id`) of one edit.
+
+        Raises:
+            UsageError: it has no such hunk, or what it changed was not kept.
+        """
+        edit = await (await self._journal.edits()).get(id)
+        blobs = await self._journal.blobs()
+        return await self._plan(UNDO, await in_thread(_hunk_steps, edit, chosen, blobs))
+
+    async def back_to(self, turn: int) -> Plan:
+        """Have the files as they were after a turn, 0 for the beginning; errors as `of_edits`."""
+        return await self.of_edits({edit.id for edit in await self._edits() if edit.origin.turn > turn})
+
+    async def back_to_edit(self, id: int) -> Plan:
+        """Have the files as they were right after this edit, 0 for before all; errors as `of_edits`."""
+        return await self.of_edits({edit.id for edit in await self._edits() if edit.id > id})
+
+    async def redo(self) -> Plan:
+        """Take back the last undo.
+
+        Raises:
+            UsageError: there is none.
+        """
+        edits = await self._edits()
+        chosen = to_undo(edits, latest_undo(edits))
+        if not chosen:
+            raise UsageError("There is nothing to redo: no undo of this conversation is in effect.")
+        return await self._plan(REDO, steps(chosen))
+
+    async def restore(self, edits: Iterable[Edit], *, before: bool = False) -> Plan:
+        """Have files as these edits left them, or as they were `before`, whatever became of them since."""
+        versions = [
+            (edit.old_path or edit.path, edit.before, edit.made) if before else (edit.path, edit.after, "")
+            for edit in edits
+        ]
+        contents, blobs = await self._journal.contents(), await self._journal.blobs()
+
+        def work() -> Plan:
+            reversal = Reversal(contents, blobs)
+            for path, version, made in versions:
+                reversal.restore(path, version, made)
+            return planned(RESTORE, reversal, blobs)
+
+        async with self._journal.lock:
+            return await in_thread(work)
+
+    async def resolve(self, plan: Plan, path: str, content: bytes) -> Plan:
+        """The plan with an obstacle out of the way: this is what the file is to hold.
+
+        Raises:
+            UsageError: there is no obstacle at this path.
+        """
+        blobs = await self._journal.blobs()
+        obstacle = next((each for each in plan.obstacles if each.path == path), None)
+        if obstacle is None:
+            raise UsageError(f"There is nothing to decide about {shown(path)}.")
+        stored = await in_thread(blobs.put_bytes, content)
+        mode = next(
+            each.mode for each in (obstacle.ours, obstacle.base, obstacle.theirs) if each.kind != "absent"
+        )
+        then = Version("file", stored.digest, stored.size, mode or 0o644, stored.kept)
+        change = FileChange(path, obstacle.ours, then, undoes=obstacle.undoes)
+        decided = Planned(change, await in_thread(difference, change, blobs))
+        left = tuple(each for each in plan.obstacles if each is not obstacle)
+        return replace(plan, changes=(*plan.changes, decided), obstacles=left)
+
+    async def apply(self, plan: Plan, *, for_good: bool = False, also: Also | None = None) -> list[Edit]:
+        """Do what was planned, all or nothing; the edits that it made.
+
+        `for_good` says that the person knows of the plan's. `also` is written into the store together with
+        these edits, or not at all.
+
+        Raises:
+            LossError: there is something `for_good`.
+            WorkspaceError: there are obstacles, something changed since it was planned, or a file cannot
+                be written. Everything is as it was.
+        """
+        if plan.obstacles:
+            first = plan.obstacles[0]
+            more = f" (and {len(plan.obstacles) - 1} more)" if len(plan.obstacles) > 1 else ""
+            raise WorkspaceError(
+                f"Nothing was changed. {shown(first.path)}: {first.reason}{more}.",
+                "Decide what these files are to hold, or leave them out.",
+            )
+        if plan.for_good and not for_good:
+            raise LossError(
+                f"Nothing was changed. What {shown(plan.for_good[0])} holds now is too large to be kept, "
+                "and would be lost for good.",
+                "Confirm that, or leave it out.",
+            )
+        return await completed(self._apply(plan, also))
+
+    async def _apply(self, plan: Plan, also: Also | None) -> list[Edit]:
+        journal = self._journal
+        edits, contents, blobs = await journal.edits(), await journal.contents(), await journal.blobs()
+        origin = await edits.origin(self._conversation)
+        changes = [each.change for each in plan.changes]
+
+        batch = Batch(journal.workspace)
+
+        def change_files() -> list[FileChange]:
+            for change in changes:
+                _require_as_planned(change, contents)
+            for change in changes:
+                _stage(change, batch, journal.workspace, blobs)
+            made = batch.commit()
+            paths = [located(journal.workspace, change.path).path for change in changes]
+            return [
+                replace(change, made=made.get(path, "")) for change, path in zip(changes, paths, strict=True)
+            ]
+
+        async with journal.lock:
+            try:
+                done = await in_thread(change_files)
+                call = f"{plan.tool}-{secrets.token_hex(4)}"
+                recorded = await edits.add(origin, call, plan.tool, [*done, *plan.unchanged], also)
+            except BaseException:
+                await in_thread(batch.roll_back)
+                raise
+            await in_thread(batch.finish)
+        return recorded
+
+    async def _edits(self) -> list[Edit]:
+        return await (await self._journal.edits()).of_conversation(self._conversation)
+
+    async def _plan(self, tool: str, chosen: Iterable[Step]) -> Plan:
+        contents, blobs = await self._journal.contents(), await self._journal.blobs()
+
+        def work() -> Plan:
+            reversal = Reversal(contents, blobs)
+            for step in chosen:
+                reversal.take_back(step)
+            return planned(tool, reversal, blobs)
+
+        async with self._journal.lock:
+            return await in_thread(work)
+
+
+def _hunk_steps(edit: Edit, chosen: Collection[str], blobs: Blobs) -> list[Step]:
+    sides = edit.before, edit.after
+    if not all(side.kept or side.kind == "absent" for side in sides):
+        raise UsageError(f"What edit {edit.id} changed was not kept.", "Its hunks cannot be told apart.")
+    before, after = (blobs.read(side.digest, side.size) if side.digest else b"" for side in sides)
+    found = {hunk.id: hunk for hunk in hunks(before, after)}
+    if missing := sorted(set(chosen) - found.keys()):
+        raise UsageError(
+            f"Edit {edit.id} has no hunk {missing[0]!r}.", f"It has {', '.join(found) or 'none'}."
+        )
+    if any(side.kind == "absent" for side in sides):
+        # The one hunk of a file that came or went: without it there is no file, or the one that was there.
+        undoes = (Undone(edit.id), *(Undone(edit.id, id) for id in chosen))
+        return [replace(step, undoes=undoes) for step in steps([edit])]
+    made: list[Step] = []
+    for id in chosen:
+        stored = blobs.put_bytes(without_hunk(before, after, found[id]))
+        then = Version(edit.after.kind, stored.digest, stored.size, edit.after.mode, stored.kept)
+        made.append(Step(FileChange(edit.path, then, edit.after), (Undone(edit.id, id),), edit.id))
+    return made
+
+
+def _require_as_planned(change: FileChange, contents: Contents) -> None:
+    paths = [(change.old_path or change.path, change.before)]
+    if change.old_path:
+        paths.append((change.path, ABSENT))
+    for path, version in paths:
+        if not contents.now(path).equals(version):
+            raise WorkspaceError(
+                f"Nothing was changed. {shown(path)} has changed since this was planned.", "Look at it again."
+            )
+
+
+def _stage(change: FileChange, batch: Batch, workspace: Workspace, blobs: Blobs) -> None:
+    location = located(workspace, change.path)
+    before, after = change.before, change.after
+    if change.old_path:
+        old = located(workspace, change.old_path)
+        if before.holds(after):
+            batch.move(old, location, change.made)
+        else:
+            batch.remove(old, change.made)
+    if after.kind == "absent":
+        batch.remove(location, change.made)
+    elif before.holds(after):
+        if before.mode != after.mode:
+            batch.set_mode(location, after.mode)
+    elif after.kind == "link":
+        batch.put_link(location, blobs.read(after.digest, after.size))
+    else:
+        batch.put_file(location, blobs.stream(after.digest, after.size), after.mode)
