@@ -1,69 +1,138 @@
 """Who may do what: reads run, the rest runs, asks or is refused by the mode in force (interface.md).
 
-A call that touches what is outside the project, or what is guarded, asks in every mode. Without
-anyone to ask, it is refused; nothing is ever assumed to be allowed.
+A call that touches what is outside the project, or what is guarded, asks in every mode; one that would
+destroy something asks each time. Once content of strangers was read in a conversation, what could carry
+something out of the project asks again, whatever the mode and whatever was allowed before. Without anyone
+to ask, it is refused; nothing is ever assumed to be allowed.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from time import time
+from typing import Literal, cast
 
+from cogency_tui.agent.grants import ANY_COMMAND, EVERY_COMMAND, Grant, Grants, Key, about, kept_as
+from cogency_tui.agent.rules import RuleEffect, Rules
 from cogency_tui.config import PERMISSIONS, Permissions
-from cogency_tui.errors import ToolError
+from cogency_tui.errors import PersonError, ToolError
 from cogency_tui.tools.base import Effect, Intent
+from cogency_tui.tools.blocking import in_thread
+
+_NAMED = 2
+"""Sources that a question names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a call would do, and why it is asked. `detail` is the whole diff or command."""
+    """What a call would do, and why it is asked. `detail` is the whole diff or command.
+
+    Where it is about money it is no call's, whatever `call_id` says.
+
+    `grant` says what a yes for the conversation would cover, `pattern` what a rule would be for; an answer
+    that reaches that far is not to be offered where it is empty. `others` says how many more calls wait to be
+    asked about.
+    """
 
     call_id: str
     tool: str
-    effect: Effect
+    effect: Effect | Literal["money"]
     summary: str
     detail: str
     reason: str
+    grant: str = ""
+    pattern: str = ""
+    others: Callable[[], int] = field(default=lambda: 0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`reason` goes to the model with a refusal."""
+    """`reason` goes to the model with a refusal. A `scope` that was not offered counts as `once`."""
 
     allow: bool
-    scope: Literal["once", "conversation"] = "once"
+    scope: Literal["once", "conversation", "always"] = "once"
     reason: str = ""
 
 
 Ask = Callable[[Question], Awaitable[Answer]]
 
 
+@dataclass(slots=True)
+class _State:
+    """What a conversation and its sub-agents have in common.
+
+    `trouble` is why a rule could not be kept; `waiting` counts the calls that are being, or are to be,
+    asked about.
+    """
+
+    granted: Grants = field(default_factory=Grants)
+    sources: dict[str, None] = field(default_factory=dict[str, None])
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    trouble: str = ""
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Why a call is asked about, what the answer would be remembered as, and what it would cover."""
+
+    reason: str
+    key: Key | None = None
+    grant: str = ""
+
+
 class Gate:
     """Decides about the calls of one conversation, asking one question at a time."""
 
-    def __init__(self, mode: Callable[[], Permissions], ask: Callable[[], Ask | None]) -> None:
+    def __init__(
+        self, mode: Callable[[], Permissions], ask: Callable[[], Ask | None], rules: Rules | None = None
+    ) -> None:
         self._mode = mode
         self._ask = ask
-        self._granted: set[tuple[str, str]] = set()
-        self._asking = asyncio.Lock()
+        self._rules = rules
+        self._state = _State()
         self._call_id = ""
         self._asker = ""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where content of strangers came from that was read in this conversation, in that order."""
+        return tuple(self._state.sources)
+
+    @property
+    def granted(self) -> Grants:
+        """What the person has allowed for this conversation."""
+        return self._state.granted
 
     def narrowed(self, most: Permissions, *, call_id: str, asker: str) -> "Gate":
         """A gate for `asker`, whom `call_id` of this conversation started: it lets pass what both allow.
 
-        The person is asked in the same place, one question at a time, and what they grant counts for both.
+        The person is asked in the same place, one question at a time, and what they grant counts for both,
+        as does what either has read.
         """
 
         def mode() -> Permissions:
             return PERMISSIONS[min(PERMISSIONS.index(most), PERMISSIONS.index(self._mode()))]
 
-        gate = Gate(mode, self._ask)
-        gate._granted = self._granted
-        gate._asking = self._asking
+        gate = Gate(mode, self._ask, self._rules)
+        gate._state = self._state
         gate._call_id = self._call_id or call_id
         gate._asker = asker
         return gate
+
+    def tainted(self, by: str) -> None:
+        """Note that content of strangers was read: a host, a path outside the project; nothing if empty.
+
+        Whoever has run a call that was checked says so with the `source` of its intent.
+        """
+        if by:
+            self._state.sources[by] = None
+
+    async def put(self, question: Question) -> Answer | None:
+        """Ask the person what is no call's, when its turn has come; None where there is nobody to ask."""
+        async with self._state.asking:
+            ask = self._ask()
+            return None if ask is None else await ask(question)
 
     async def check(self, call_id: str, tool: str, intent: Intent) -> None:
         """Return when the call may run.
@@ -71,52 +140,144 @@ class Gate:
         Raises:
             ToolError: it may not; the text tells the model why.
         """
-        reason = self._why_ask(intent)
-        if not reason:
+        if self._rules is not None and intent.effect != "read":
+            await in_thread(self._rules.refresh)
+        if self._case(intent) is None:
             return
-        async with self._asking:
+        self._state.waiting += 1
+        try:
+            await self._decide(call_id, tool, intent)
+        finally:
+            self._state.waiting -= 1
+
+    async def _decide(self, call_id: str, tool: str, intent: Intent) -> None:
+        """Ask the person, one question at a time."""
+        async with self._state.asking:
             # The answer to the question before may have settled this one.
-            if not self._why_ask(intent):
+            case = self._case(intent)
+            if case is None:
                 return
             ask = self._ask()
             if ask is None:
-                raise ToolError(f"Refused: {reason}, and there is nobody to ask.")
-            if self._asker:
-                reason = f"{reason} ({self._asker} asks for it)"
-            call_id = self._call_id or call_id
-            question = Question(call_id, tool, intent.effect, intent.summary, intent.detail, reason)
+                raise ToolError(f"Refused: {case.reason}, and there is nobody to ask.")
+            pattern = self._pattern(intent)
+            question = Question(
+                self._call_id or call_id,
+                *(tool, intent.effect, intent.summary, intent.detail, self._told(case, intent)),
+                grant=case.grant,
+                pattern=pattern,
+                others=lambda: self._state.waiting - 1,
+            )
+            self._state.trouble = ""
             answer = await ask(question)
+            always = answer.scope == "always" and bool(pattern)
+            # A yes to a rule for some files is none to changes of all files.
+            wider = always and intent.effect == "write"
+            if answer.allow and answer.scope != "once" and case.key is not None and not wider:
+                said = (intent.effect, case.grant, about(case.key, intent))
+                sources = frozenset(self._state.sources)
+                self._state.granted.give(Grant(case.key, *said, sources, time(), pattern if always else ""))
+            if answer.allow and always and self._rules is not None:
+                await self._keep(self._rules, cast(RuleEffect, intent.effect), pattern)
         if not answer.allow:
             told = f" They said: {answer.reason}" if answer.reason else ""
             raise ToolError(f"Refused by the person: {intent.summary}.{told}")
-        if answer.scope == "conversation":
-            self._granted.add(self._grant(intent))
 
-    def _why_ask(self, intent: Intent) -> str:
+    def _case(self, intent: Intent) -> _Case | None:
+        """Why the person is asked, None where they are not.
+
+        Raises:
+            ToolError: the mode does not allow it at all.
+        """
+        reason = by_mode = self._reason_of_mode(intent)
+        if intent.loss:
+            return _Case(f"this would be lost: {intent.loss}")
+        sources = self._state.sources.keys()
+        reaches = bool(intent.outside or intent.goes_to)
+        if not reason and not (sources and (reaches or _could_reach(intent))):
+            return None
+        key, grant = kept_as(intent)
+        known = self._state.granted.known(key)
+        if known is None and self._rules is not None and self._rules.allow(intent):
+            known = frozenset[str]()
+        if not by_mode:
+            reason = _way_out(intent)
+        if not (by_mode or reaches) and known is None:
+            key, grant = ANY_COMMAND, EVERY_COMMAND
+            known = self._state.granted.known(key)
+            if known is not None and not sources <= known:
+                known = None
+        # What was allowed in full knowledge of a source stays so; its own content is what it was allowed for.
+        news = [source for source in sources if known is None or source not in known | {intent.source}]
+        if known is not None and not (reaches and news):
+            return None
+        if news and (reaches or not by_mode):
+            reason += f", and this conversation has read content from {_listed(news)}"
+            reason += " since" if known is not None else ""
+        return _Case(reason, key, grant)
+
+    def _reason_of_mode(self, intent: Intent) -> str:
+        """Why it is asked about by what it is and the mode in force; empty where both let it pass."""
         mode = self._mode()
-        if intent.effect != "read" and mode == "plan":
+        if mode == "plan" and intent.effect in ("write", "command", "tool"):
             raise ToolError(
                 f"Refused: in plan mode nothing is changed or run ({intent.summary}). "
                 "Describe what you would do instead."
             )
-        if self._grant(intent) in self._granted:
-            return ""
         if intent.outside:
             return f"{intent.outside} is outside the project"
-        if intent.guarded:
-            return intent.guarded
+        if intent.guarded or self._is_own(intent):
+            return intent.guarded or "it is this program's own configuration"
         if intent.effect == "read" or mode == "auto":
             return ""
+        if intent.effect == "network":
+            return f"it asks {intent.goes_to}, and what it asks leaves this machine"
+        if intent.effect == "tool":
+            return f"it is up to {intent.brings} what it does"
         if intent.effect == "write":
             return "" if mode == "edits" else "it changes files"
         return "it runs a command"
 
-    @staticmethod
-    def _grant(intent: Intent) -> tuple[str, str]:
-        # A grant holds for the same command, the same place outside or guarded, or for all changes
-        # of files inside the project: never for more than the question showed the kind of.
-        if intent.effect == "command":
-            return "command", intent.detail
-        if intent.outside or intent.guarded:
-            return intent.effect, intent.outside or intent.summary
-        return intent.effect, ""
+    def _is_own(self, intent: Intent) -> bool:
+        """Whether it would change the person's configuration, should that be in the project."""
+        if self._rules is None or intent.effect != "write":
+            return False
+        return any(map(self._rules.is_configuration, intent.paths))
+
+    def _pattern(self, intent: Intent) -> str:
+        if self._rules is None or self._rules.problem or self._is_own(intent):
+            return ""
+        return self._rules.pattern_for(intent)
+
+    def _told(self, case: _Case, intent: Intent) -> str:
+        """The reason as the person is told it: who asks, and what is wrong with the rules."""
+        reason = case.reason + (f" ({self._asker} asks for it)" if self._asker else "")
+        if self._rules is not None and self._rules.problem and self._rules.pattern_for(intent):
+            reason += f". Your rules do not count: {self._rules.problem}".rstrip(".")
+        if self._state.trouble:
+            reason += f". The last rule was not kept: {self._state.trouble}".rstrip(".")
+        return reason
+
+    async def _keep(self, rules: Rules, effect: RuleEffect, pattern: str) -> None:
+        try:
+            await in_thread(rules.add, effect, pattern)
+        except PersonError as exc:
+            self._state.trouble = exc.advice
+
+
+def _could_reach(intent: Intent) -> bool:
+    """Whether nothing holds it from going out of the project, though it names nothing there."""
+    return intent.effect in ("command", "tool") and not intent.confined
+
+
+def _way_out(intent: Intent) -> str:
+    """How it could carry something out of the project."""
+    if intent.effect == "network" or (intent.effect == "tool" and intent.goes_to):
+        return f"it asks {intent.goes_to}"
+    return f"it goes to the network with {intent.goes_to}" if intent.goes_to else "it can reach the network"
+
+
+def _listed(sources: list[str]) -> str:
+    named = sources[-_NAMED:]
+    rest = len(sources) - len(named)
+    return " and ".join(named) + (f" and {rest:,} more" if rest else "")

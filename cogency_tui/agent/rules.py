@@ -1,0 +1,245 @@
+"""The person's standing rules: what runs without being asked about, in this project or in all.
+
+Invariant: rules come from one file in the person's configuration folder and from nowhere else. While it
+cannot be read as meant there are none, so that everything is asked about, and `problem` says why. What a
+rule may be for is decided anew for every call (`pattern_for`), so that no file can allow more than that.
+"""
+
+import os
+import secrets
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import msgspec
+
+from cogency_tui.agent import person_file
+from cogency_tui.agent.command_patterns import pattern_of
+from cogency_tui.errors import ConfigError, ToolError, UsageError
+from cogency_tui.tools.base import Intent
+from cogency_tui.workflow_settings import problem_of
+from cogency_tui.workspace.globs import compiled
+
+FILE_NAME = "permissions.toml"
+
+_HEADING = """\
+What runs without being asked about. Written by cogency-tui: comments are not kept.
+A rule without a project holds in all of them."""
+_MOST = 1000
+_MAGIC = frozenset("*?[]{}")
+_MEND = "Correct the file or move it away; until then everything is asked about."
+
+RuleEffect = Literal["command", "write", "network", "tool"]
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One rule. `pattern` are a command's first words, files from the project's root, a host, or the name of
+    a server's tool.
+
+    `project` is the directory in which it holds, empty for all; `added` the day it was made, in UTC.
+    """
+
+    id: str
+    effect: RuleEffect
+    pattern: str
+    project: str = ""
+    added: str = ""
+
+
+class Rules:
+    """The rules in the file at `path`, as they hold in `project` (resolved). The calls block."""
+
+    def __init__(self, path: Path, project: Path) -> None:
+        self.path = path
+        self.project = project
+        self.problem = ""
+        """Why there are no rules although there is a file."""
+        self._rules: tuple[Rule, ...] = ()
+        self._stamp: tuple[int, int, int] | None = None
+        self._lock = threading.Lock()
+        self._directory = Path(os.path.realpath(path.parent))
+
+    def is_configuration(self, path: Path) -> bool:
+        """Whether a path (resolved) is one of the person's configuration, rather than the project's."""
+        if not path.is_relative_to(self._directory):
+            return False
+        if self.project.is_relative_to(self._directory):
+            # A project in that folder is a project all the same.
+            return path.parent == self._directory and path.suffix == ".toml"
+        return True
+
+    def refresh(self) -> None:
+        """Read the file where it has changed; what is wrong with it is the `problem`."""
+        with self._lock:
+            stamp = self._stamp_now()
+            if stamp == self._stamp and not self.problem:
+                return
+            self._stamp = stamp
+            try:
+                self._rules, self.problem = self._read(), ""
+            except ConfigError as exc:
+                self._rules, self.problem = (), exc.advice
+
+    def list(self) -> Sequence[Rule]:
+        """All rules, those of other projects too, in the order in which they were made."""
+        self.refresh()
+        return self._rules
+
+    def pattern_for(self, intent: Intent) -> str:
+        """What a rule that allowed this would be for; empty where none may."""
+        return pattern_for(intent, self.project)
+
+    def allow(self, intent: Intent) -> bool:
+        """Whether a rule lets this pass, as of the last `refresh`."""
+        pattern = self.pattern_for(intent)
+        return bool(pattern) and any(
+            rule.effect == intent.effect
+            and rule.project in ("", str(self.project))
+            and _fits(rule, pattern, intent, self.project)
+            for rule in self._rules
+        )
+
+    def add(self, effect: RuleEffect, pattern: str, *, everywhere: bool = False) -> Rule:
+        """Make a rule, for this project or for all.
+
+        Raises:
+            ConfigError: the file cannot be read as meant, or cannot be written.
+            UsageError: no rule may have this pattern.
+        """
+        day = datetime.now(UTC).date().isoformat()
+        rule = Rule(secrets.token_hex(4), effect, pattern, "" if everywhere else str(self.project), day)
+        if problem := _problem(rule):
+            raise UsageError(f"There can be no such rule: {problem}.")
+        with self._lock:
+            rules = self._read()
+            there = next((each for each in rules if _same(each, rule)), None)
+            if there is None:
+                self._write((*rules, rule))
+            return there or rule
+
+    def revoke(self, id: str) -> None:
+        """Take a rule back.
+
+        Raises:
+            ConfigError: the file cannot be read as meant, or cannot be written.
+            UsageError: there is no rule of this id.
+        """
+        with self._lock:
+            rules = self._read()
+            left = tuple(rule for rule in rules if rule.id != id)
+            if len(left) == len(rules):
+                raise UsageError(f'There is no rule "{id}".', "See which there are.")
+            self._write(left)
+
+    def put_back(self, rule: Rule, place: int) -> None:
+        """Have a rule again that was taken back, with its id and day, as the one numbered `place`.
+
+        Raises:
+            ConfigError: the file cannot be read as meant, or cannot be written.
+        """
+        with self._lock:
+            rules = self._read()
+            if not any(each.id == rule.id or _same(each, rule) for each in rules):
+                self._write((*rules[:place], rule, *rules[place:]))
+
+    def _read(self) -> tuple[Rule, ...]:
+        text, table = person_file.read(self.path)
+        found: Any = table.pop("rules", [])
+        if table:
+            raise ConfigError(f'{self.path}: "{next(iter(table))}" is no key of this file.', _MEND)
+        if not isinstance(found, list):
+            raise ConfigError(f'{self.path}: "rules" is no list of tables.', _MEND)
+        entries = cast("list[Any]", found)
+        if len(entries) > _MOST:
+            raise ConfigError(f"{self.path}: more than {_MOST:,} rules.", _MEND)
+        return tuple(self._rule(text, index, entry) for index, entry in enumerate(entries))
+
+    def _rule(self, text: str, index: int, entry: Any) -> Rule:
+        problem = problem_of(entry, Rule)
+        if not problem:
+            rule = msgspec.convert(entry, Rule)
+            problem = _problem(rule)
+            if not problem:
+                return rule
+        place = person_file.place_in(self.path, text, "rules", index)
+        raise ConfigError(f"{place}: rule {index + 1}: {problem}.", _MEND)
+
+    def _write(self, rules: tuple[Rule, ...]) -> None:
+        person_file.write(self.path, _HEADING, {"rules": [_as_table(rule) for rule in rules]})
+        self._rules, self.problem, self._stamp = rules, "", self._stamp_now()
+
+    def _stamp_now(self) -> tuple[int, int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def pattern_for(intent: Intent, project: Path) -> str:
+    """What a rule that allowed this would be for; empty where the person is to be asked each time."""
+    if intent.outside or intent.guarded or intent.loss:
+        return ""
+    if intent.effect == "network":
+        return intent.network
+    if intent.effect == "tool":
+        return intent.tool
+    if intent.effect == "command":
+        if intent.network or not (intent.everything and intent.paths):
+            # It goes out by itself, or is no command of the shell.
+            return ""
+        return pattern_of(intent.detail, at_root=intent.paths[0] == project)
+    return _files_pattern(intent.paths, project) if intent.effect == "write" else ""
+
+
+def _files_pattern(paths: Sequence[Path], project: Path) -> str:
+    """The files of the directory that all of them are in; of one in the project's root, that file."""
+    if not paths or not all(path.is_relative_to(project) for path in paths):
+        return ""
+    names = [path.relative_to(project) for path in paths]
+    common = names[0].parent
+    while not all(name.is_relative_to(common) for name in names):
+        common = common.parent
+    if common.parts:
+        pattern = f"{common.as_posix()}/**"
+        return "" if _MAGIC.intersection(common.as_posix()) else pattern
+    return names[0].as_posix() if len(set(names)) == 1 and not _MAGIC.intersection(names[0].name) else ""
+
+
+def _fits(rule: Rule, pattern: str, intent: Intent, project: Path) -> bool:
+    if rule.effect != "write":
+        return rule.pattern == pattern
+    names = [path.relative_to(project).as_posix() for path in intent.paths]
+    if not _MAGIC.intersection(rule.pattern):
+        return all(name == rule.pattern for name in names)
+    matches = compiled(rule.pattern)
+    return all(matches.fullmatch(name) for name in names)
+
+
+def _problem(rule: Rule) -> str:
+    """What is wrong with a rule."""
+    pattern = rule.pattern
+    if not rule.id or not pattern or not pattern.isprintable():
+        return '"id" and "pattern" must say something'
+    if rule.project and not rule.project.startswith("/"):
+        return '"project" must be the full path of a directory'
+    if rule.effect == "command" and pattern_of(pattern) != pattern:
+        return f'"pattern": what begins with {pattern!r} is always asked about'
+    if rule.effect == "write":
+        if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
+            return '"pattern" must be a path in the project, as "src/**"'
+        try:
+            compiled(pattern)
+        except ToolError as exc:
+            return f'"pattern": {str(exc).removesuffix(".")}'
+    return ""
+
+
+def _same(one: Rule, other: Rule) -> bool:
+    return (one.effect, one.pattern, one.project) == (other.effect, other.pattern, other.project)
+
+
+def _as_table(rule: Rule) -> dict[str, str]:
+    return {key: value for key, value in msgspec.to_builtins(rule).items() if value}

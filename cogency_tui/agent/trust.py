@@ -1,0 +1,229 @@
+"""Which projects the person trusts, and what their `.cogency/` directories hold (safety.md, promise 8).
+
+Invariant: the files of a project that is not trusted are listed and hashed, and nothing else is done with
+them. Trust is for a directory by its resolved path and inode, and for the bytes that its files had then: a
+file that changed, came or went makes the person be asked again, and what is loaded are the very bytes that
+were compared. That a project is not to be asked about is for the directory, whatever is in it. The calls
+block.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from cogency_tui.agent import person_file
+from cogency_tui.agent.project_files import FOLDER, Entry, list_files, read_files
+from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
+from cogency_tui.workflow_settings import problem_of
+
+FILE_NAME = "trusted.toml"
+
+_HEADING = """\
+Projects whose .cogency/ files may be used, and those that are not to be asked about.
+Written by cogency-tui: comments are not kept."""
+_MEND = "Correct the file or move it away; until then no project is trusted."
+
+
+class Standing(Enum):
+    """How a project stands with the person."""
+
+    NOTHING = "there is nothing to trust"
+    UNKNOWN = "not trusted"
+    CHANGED = "changed since it was trusted"
+    TRUSTED = "trusted"
+    REFUSED = "not trusted, and not to be asked about"
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a project brings below `.cogency/`, and what was decided on it.
+
+    `changed` are those that are not as they were trusted, missing ones included; `problem` says why none of
+    them can be used. `digest` is that of all that was there.
+    """
+
+    standing: Standing
+    entries: tuple[Entry, ...] = ()
+    changed: tuple[str, ...] = ()
+    problem: str = ""
+    digest: str = ""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(entry.name for entry in self.entries)
+
+
+class Trusted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One project that was trusted, with the SHA-256 of each file; `added` is the day, in UTC."""
+
+    path: str
+    inode: int
+    files: dict[str, str]
+    added: str = ""
+
+
+class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One project that is not to be asked about; `added` is the day, in UTC."""
+
+    path: str
+    inode: int
+    added: str = ""
+
+
+class Decisions(msgspec.Struct, frozen=True):
+    """All that the person has decided."""
+
+    projects: Sequence[Trusted] = ()
+    refused: Sequence[Refused] = ()
+
+    def without(self, project: Path) -> "Decisions":
+        """Those on other projects."""
+        path = str(project)
+        return Decisions(
+            [each for each in self.projects if each.path != path],
+            [each for each in self.refused if each.path != path],
+        )
+
+
+class Trust:
+    """The person's decisions, in the file at `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def survey(self, project: Path) -> Survey:
+        """How a project (resolved) stands now."""
+        try:
+            contents = read_files(project)
+        except WorkspaceError as exc:
+            standing = Standing.REFUSED if self._is_refused(project) else Standing.UNKNOWN
+            return Survey(standing, list_files(project), problem=exc.advice)
+        if not contents:
+            return Survey(Standing.NOTHING)
+        found = _digests(contents)
+        entries = tuple(Entry(name, len(data)) for name, data in contents.items())
+        digest = _digest(found)
+        try:
+            known = self._known(project)
+        except ConfigError as exc:
+            return Survey(Standing.UNKNOWN, entries, problem=exc.advice)
+        if known is None:
+            standing = Standing.REFUSED if self._is_refused(project) else Standing.UNKNOWN
+            return Survey(standing, entries, digest=digest)
+        if known.files == found:
+            return Survey(Standing.TRUSTED, entries, digest=digest)
+        names = dict.fromkeys((*known.files, *found))
+        changed = tuple(name for name in names if known.files.get(name) != found.get(name))
+        return Survey(Standing.CHANGED, entries, changed, digest=digest)
+
+    def contents(self, project: Path) -> Mapping[str, bytes]:
+        """The files of a project that is trusted as they are now; none of any other."""
+        try:
+            found = read_files(project)
+            known = self._known(project) if found else None
+        except (WorkspaceError, ConfigError):
+            return {}
+        return found if known is not None and known.files == _digests(found) else {}
+
+    def trust(self, project: Path, seen: Survey) -> None:
+        """Trust a project as it is now, if that is what was `seen`.
+
+        Raises:
+            ConfigError: the decisions cannot be read as meant, or cannot be written.
+            UsageError: a file changed since, so that somebody should look again.
+            WorkspaceError: what is there cannot be used.
+        """
+        found = _digests(read_files(project))
+        if _digest(found) != seen.digest:
+            raise UsageError(f"{project / FOLDER} has just changed.", "Look at it again.")
+        others = self.decisions().without(project)
+        trusted = Trusted(str(project), project.stat().st_ino, found, _today())
+        self._write(Decisions([*others.projects, trusted], others.refused))
+
+    def refuse(self, project: Path) -> None:
+        """Never ask about a project, and do not trust it.
+
+        Raises:
+            ConfigError: the decisions cannot be read as meant, or cannot be written.
+        """
+        others = self.decisions().without(project)
+        refused = Refused(str(project), project.stat().st_ino, _today())
+        self._write(Decisions(others.projects, [*others.refused, refused]))
+
+    def revoke(self, project: Path) -> bool:
+        """Forget what was decided on a project, and ask about it again; whether anything was.
+
+        Raises:
+            ConfigError: the decisions cannot be read as meant, or cannot be written.
+        """
+        before = self.decisions()
+        left = before.without(project)
+        if left == Decisions(list(before.projects), list(before.refused)):
+            return False
+        self._write(left)
+        return True
+
+    def decisions(self) -> Decisions:
+        """All that was decided, on other projects too.
+
+        Raises:
+            ConfigError: the file cannot be read as meant.
+        """
+        text, table = person_file.read(self.path)
+        projects = self._entries(text, table, "projects", Trusted)
+        refused = self._entries(text, table, "refused", Refused)
+        if table:
+            raise ConfigError(f'{self.path}: "{next(iter(table))}" is no key of this file.', _MEND)
+        return Decisions(
+            [msgspec.convert(entry, Trusted) for entry in projects],
+            [msgspec.convert(entry, Refused) for entry in refused],
+        )
+
+    def _entries(self, text: str, table: dict[str, Any], key: str, kind: type[msgspec.Struct]) -> list[Any]:
+        """The tables under a key, which is taken out of `table`; each can be made a `kind`."""
+        found: Any = table.pop(key, [])
+        if not isinstance(found, list):
+            raise ConfigError(f'{self.path}: "{key}" is no list of tables.', _MEND)
+        entries = cast("list[Any]", found)
+        for index, entry in enumerate(entries):
+            if problem := problem_of(entry, kind):
+                place = person_file.place_in(self.path, text, key, index)
+                raise ConfigError(f"{place}: {key}, entry {index + 1}: {problem}.", _MEND)
+        return entries
+
+    def _known(self, project: Path) -> Trusted | None:
+        inode = project.stat().st_ino
+        projects = self.decisions().projects
+        return next((one for one in projects if (one.path, one.inode) == (str(project), inode)), None)
+
+    def _is_refused(self, project: Path) -> bool:
+        try:
+            refused = self.decisions().refused
+            inode = project.stat().st_ino
+        except (ConfigError, OSError):
+            return False
+        return any((one.path, one.inode) == (str(project), inode) for one in refused)
+
+    def _write(self, decisions: Decisions) -> None:
+        table: dict[str, Any] = {key: value for key, value in msgspec.to_builtins(decisions).items() if value}
+        person_file.write(self.path, _HEADING, table)
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+
+
+def _digest(digests: Mapping[str, str]) -> str:
+    """One for all of them; empty where there are none."""
+    return hashlib.sha256(repr(sorted(digests.items())).encode()).hexdigest() if digests else ""

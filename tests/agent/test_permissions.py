@@ -1,0 +1,492 @@
+"""What is asked about, what is not, and what an answer is remembered as."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogency_tui.agent.permissions import Answer, Gate, Question
+from cogency_tui.agent.rules import FILE_NAME, Rules
+from cogency_tui.config import PERMISSIONS, Permissions
+from cogency_tui.errors import ToolError
+from cogency_tui.tools.base import Intent, ToolContext
+from cogency_tui.tools.reach import reach
+from cogency_tui.tools.registry import default_registry
+from cogency_tui.workspace.paths import Workspace
+
+YES = Answer(allow=True)
+ALL_ALONG = Answer(allow=True, scope="conversation")
+ALWAYS = Answer(allow=True, scope="always")
+NO = Answer(allow=False)
+
+
+class Person:
+    """Answers questions, and keeps them."""
+
+    def __init__(self, folder: Path, project: Path) -> None:
+        self.mode: Permissions = "ask"
+        self.asked: list[Question] = []
+        self.answers: list[Answer] = []
+        self.project = project
+        self.rules = Rules(folder / FILE_NAME, project)
+        self.gate = self.new_gate()
+
+    def new_gate(self) -> Gate:
+        """That of another conversation."""
+        return Gate(lambda: self.mode, lambda: self.ask, self.rules)
+
+    async def ask(self, question: Question) -> Answer:
+        self.asked.append(question)
+        return self.answers.pop(0) if self.answers else NO
+
+    async def lets(self, intent: Intent, *answers: Answer, gate: Gate | None = None) -> bool:
+        """Whether it may run; the person says what is given, or no."""
+        self.asked.clear()
+        self.answers = list(answers)
+        try:
+            await (gate or self.gate).check("call", "tool", intent)
+        except ToolError:
+            return False
+        return True
+
+    async def reads(self, intent: Intent, *answers: Answer) -> None:
+        """A call that was let through and ran."""
+        assert await self.lets(intent, *answers)
+        self.gate.tainted(intent.source)
+
+    @property
+    def reason(self) -> str:
+        (question,) = self.asked
+        return question.reason
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    project = tmp_path / "project"
+    project.mkdir()
+    return Person(tmp_path / "config", project)
+
+
+READ = Intent("read", "Read a.py")
+SEARCH = Intent("network", "Search the web", detail="query", network="public search engines")
+
+
+def page_of(host: str) -> Intent:
+    return Intent("network", f"Read pages of {host}", detail=f"https://{host}/x", network=host)
+
+
+def run(person: Person, command: str, **more: Any) -> Intent:
+    intent = Intent("command", "Run it", detail=command, paths=(person.project,), everything=True, **more)
+    found = reach(command, person.project, Workspace(person.project))
+    return replace(
+        intent,
+        outside=found.outside,
+        network=found.network,
+        brings=found.brings,
+        guarded=intent.guarded or found.guarded,
+    )
+
+
+def change(person: Person, *names: str, **more: Any) -> Intent:
+    return Intent(
+        "write", "Edit it", detail="diff", paths=tuple(person.project / name for name in names), **more
+    )
+
+
+# What each mode lets pass.
+
+
+@pytest.mark.parametrize(
+    ("mode", "asks", "refuses"),
+    [
+        ("plan", {"network"}, {"write", "command"}),
+        ("ask", {"write", "command", "network"}, set[str]()),
+        ("edits", {"command", "network"}, set[str]()),
+        ("auto", set[str](), set[str]()),
+    ],
+)
+async def test_modes(person: Person, mode: Permissions, asks: set[str], refuses: set[str]) -> None:
+    person.mode = mode
+    intents = [READ, change(person, "a.py"), run(person, "make"), page_of("example.org")]
+    for intent in intents:
+        assert await person.lets(intent, YES) is (intent.effect not in refuses)
+        assert bool(person.asked) is (intent.effect in asks)
+
+
+async def test_the_question_says_why_in_plain_words(person: Person) -> None:
+    for intent, why in [
+        (run(person, "make"), "it runs a command"),
+        (change(person, "a.py"), "it changes files"),
+        (page_of("example.org"), "it asks example.org, and what it asks leaves this machine"),
+        (SEARCH, "it asks public search engines, and what it asks leaves this machine"),
+    ]:
+        await person.lets(intent, NO)
+        assert person.reason == why
+
+
+async def test_without_anyone_to_ask_it_is_refused(person: Person) -> None:
+    gate = Gate(lambda: "ask", lambda: None)
+    with pytest.raises(ToolError, match="it runs a command, and there is nobody to ask"):
+        await gate.check("c", "shell", run(person, "make"))
+
+
+async def test_a_reason_reaches_the_model(person: Person) -> None:
+    person.answers = [Answer(allow=False, reason="use make")]
+    with pytest.raises(ToolError, match="They said: use make"):
+        await person.gate.check("c", "shell", run(person, "ls"))
+
+
+# What always asks (safety.md, promise 2).
+
+GUARDED = [
+    *(".git/config", ".git/hooks/pre-commit", ".GIT/hooks/x", "sub/.git/HEAD", ".git"),
+    *(".cogency/config.toml", ".cogency/commands/x.md", "sub/.cogency/x"),
+    *(
+        ".bashrc",
+        ".bash_profile",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".envrc",
+        ".config/fish/config.fish",
+        ".BASHRC",
+    ),
+    *("AGENTS.md", "agents.md", "sub/AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"),
+    *(".github/copilot-instructions.md", ".claude/settings.json", ".cursor/rules/x"),
+    *("a\nb.py", "a\x1b[2Jb.py", "a\tb", "\u202egnp.py", "a\u200bb.py", "a\x7f", "x\x07/y.py"),
+]
+
+
+@pytest.mark.parametrize("mode", PERMISSIONS)
+@pytest.mark.parametrize("name", GUARDED, ids=repr)
+async def test_guarded_files_are_asked_for_in_every_mode(
+    person: Person, mode: Permissions, name: str
+) -> None:
+    workspace = Workspace(person.project)
+    call = default_registry().bind("write", {"file": name, "content": "x"}, ToolContext(workspace))
+    intent = await call.plan()
+    person.mode = mode
+    assert not await person.lets(intent, NO)
+    assert bool(person.asked) is (mode != "plan")
+    for question in person.asked:
+        assert question.pattern == ""
+        assert question.reason not in ("it changes files", "")
+
+
+@pytest.mark.parametrize("mode", PERMISSIONS)
+@pytest.mark.parametrize("tool", ["read", "list", "find", "write", "edit"])
+async def test_paths_outside_are_asked_for_in_every_mode(
+    person: Person, mode: Permissions, tool: str
+) -> None:
+    outside = person.project.parent / "notes.txt"
+    outside.write_text("old")
+    args: dict[str, dict[str, Any]] = {
+        "read": {"file": str(outside)},
+        "list": {"path": str(outside.parent)},
+        "find": {"path": str(outside.parent), "content": "x"},
+        "write": {"file": str(outside), "content": "x", "overwrite": True},
+        "edit": {"file": str(outside), "old": "old", "new": "new"},
+    }
+    intent = await default_registry().bind(tool, args[tool], ToolContext(Workspace(person.project))).plan()
+    person.mode = mode
+    assert not await person.lets(intent, NO)
+    if mode == "plan" and intent.effect == "write":
+        assert not person.asked
+    else:
+        assert "outside the project" in person.reason
+
+
+async def test_names_that_are_not_what_they_look_like_are_asked_for_when_read(person: Person) -> None:
+    (person.project / "a\x1b[2J.py").write_text("x")
+    workspace = Workspace(person.project)
+    intent = await default_registry().bind("read", {"file": "a\x1b[2J.py"}, ToolContext(workspace)).plan()
+    for person.mode in PERMISSIONS:
+        assert not await person.lets(intent, NO)
+        assert "control character" in person.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("echo x >> .git/hooks/post-commit", "cp a AGENTS.md", "tee -a .bashrc", "sed -i s/a/b/ CLAUDE.md"),
+        *("mkdir -p .cogency/commands", "sudo touch .envrc", "sh -c 'cp x .git/hooks/y'", "cat /etc/passwd"),
+        *(
+            "ls ..",
+            "cp a.py ~/x",
+            "cd /etc && cat passwd",
+            "head --lines=1 /etc/hosts",
+            "grep -f/etc/hosts x",
+        ),
+    ],
+)
+async def test_commands_that_name_such_files_are_asked_about_in_every_mode(
+    person: Person, command: str
+) -> None:
+    (person.project / ".git/hooks").mkdir(parents=True)
+    for person.mode in ("ask", "edits", "auto"):
+        assert not await person.lets(run(person, command), NO)
+        assert person.reason != "it runs a command"
+        assert person.asked[0].pattern == ""
+
+
+async def test_the_persons_configuration_is_asked_for_where_it_lies_in_the_project(tmp_path: Path) -> None:
+    person = Person(tmp_path / ".config/cogency-tui", tmp_path)
+    person.mode = "auto"
+    assert not await person.lets(change(person, ".config/cogency-tui/permissions.toml"), NO)
+    assert person.reason == "it is this program's own configuration"
+    assert person.asked[0].pattern == ""
+    assert await person.lets(change(person, ".config/other/permissions.toml"))
+
+
+# What a yes for the conversation covers.
+
+
+async def test_a_yes_for_the_conversation_covers_the_same_command_in_the_same_place(person: Person) -> None:
+    assert await person.lets(run(person, "make test"), ALL_ALONG)
+    assert person.asked[0].grant == "this same command"
+    assert await person.lets(run(person, "make test"))
+    assert not person.asked
+    assert not await person.lets(run(person, "make test; rm x"), NO)
+    assert not await person.lets(replace(run(person, "make test"), paths=(person.project / "sub",)), NO)
+    assert not await person.lets(run(person, "make test"), NO, gate=person.new_gate())
+
+
+async def test_a_yes_for_changes_covers_neither_guarded_files_nor_those_outside(person: Person) -> None:
+    assert await person.lets(change(person, "a.py"), ALL_ALONG)
+    assert person.asked[0].grant == "all changes of files in the project"
+    assert await person.lets(change(person, "b.py"))
+    guarded = change(person, "AGENTS.md", guarded="AGENTS.md: agents take instructions from it")
+    assert not await person.lets(guarded, NO)
+    assert await person.lets(guarded, ALL_ALONG)
+    assert await person.lets(replace(guarded, summary="Edit it (+9 −9)"))
+    assert not await person.lets(change(person, "CLAUDE.md", guarded="CLAUDE.md: …"), NO)
+    assert not await person.lets(Intent("write", "w", paths=(Path("/etc/x"),), outside="/etc/x"), NO)
+
+
+async def test_a_yes_for_a_host_covers_that_host(person: Person) -> None:
+    assert await person.lets(page_of("example.org"), ALL_ALONG)
+    assert person.asked[0].grant == "all that asks example.org"
+    assert await person.lets(page_of("example.org"))
+    assert not await person.lets(page_of("example.com"), NO)
+    assert not await person.lets(SEARCH, NO)
+
+
+async def test_what_would_be_lost_is_asked_about_each_time_in_every_mode(person: Person) -> None:
+    person.rules.add("command", "pytest")
+    intent = run(person, "pytest", loss="2 untracked: a, b")
+    for person.mode in ("ask", "edits", "auto"):
+        for answer in (ALL_ALONG, ALWAYS, YES):
+            assert await person.lets(intent, answer)
+            assert person.reason == "this would be lost: 2 untracked: a, b"
+            assert (person.asked[0].grant, person.asked[0].pattern) == ("", "")
+    assert len(person.rules.list()) == 1
+
+
+# Rules.
+
+
+async def test_always_makes_a_rule_that_holds_in_other_conversations(person: Person) -> None:
+    assert await person.lets(run(person, "pytest -x"), ALWAYS)
+    assert person.asked[0].pattern == "pytest"
+    assert await person.lets(run(person, "pytest tests"), gate=person.new_gate())
+    assert not person.asked
+    assert not await person.lets(run(person, "pytest; rm x"), NO, gate=person.new_gate())
+    (rule,) = person.rules.list()
+    person.rules.revoke(rule.id)
+    assert not await person.lets(run(person, "pytest tests"), NO)
+
+
+async def test_always_for_changes_and_hosts(person: Person) -> None:
+    assert await person.lets(change(person, "src/a.py"), ALWAYS)
+    assert await person.lets(page_of("docs.python.org"), ALWAYS)
+    gate = person.new_gate()
+    assert await person.lets(change(person, "src/b/c.py"), gate=gate)
+    assert await person.lets(page_of("docs.python.org"), gate=gate)
+    assert not await person.lets(change(person, "setup.py"), NO, gate=gate)
+    assert not await person.lets(page_of("python.org"), NO, gate=gate)
+
+
+async def test_an_always_that_was_not_offered_counts_once(person: Person) -> None:
+    intent = run(person, "rm -rf build", loss="1 ignored by git: build/")
+    assert await person.lets(intent, ALWAYS)
+    assert not await person.lets(intent, NO)
+    assert not person.rules.path.exists()
+
+
+async def test_no_rule_lets_anything_pass_in_plan_mode(person: Person) -> None:
+    person.rules.add("command", "pytest")
+    person.mode = "plan"
+    assert not await person.lets(run(person, "pytest"), YES)
+    assert not person.asked
+
+
+async def test_broken_rules_are_told_and_everything_is_asked_about(person: Person) -> None:
+    person.rules.add("command", "pytest")
+    person.rules.path.write_text("[[rules]]\nid = 1\n")
+    assert not await person.lets(run(person, "pytest"), NO)
+    assert person.reason.startswith("it runs a command. Your rules do not count: ")
+    assert "line 1: rule 1" in person.reason
+    assert person.asked[0].pattern == ""
+    assert await person.lets(run(person, "pytest"), ALWAYS)
+    assert person.rules.path.read_text() == "[[rules]]\nid = 1\n"
+
+
+async def test_a_rule_that_could_not_be_kept_is_told_with_the_next_question(person: Person) -> None:
+    person.rules.path.parent.write_text("in the way")
+    assert await person.lets(run(person, "pytest"), ALWAYS)
+    assert not await person.lets(run(person, "ls"), NO)
+    assert "The last rule was not kept" in person.reason
+    assert not await person.lets(run(person, "ls"), NO)
+    assert person.reason == "it runs a command"
+
+
+# After content of strangers was read (promise 7).
+
+
+async def test_in_auto_the_network_runs_until_something_was_read(person: Person) -> None:
+    person.mode = "auto"
+    await person.reads(SEARCH)
+    assert not person.asked
+    assert not await person.lets(page_of("example.org"), NO)
+    assert person.reason == (
+        "it asks example.org, and this conversation has read content from public search engines"
+    )
+
+
+@pytest.mark.parametrize("mode", PERMISSIONS)
+async def test_what_was_allowed_before_is_asked_about_again(person: Person, mode: Permissions) -> None:
+    person.mode = mode
+    assert await person.lets(page_of("a.com"), ALL_ALONG)
+    person.gate.tainted("/etc/notes.txt")
+    assert not await person.lets(page_of("a.com"), NO)
+    assert person.reason.endswith(
+        "this conversation has read content from /etc/notes.txt" + " since" * (mode != "auto")
+    )
+    assert await person.lets(page_of("a.com"), ALL_ALONG)
+    assert await person.lets(page_of("a.com"))
+    assert not person.asked
+
+
+async def test_a_host_that_was_allowed_may_go_on_being_read(person: Person) -> None:
+    await person.reads(page_of("a.com"), ALL_ALONG)
+    await person.reads(page_of("a.com"))
+    assert not person.asked
+    await person.reads(page_of("b.com"), ALL_ALONG)
+    assert not await person.lets(page_of("a.com"), NO)
+    assert "b.com since" in person.reason
+    await person.reads(page_of("a.com"), ALL_ALONG)
+    for host in ("a.com", "b.com", "a.com"):
+        await person.reads(page_of(host))
+        assert not person.asked
+
+
+async def test_a_path_outside_that_was_allowed_is_asked_for_again(person: Person) -> None:
+    notes = Intent("read", "Read /etc/hosts", paths=(Path("/etc/hosts"),), outside="/etc/hosts")
+    await person.reads(notes, ALL_ALONG)
+    await person.reads(notes)
+    assert not person.asked
+    person.gate.tainted("a.com")
+    assert not await person.lets(notes, NO)
+    assert person.reason == (
+        "/etc/hosts is outside the project, and this conversation has read content from a.com since"
+    )
+
+
+async def test_a_rule_for_a_host_waits_for_a_yes_once_something_else_was_read(person: Person) -> None:
+    person.rules.add("network", "a.com")
+    await person.reads(page_of("a.com"))
+    await person.reads(page_of("a.com"))
+    person.gate.tainted("b.com")
+    assert not await person.lets(page_of("a.com"), NO)
+    assert person.asked[0].pattern == "a.com"
+    assert await person.lets(page_of("a.com"), ALL_ALONG)
+    assert await person.lets(page_of("a.com"))
+
+
+@pytest.mark.parametrize("mode", ["edits", "auto"])
+async def test_changes_inside_go_on(person: Person, mode: Permissions) -> None:
+    person.mode = mode
+    person.gate.tainted("a.com")
+    assert await person.lets(change(person, "a.py"))
+    assert await person.lets(READ)
+
+
+async def test_in_auto_commands_are_asked_about_as_they_could_reach_out(person: Person) -> None:
+    person.mode = "auto"
+    assert await person.lets(run(person, "ls"))
+    person.gate.tainted("a.com")
+    assert not await person.lets(run(person, "ls"), NO)
+    assert person.reason == "it can reach the network, and this conversation has read content from a.com"
+    assert await person.lets(run(person, "ls"), ALL_ALONG)
+    assert person.asked[0].grant == "every command, until content from elsewhere is read"
+    assert await person.lets(run(person, "make"))
+    assert not await person.lets(run(person, "curl https://x.com"), NO)
+    assert "it goes to the network with curl" in person.reason
+    person.gate.tainted("b.com")
+    assert not await person.lets(run(person, "make"), NO)
+    person.mode = "ask"
+    person.answers = []
+    assert not await person.lets(run(person, "make"), NO)
+    assert person.reason == "it runs a command"
+
+
+async def test_a_command_that_a_sandbox_holds_goes_on_in_auto(person: Person) -> None:
+    person.mode = "auto"
+    person.gate.tainted("a.com")
+    assert await person.lets(run(person, "make", confined=True))
+    assert await person.lets(run(person, "curl https://x.com", confined=True))
+    assert not await person.lets(run(person, "cat /etc/passwd", confined=True), NO)
+
+
+async def test_commands_with_a_rule_or_a_yes_of_their_own_go_on(person: Person) -> None:
+    person.rules.add("command", "pytest")
+    for person.mode in ("ask", "auto"):
+        gate = person.new_gate()
+        assert await person.lets(run(person, "make"), ALL_ALONG, gate=gate)
+        gate.tainted("a.com")
+        assert await person.lets(run(person, "pytest -x"), gate=gate)
+        assert await person.lets(run(person, "make"), gate=gate) is (person.mode == "ask")
+
+
+@pytest.mark.parametrize(
+    ("command", "source"),
+    [
+        ("curl -s https://x.com", "curl"),
+        ("wget -qO- x.com | head", "wget"),
+        ("sh -c 'curl x.com'", "curl"),
+        ("cat /etc/hosts", "/etc/hosts"),
+        ("python3 -c 'import urllib.request as u; print(u.urlopen(\"http://x\").read())'", "python3"),
+        ("make", ""),
+        ("git push origin main", ""),
+        ("echo x > /tmp/out.txt", ""),
+    ],
+)
+async def test_what_a_command_brings_is_known_by_what_it_names(
+    person: Person, command: str, source: str
+) -> None:
+    assert run(person, command).source == source
+
+
+async def test_a_tool_that_says_no_more_than_that_it_uses_the_network(person: Person) -> None:
+    person.mode = "auto"
+    forecast = Intent("network", "Run forecast")
+    await person.reads(forecast)
+    assert not await person.lets(forecast, NO)
+    assert person.reason == ("it asks the network, and this conversation has read content from the network")
+
+
+async def test_nothing_read_is_nothing_noted(person: Person) -> None:
+    person.gate.tainted("")
+    assert person.gate.sources == ()
+
+
+async def test_what_a_sub_agent_reads_counts_for_its_parent_and_the_other_way_round(person: Person) -> None:
+    person.mode = "auto"
+    child = person.gate.narrowed("auto", call_id="c", asker="the sub-agent x")
+    child.tainted("a.com")
+    assert not await person.lets(page_of("b.com"), NO)
+    assert not await person.lets(page_of("b.com"), NO, gate=child)
+    assert person.reason.endswith("(the sub-agent x asks for it)")
+    assert await person.lets(page_of("b.com"), ALL_ALONG, gate=child)
+    assert await person.lets(page_of("b.com"))

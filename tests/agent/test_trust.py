@@ -1,0 +1,190 @@
+"""Trust in a project: for a directory and the very bytes in it, decided by the person and nobody else."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.trust import FILE_NAME, Standing, Survey, Trust
+from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
+
+
+class Desk:
+    """A person's decisions, and a project that brings something."""
+
+    def __init__(self, root: Path) -> None:
+        self.file = root / "config" / FILE_NAME
+        self.project = root / "project"
+        self.project.mkdir()
+        self.trust = Trust(self.file)
+        self.put("config.toml", "a = 1\n")
+        self.put("commands/fix.md", "Fix $ARGUMENTS\n")
+
+    def put(self, name: str, content: str | bytes) -> None:
+        path = self.project / ".cogency" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def survey(self) -> Survey:
+        return self.trust.survey(self.project)
+
+    def accept(self) -> None:
+        self.trust.trust(self.project, self.survey())
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_until_it_is_trusted_a_project_is_listed_and_nothing_more(desk: Desk) -> None:
+    desk.put("config.toml", b"\xff broken [[[")
+    survey = desk.survey()
+    assert survey.standing is Standing.UNKNOWN
+    assert survey.files == ("commands/fix.md", "config.toml")
+    assert desk.trust.contents(desk.project) == {}
+    assert not desk.file.exists()
+
+
+def test_what_is_trusted_is_given_as_it_was(desk: Desk) -> None:
+    desk.accept()
+    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.trust.contents(desk.project) == {
+        "commands/fix.md": b"Fix $ARGUMENTS\n",
+        "config.toml": b"a = 1\n",
+    }
+    assert Trust(desk.file).survey(desk.project).standing is Standing.TRUSTED
+    assert desk.file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_project_without_such_files_needs_no_trust(desk: Desk) -> None:
+    shutil.rmtree(desk.project / ".cogency")
+    assert desk.survey() == Survey(Standing.NOTHING)
+    (desk.project / ".cogency").mkdir()
+    assert desk.survey() == Survey(Standing.NOTHING)
+
+
+@pytest.mark.parametrize("change", ["edited", "added", "gone", "renamed", "link"])
+def test_a_change_of_any_file_makes_it_be_asked_again(desk: Desk, change: str) -> None:
+    desk.accept()
+    folder = desk.project / ".cogency"
+    if change == "edited":
+        desk.put("config.toml", "a = 2\n")
+        changed = ("config.toml",)
+    elif change == "added":
+        desk.put("hooks/x.sh", "rm")
+        changed = ("hooks/x.sh",)
+    elif change == "gone":
+        (folder / "config.toml").unlink()
+        changed = ("config.toml",)
+    elif change == "renamed":
+        (folder / "config.toml").rename(folder / "other.toml")
+        changed = ("config.toml", "other.toml")
+    else:
+        (folder / "config.toml").unlink()
+        (folder / "config.toml").symlink_to("commands/fix.md")
+        changed = ()
+    survey = desk.survey()
+    assert survey.standing is (Standing.UNKNOWN if change == "link" else Standing.CHANGED)
+    assert survey.changed == changed
+    assert desk.trust.contents(desk.project) == {}
+    if change == "link":
+        assert "no regular file" in survey.problem
+        return
+    desk.accept()
+    assert desk.survey().standing is Standing.TRUSTED
+
+
+def test_put_back_as_it_was_it_is_trusted_again(desk: Desk) -> None:
+    desk.accept()
+    desk.put("config.toml", "a = 2\n")
+    desk.put("config.toml", "a = 1\n")
+    assert desk.survey().standing is Standing.TRUSTED
+
+
+def test_trust_is_not_for_what_took_its_place(desk: Desk) -> None:
+    desk.accept()
+    moved = desk.project.with_name("moved")
+    desk.project.rename(moved)
+    assert desk.trust.survey(moved).standing is Standing.UNKNOWN
+    shutil.copytree(moved, desk.project)
+    assert desk.survey().standing is Standing.UNKNOWN
+
+
+def test_what_changed_since_it_was_looked_at_is_not_trusted(desk: Desk) -> None:
+    seen = desk.survey()
+    desk.put("config.toml", "a = 2\n")
+    with pytest.raises(UsageError, match="just changed"):
+        desk.trust.trust(desk.project, seen)
+    assert desk.survey().standing is Standing.UNKNOWN
+
+
+def test_trust_is_taken_back(desk: Desk, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(desk.project, other)
+    desk.accept()
+    desk.trust.trust(other, desk.trust.survey(other))
+    desk.trust.revoke(desk.project)
+    assert desk.survey().standing is Standing.UNKNOWN
+    assert desk.trust.survey(other).standing is Standing.TRUSTED
+    desk.trust.revoke(desk.project)
+
+
+def test_a_project_cannot_trust_itself(desk: Desk) -> None:
+    desk.accept()
+    desk.put(FILE_NAME, desk.file.read_bytes())
+    desk.trust.revoke(desk.project)
+    assert desk.survey().standing is Standing.UNKNOWN
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", ["fifo", "file", "link", "deep", "many", "large", "socket"])
+def test_what_cannot_be_used_is_told_and_never_waited_for(desk: Desk, kind: str) -> None:
+    folder = desk.project / ".cogency"
+    if kind == "fifo":
+        os.mkfifo(folder / "x")
+    elif kind == "file":
+        shutil.rmtree(folder)
+        folder.write_text("x")
+    elif kind == "link":
+        folder.rename(desk.project / "real")
+        folder.symlink_to("real")
+    elif kind == "deep":
+        desk.put("/".join("abcdefghijk") + "/x", "x")
+    elif kind == "many":
+        for number in range(600):
+            desk.put(f"m/{number}", "")
+    elif kind == "large":
+        desk.put("large", b"x" * (5 << 20))
+    else:
+        (folder / "x").symlink_to("/dev/zero")
+    survey = desk.survey()
+    assert survey.standing is Standing.UNKNOWN
+    assert ".cogency" in survey.problem or "bytes" in survey.problem
+    assert desk.trust.contents(desk.project) == {}
+    with pytest.raises(WorkspaceError):
+        desk.trust.trust(desk.project, survey)
+
+
+@pytest.mark.parametrize(
+    "text", ["[[projects", '[[projects]]\npath = "/x"\n', "trusted = true\n", "projects = 3\n"]
+)
+def test_with_broken_decisions_nothing_is_trusted(desk: Desk, text: str) -> None:
+    desk.accept()
+    desk.file.write_text(text)
+    survey = desk.survey()
+    assert survey.standing is Standing.UNKNOWN
+    assert str(desk.file) in survey.problem
+    assert desk.trust.contents(desk.project) == {}
+    with pytest.raises((ConfigError, UsageError)):
+        desk.accept()
+    assert desk.file.read_text() == text
+
+
+def test_names_that_are_no_text_are_kept_apart(desk: Desk) -> None:
+    for name in (b"\xff.md", b"\xfe.md"):
+        Path(os.fsdecode(os.fsencode(desk.project / ".cogency") + b"/" + name)).write_text("x")
+    desk.accept()
+    assert desk.survey().standing is Standing.TRUSTED
+    assert len(desk.survey().files) == 4
