@@ -1,0 +1,183 @@
+"""Which lines of a file came from which edit: what the journal knows of it, to today.
+
+A line belongs to the edit of the agent's that put it there; one that was taken back and brought back, to
+the edit that it was of. What the person or another program wrote belongs to nobody.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from cogency_tui.agent.journal import Journal
+from cogency_tui.agent.review.chains import is_agents
+from cogency_tui.agent.review.model import LARGEST
+from cogency_tui.agent.review.outlines import content
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.conversations import Store
+from cogency_tui.store.reviews import Reviews
+from cogency_tui.store.versions import Edit, Version
+from cogency_tui.tools.blocking import in_thread
+from cogency_tui.workspace.diff import differences
+from cogency_tui.workspace.merge import lines
+from cogency_tui.workspace.names import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """A line of today's file, from 1, and the edit that it came from; None where it is not the agent's."""
+
+    line: int
+    text: str
+    edit: Edit | None
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """The lines of a file, and what the person had said in the turns (by conversation and number)."""
+
+    path: str
+    lines: tuple[Blamed, ...]
+    prompts: Mapping[tuple[str, int], str]
+
+
+_Origins = list[Edit | None]
+_ALL = 1_000_000
+"""More edits than one file has."""
+
+
+async def blame_of(journal: Journal, store: Store, path: str) -> Blame:
+    """Which lines of the file at `path`, a path of the journal, came from which edit of the agent's, in
+    whichever conversation.
+
+    Raises:
+        WorkspaceError: there is no text file, or it cannot be read, or is too large.
+        StoreError: something that was kept cannot be read.
+    """
+    edits, reviews = await journal.edits(), Reviews(store.database)
+    found: dict[int, Edit] = {}
+    names = [path]
+    for name in names:
+        own = await edits.of_project(str(journal.workspace.root), path=name, limit=_ALL)
+        found |= {edit.id: edit for edit in own}
+        names += [
+            edit.old_path
+            for edit in own
+            if edit.path == name and edit.old_path and edit.old_path not in names
+        ]
+    history = history_of(path, [found[id] for id in sorted(found)])
+    contents, blobs = await journal.contents(), await journal.blobs()
+    async with journal.lock:
+        told = await in_thread(lambda: blame(path, history, contents.now(path, LARGEST), blobs))
+    origins = {line.edit.origin for line in told if line.edit is not None}
+    prompts: dict[tuple[str, int], str] = {}
+    for conversation in {origin.conversation for origin in origins}:
+        said = await reviews.prompts(conversation)
+        prompts |= {(conversation, turn): text for turn, text in enumerate(said, 1)}
+    return Blame(path, tuple(told), prompts)
+
+
+def blame(path: str, edits: Sequence[Edit], now: Version, blobs: Blobs) -> list[Blamed]:
+    """The lines of a file that holds `now`, given all edits of its history, the oldest first. Blocks.
+
+    Raises:
+        WorkspaceError: it is no text, or too large.
+        StoreError: something that was kept cannot be read.
+    """
+    if now.kind != "file" or not now.kept or now.size > LARGEST:
+        what = "There is no file" if now.kind == "absent" else "Lines cannot be told apart"
+        raise WorkspaceError(f"{what} at {shown(path)}.")
+    present = content(now, blobs)
+    told = lines(present)
+    if told is None:
+        raise WorkspaceError(f"{shown(path)} is not text.")
+    history = _History(blobs)
+    for edit in edits:
+        history.add(edit)
+    owners = history.owners(present) or _nobodys(len(told[0]))
+    texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in told[0]]
+    return [Blamed(n, text, edit) for n, (text, edit) in enumerate(zip(texts, owners, strict=True), 1)]
+
+
+def history_of(path: str, edits: Sequence[Edit]) -> list[Edit]:
+    """Of a project's edits, the oldest first, those of the file that is at `path` today."""
+    found: list[Edit] = []
+    for edit in reversed(edits):
+        if edit.old_path == path:
+            # What was here before went elsewhere.
+            break
+        if edit.path == path and edit.kind != "snapshot":
+            found.append(edit)
+            path = edit.old_path or path
+    return found[::-1]
+
+
+class _History:
+    """Walks from version to version, and keeps up whose each line is."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._version: Version | None = None
+        self._data = b""
+        self._owners: _Origins = []
+        self._known: dict[str, _Origins] = {}
+        self._lost: defaultdict[bytes, _Origins] = defaultdict(list)
+
+    def add(self, edit: Edit) -> None:
+        """Go on with the next edit."""
+        if not all(_is_readable(side) for side in (edit.before, edit.after)):
+            self._version = None
+            return
+        if self._version is None or not self._version.holds(edit.before):
+            self._go(edit.before, None, known=True)
+        self._go(edit.after, edit if is_agents(edit) else None, known=not is_agents(edit))
+
+    def owners(self, present: bytes) -> _Origins | None:
+        """Whose the lines of this content are; None where nothing is known."""
+        if self._version is None:
+            return None
+        return self._moved(present, None, known=True)
+
+    def _go(self, version: Version, edit: Edit | None, *, known: bool) -> None:
+        data = content(version, self._blobs)
+        sides = lines(data)
+        if sides is None:
+            self._version = None
+            return
+        again = self._known.get(version.digest) if known else None
+        if again is None and self._version is None:
+            again = _nobodys(len(sides[0]))
+        elif again is None:
+            again = self._moved(data, edit, known=known)
+        self._owners, self._data, self._version = again, data, version
+        self._known[version.digest] = again
+
+    def _moved(self, data: bytes, edit: Edit | None, *, known: bool) -> _Origins:
+        """Whose lines these are after a change by `edit`; with `known` those that were there once are whose
+        they were."""
+        sides = lines(self._data, data)
+        if sides is None:
+            return _nobodys(len((lines(data) or [[]])[0]))
+        old, new = sides
+        found: _Origins = []
+        done = 0
+        for a, a_end, b, b_end in differences(_texts(old), _texts(new)):
+            found += self._owners[done:a]
+            for line, owner in zip(old[a:a_end], self._owners[a:a_end], strict=True):
+                self._lost[line].append(owner)
+            for line in new[b:b_end]:
+                found.append(self._lost[line][-1] if known and self._lost.get(line) else edit)
+            done = a_end
+        return [*found, *self._owners[done:]]
+
+
+def _nobodys(count: int) -> _Origins:
+    return [None for _ in range(count)]
+
+
+def _texts(data: Sequence[bytes]) -> list[str]:
+    return [line.decode("latin-1") for line in data]
+
+
+def _is_readable(version: Version) -> bool:
+    return version.kind == "absent" or (version.kind == "file" and version.kept and version.size <= LARGEST)

@@ -1,0 +1,131 @@
+"""Where the agent's lines cannot be taken back as somebody changed them since: shown, and settled."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from cogency_tui.agent.contents import Contents
+from cogency_tui.agent.preview import Plan, Planned, difference
+from cogency_tui.agent.reversal import Obstacle
+from cogency_tui.agent.review.book import Book, Page
+from cogency_tui.agent.review.chains import REVIEW
+from cogency_tui.agent.review.decisions import applied
+from cogency_tui.agent.review.model import Target
+from cogency_tui.agent.review.transitions import Replaced, encoded, undone
+from cogency_tui.agent.review.wishes import Wish, looking, tried, wishes_of
+from cogency_tui.agent.selection import UNDO, Step, steps, to_undo
+from cogency_tui.errors import UsageError, WorkspaceError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.reviews import NewAction, Part
+from cogency_tui.store.versions import Edit, FileChange, State, Version
+from cogency_tui.tools.blocking import in_thread
+from cogency_tui.workspace.names import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What is to stand in the place of a conflict, as the person wrote it."""
+
+    text: str
+
+
+Choice = Literal["ours", "theirs"] | Text
+"""What is to stand for a conflict: what is there now, what was there before the agent, or a text."""
+
+
+async def conflicts(book: Book, target: Target) -> list[Obstacle]:
+    """What is marked as in conflict in a target and still is, with both sides, as the files are now."""
+    page = await book.page()
+    return list((await _plan(book, page, target)).obstacles)
+
+
+async def resolve(book: Book, target: Target, conflict: Obstacle, choices: Sequence[Choice]) -> list[Edit]:
+    """Settle a conflict: a choice for each of its places, from top to bottom (`conflict.merged.conflicts`),
+    or one where it is no matter of lines. The edits that this made.
+
+    Raises:
+        UsageError: there are more places than choices, or fewer, or there is nothing to settle.
+        WorkspaceError: the file has changed since the conflict was looked at, or cannot be written.
+    """
+    page = await book.page()
+    plan = await _plan(book, page, target)
+    found = next((each for each in plan.obstacles if each.path == conflict.path), None)
+    if found is None:
+        raise UsageError(f"There is nothing to settle in {shown(conflict.path)} any more.")
+    if found.ours != conflict.ours:
+        raise WorkspaceError(f"Nothing was changed. {shown(found.path)} has changed since.", "Look again.")
+    places = len(found.merged.conflicts) if found.merged else 1
+    if len(choices) != places:
+        raise UsageError(f"There are {places} places to settle, and {len(choices)} choices.")
+    blobs = await book.journal.blobs()
+    change = await in_thread(_settled, found, choices, blobs)
+    state: State = "reverted" if all(choice == "theirs" for choice in choices) else "edited"
+    tool = UNDO if state == "reverted" else REVIEW
+    settled = Plan(tool, (), (change,))
+    if not change.before.equals(change.after):
+        settled = Plan(tool, (Planned(change, await in_thread(difference, change, blobs)),))
+    marks: dict[Part, State] = {Part(each.edit, each.hunk): state for each in found.undoes}
+    wishes = await wishes_of(book, page, target)
+    for part in [part for wish in wishes for part in wish.parts]:
+        if part.edit in {each.edit for each in found.undoes} and page.standing.part(part) == "conflict":
+            marks[part] = state
+    siblings = [part for wish in wishes for part in wish.outlines.parts]
+    changes = page.standing.changes(marks, siblings)
+    return await applied(book, NewAction("resolve", found.path, tuple(marks), changes), settled)
+
+
+async def _plan(book: Book, page: Page, target: Target) -> Plan:
+    """What reverting the parts in conflict would do, and what stands in its way."""
+    wishes = await wishes_of(book, page, target)
+
+    def look(contents: Contents, blobs: Blobs) -> Plan:
+        found: list[Step] = []
+        whole: set[int] = set()
+        for wish in wishes:
+            chosen = [each for each in wish.chosen if page.standing.hunk(each) == "conflict"]
+            if not wish.is_lines and _is_in_conflict(wish):
+                whole |= set(wish.edits)
+            elif chosen:
+                wanted = [Replaced(each, reverted=True) for each in chosen]
+                undoes = undone(wanted, wish.outlines, page.standing, wish.chain)
+                found += wish.sheet(blobs).steps(wanted, undoes)
+        found += steps(to_undo(page.edits, whole)) if whole else []
+        return tried(UNDO, found, contents, blobs)
+
+    return await looking(book, look)
+
+
+def _is_in_conflict(wish: Wish) -> bool:
+    """Whether all of it was to be taken back, and could not be."""
+    return any(wish.page.standing.marked(Part(edit)) == "conflict" for edit in wish.edits)
+
+
+def _settled(obstacle: Obstacle, choices: Sequence[Choice], blobs: Blobs) -> FileChange:
+    """The change that settles a conflict. Blocks.
+
+    Raises:
+        WorkspaceError: what is wanted was not kept.
+    """
+    ours, theirs = obstacle.ours, obstacle.theirs
+    if obstacle.merged is None:
+        (choice,) = choices
+        then = ours if choice == "ours" else theirs
+        if isinstance(choice, Text):
+            then = _stored(choice.text.encode(), ours, blobs)
+        if then.kind != "absent" and not then.kept and not then.holds(ours):
+            raise WorkspaceError(f"What {shown(obstacle.path)} held was not kept.", "Choose something else.")
+        return FileChange(obstacle.path, ours, then, undoes=obstacle.undoes)
+    present = blobs.read(ours.digest, ours.size)
+    pieces: list[bytes] = []
+    for choice, place in zip(choices, obstacle.merged.conflicts, strict=True):
+        if isinstance(choice, Text):
+            pieces.append(encoded(choice.text, present, obstacle.path))
+        else:
+            pieces.append(place.ours if choice == "ours" else place.theirs)
+    data = obstacle.merged.resolved(pieces)
+    return FileChange(obstacle.path, ours, _stored(data, ours, blobs), undoes=obstacle.undoes)
+
+
+def _stored(data: bytes, like: Version, blobs: Blobs) -> Version:
+    stored = blobs.put_bytes(data)
+    return Version("file", stored.digest, stored.size, like.mode or 0o644, stored.kept)

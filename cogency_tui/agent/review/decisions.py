@@ -1,0 +1,198 @@
+"""Keep, revert, edit: what the person decides about hunks, done to the files and marked together.
+
+Invariant: files change only by three-way merge through `Undo.apply`, so what anybody else changed stays;
+the change, its marks and the action are recorded in one transaction. One action at a time: whoever calls
+sees to that. All methods raise `UsageError` for what is not there, `WorkspaceError` for what cannot be done.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from cogency_tui.agent.contents import Contents
+from cogency_tui.agent.preview import Plan
+from cogency_tui.agent.review.book import Book, Page
+from cogency_tui.agent.review.chains import REVIEW
+from cogency_tui.agent.review.model import Target
+from cogency_tui.agent.review.transitions import Replaced, undone
+from cogency_tui.agent.review.wishes import Wish, looking, tried, wishes_of
+from cogency_tui.agent.selection import UNDO, Step, steps, taken_back, to_undo
+from cogency_tui.agent.undo import Undo
+from cogency_tui.errors import UsageError, WorkspaceError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.reviews import MarkChange, NewAction, Part
+from cogency_tui.store.versions import Edit, State, Undone
+from cogency_tui.workspace.names import shown
+
+
+@dataclass(slots=True)
+class _Trial:
+    """What would be done: steps, and how parts would stand; how parts whose steps fail would."""
+
+    steps: list[Step] = field(default_factory=list[Step])
+    marks: dict[Part, State] = field(default_factory=dict[Part, State])
+
+
+class Decisions:
+    """Decides about the edits of a conversation."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+
+    async def keep(self, target: Target) -> list[Edit]:
+        """Mark as kept what is new or in conflict; a hunk that is named and was reverted or edited comes
+        back as the agent wrote it."""
+        page = await self._book.page()
+        wishes = await wishes_of(self._book, page, target)
+        standing = page.standing
+        if not target.hunks:
+            open_parts = [
+                part for wish in wishes for part in wish.parts if standing.part(part) in ("new", "conflict")
+            ]
+            return await self._mark(page, target, wishes, open_parts)
+        (wish,) = wishes
+        back = [each for each in wish.chosen if standing.hunk(each) in ("reverted", "edited")]
+        if not back:
+            return await self._mark(page, target, wishes, wish.parts)
+        if not wish.is_lines or any(outline.mixed for outline in back):
+            raise UsageError("It was taken back as a whole.", "Undo brings it back.")
+
+        def plan(_contents: Contents, blobs: Blobs) -> _Trial:
+            undoes = [Undone(*part) for outline in back for part in outline.parts]
+            made = wish.sheet(blobs).steps([Replaced(outline) for outline in back], undoes)
+            return _Trial(made, dict.fromkeys(wish.parts, "kept"))
+
+        trial = await looking(self._book, plan)
+        return await self._carry_out(NewAction("keep", target.path), page, wishes, REVIEW, trial)
+
+    async def revert(self, target: Target, *, for_good: bool = False) -> list[Edit]:
+        """Take back the agent's lines; what somebody else changed since is marked as in conflict."""
+        page = await self._book.page()
+        wishes = await wishes_of(self._book, page, target)
+        gone = taken_back(page.edits)
+        whole = [wish for wish in wishes if _is_whole(wish) and not gone.issuperset(wish.edits)]
+
+        def plan(contents: Contents, blobs: Blobs) -> _Trial:
+            trial = _Trial()
+            ids = {id for wish in whole for id in wish.edits}
+            trial.steps += steps(to_undo(page.edits, ids)) if ids else []
+            for wish in wishes:
+                if wish in whole:
+                    trial.marks |= dict.fromkeys([*wish.parts, *map(Part, wish.edits)], "reverted")
+                elif wish.outlines.hunks:
+                    _revert_lines(wish, contents, blobs, trial)
+            return trial
+
+        trial = await looking(self._book, plan)
+        action = NewAction("revert", target.path)
+        return await self._carry_out(action, page, wishes, UNDO, trial, for_good=for_good)
+
+    async def edit(self, target: Target, text: str) -> list[Edit]:
+        """Put the person's lines in the place of one hunk's, and keep them."""
+        page = await self._book.page()
+        wishes = await wishes_of(self._book, page, target)
+        if len(wishes) != 1 or len(wishes[0].chosen) != 1:
+            raise UsageError("One hunk at a time is edited.", "Choose one that has lines.")
+        wish, outline = wishes[0], wishes[0].chosen[0]
+        if wish.chain.change.after.kind != "file":
+            raise UsageError(f"{shown(wish.path)} was deleted: there are no lines to edit.", "Revert it.")
+
+        def plan(_contents: Contents, blobs: Blobs) -> _Trial:
+            undoes = [Undone(*part) for part in outline.parts]
+            made = wish.sheet(blobs).steps([Replaced(outline, text)], undoes)
+            return _Trial(made, dict.fromkeys(outline.parts, "edited"))
+
+        trial = await looking(self._book, plan)
+        return await self._carry_out(NewAction("edit", target.path, text=text), page, wishes, REVIEW, trial)
+
+    async def comment(self, target: Target, text: str) -> None:
+        """Say something to the agent about hunks, a file or a turn; it is told with the next message."""
+        if not text.strip():
+            raise UsageError("A comment cannot be empty.", "Write what the agent is to know.")
+        page = await self._book.page()
+        wishes = await wishes_of(self._book, page, target)
+        about = [wish.parts if target.hunks else [*map(Part, wish.edits)] for wish in wishes]
+        parts = tuple(part for each in about for part in each)
+        action = NewAction("comment", target.path, parts, text=text.strip())
+        await (await self._book.reviews()).add(self._book.conversation, action)
+
+    async def _mark(
+        self, page: Page, target: Target, wishes: Sequence[Wish], parts: Sequence[Part]
+    ) -> list[Edit]:
+        trial = _Trial(marks=dict.fromkeys(parts, "kept"))
+        return await self._carry_out(NewAction("keep", target.path), page, wishes, REVIEW, trial)
+
+    async def _carry_out(
+        self,
+        action: NewAction,
+        page: Page,
+        wishes: Sequence[Wish],
+        tool: str,
+        trial: _Trial,
+        *,
+        for_good: bool = False,
+    ) -> list[Edit]:
+        plan = await looking(self._book, lambda contents, blobs: tried(tool, trial.steps, contents, blobs))
+        marks: dict[Part, State] = trial.marks
+        if action.kind == "revert":
+            failed = {each.edit for obstacle in plan.obstacles for each in obstacle.undoes}
+            failed_parts = {Part(*each) for obstacle in plan.obstacles for each in _pairs(obstacle.undoes)}
+            whole = {part.edit for part in failed_parts if not part.hunk}
+            marks = {
+                part: "conflict" if part in failed_parts or part.edit in whole & failed else state
+                for part, state in marks.items()
+            }
+            plan = plan.without({obstacle.path for obstacle in plan.obstacles})
+        siblings = [part for wish in wishes for part in wish.outlines.parts]
+        changes = page.standing.changes(marks, siblings)
+        if all(each.before == each.after for each in changes) and not plan.changes:
+            if "conflict" in marks.values():
+                return []
+            raise UsageError("There is nothing to do: all of it stands like that already.")
+        parts = tuple(part for wish in wishes for part in wish.parts)
+        return await applied(self._book, replace(action, parts=parts, marks=changes), plan, for_good=for_good)
+
+
+async def applied(book: Book, action: NewAction, plan: Plan | None, *, for_good: bool = False) -> list[Edit]:
+    """Carry out a plan, and record the action with the edits that it made; with nothing to change, the
+    action alone."""
+    reviews, conversation = await book.reviews(), book.conversation
+    if plan is None or not (plan.changes or plan.unchanged or plan.obstacles):
+        await reviews.add(conversation, action)
+        return []
+
+    def also(connection: sqlite3.Connection, made: list[Edit]) -> None:
+        done = replace(action, edits=tuple(edit.id for edit in made))
+        reviews.write(connection, conversation, done)
+
+    return await Undo(book.journal, conversation).apply(plan, for_good=for_good, also=also)
+
+
+def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
+    """What puts marks back as they were."""
+    return tuple(MarkChange(mark.part, mark.after, mark.before) for mark in marks)
+
+
+def _is_whole(wish: Wish) -> bool:
+    """Whether it is taken back with its name, mode and all, and not hunk by hunk."""
+    return not wish.is_lines and wish.whole
+
+
+def _revert_lines(wish: Wish, contents: Contents, blobs: Blobs, trial: _Trial) -> None:
+    standing, sheet = wish.page.standing, wish.sheet(blobs)
+    wanted = [Replaced(each, reverted=True) for each in wish.chosen if standing.hunk(each) != "reverted"]
+    try:
+        good = sheet.mergeable(wanted, contents)
+    except WorkspaceError:
+        # What is in the way of looking at it is told by the plan.
+        good = wanted
+    undoes = undone(good, wish.outlines, standing, wish.chain)
+    trial.steps += sheet.steps(good, undoes)
+    trial.marks |= {Part(each.edit, each.hunk): "reverted" for each in undoes}
+    for each in wanted:
+        if each not in good:
+            trial.marks |= dict.fromkeys(each.outline.parts, "conflict")
+
+
+def _pairs(undoes: Iterable[Undone]) -> Iterable[tuple[int, str]]:
+    return [(each.edit, each.hunk) for each in undoes]

@@ -1,0 +1,1 @@
+"""Time travel: a conversation at any of its events."""

@@ -1,0 +1,206 @@
+"""A conversation at any of its events: what was said, what the model was sent, the files, what it had cost.
+
+    timeline = agent.timeline(conversation_id)
+    past = await timeline.read()                      # once; a point is an index into `past.points`
+    exchange = await timeline.exchange(past, index)   # the exact messages
+    files = await timeline.files(past, index)         # as they were, whether they still are so
+    plan = await timeline.restore(past, index)        # previewed; then `apply`, which can be undone
+
+Invariant: nothing here changes anything but `apply`. The loop is never blocked.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+from cogency_tui.agent.context import messages_of
+from cogency_tui.agent.journal import Journal
+from cogency_tui.agent.preview import Plan, difference
+from cogency_tui.agent.timeline.files import files_at
+from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
+from cogency_tui.agent.timeline.reading import CurrentFrame, read_past
+from cogency_tui.agent.undo import Undo
+from cogency_tui.errors import StoreError, UsageError, WorkspaceError
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers.base import unanswered
+from cogency_tui.store.conversations import Store
+from cogency_tui.store.requests import Request
+from cogency_tui.store.summaries import Summaries
+from cogency_tui.store.versions import Edit, FileChange
+from cogency_tui.tools.blocking import in_thread
+from cogency_tui.workspace.names import shown
+
+REBUILT = (
+    "What was sent here was not recorded. The messages are made from the events, with the system prompt, the "
+    "dialect and the limits of today."
+)
+NOT_SENT = "Nothing was sent for this yet. This is what the next request would say."
+FORGOTTEN = "The part “{}” of the system prompt is left out: what it said was cleared since."
+UNFINISHED = "The request came to no end that was recorded; how much of it was sent is not known."
+
+
+class Timeline:
+    """The timeline of one conversation; `frame` says what would be around its events now.
+
+    All methods raise `StoreError`.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        store: Callable[[], Awaitable[Store]],
+        conversation: str,
+        frame: CurrentFrame,
+    ) -> None:
+        self._journal = journal
+        self._store = store
+        self._conversation = conversation
+        self._frame = frame
+
+    async def read(self) -> Past:
+        """Everything about the conversation as it is now.
+
+        Raises:
+            UsageError: there is no such conversation, or nothing was said in it.
+        """
+        return await read_past(await self._store(), self._journal, self._conversation, self._frame)
+
+    async def exchange(self, past: Past, index: int) -> Exchange:
+        """What the model was sent in the cycle that the point belongs to."""
+        asked = past.asked_at(index)
+        request = asked.request if asked else await self._next(past)
+        messages = await in_thread(_messages, past, request)
+        return Exchange(
+            asked,
+            messages,
+            _fresh(messages, request),
+            request.frame.system,
+            (*_remarks(asked, request),),
+        )
+
+    async def files(self, past: Past, index: int) -> list[tuple[PastFile, bool | None]]:
+        """The files as they were, each with whether it is still so; None where that cannot be told."""
+        found = files_at(past, index)
+        if not past.here:
+            return [(file, None) for file in found]
+        contents = await self._journal.contents()
+
+        def look() -> list[tuple[PastFile, bool | None]]:
+            looked: list[tuple[PastFile, bool | None]] = []
+            for file in found:
+                try:
+                    now = contents.now(file.path_today)
+                except (WorkspaceError, StoreError):
+                    looked.append((file, None))
+                    continue
+                known = now.known and file.then.known
+                looked.append((file, now.equals(file.then) if known else None))
+            return looked
+
+        async with self._journal.lock:
+            return await in_thread(look)
+
+    async def difference(self, file: PastFile) -> str:
+        """From the file as it was to the file of today, as text; empty where nothing differs.
+
+        Raises:
+            WorkspaceError: today's cannot be read.
+        """
+        contents, blobs = await self._journal.contents(), await self._journal.blobs()
+
+        def work() -> str:
+            now = contents.now(file.path_today)
+            old = file.path if file.path != file.path_today else ""
+            gone = now.kind == "absent" or file.then.kind == "absent"
+            change = FileChange(file.path_today, file.then, now, "" if gone else old)
+            return difference(change, blobs)
+
+        async with self._journal.lock:
+            return await in_thread(work)
+
+    async def content(self, file: PastFile) -> bytes:
+        """What the file held.
+
+        Raises:
+            UsageError: it was not there, is no file, or was not kept.
+        """
+        then = file.then
+        if then.kind == "absent":
+            raise UsageError(f"{shown(file.path)} was not there.")
+        if then.kind == "link" or not then.kept:
+            what = "It was a symbolic link" if then.kind == "link" else "It was too large to be kept"
+            raise UsageError(f"{what}: {shown(file.path)}.")
+        blobs = await self._journal.blobs()
+        return await in_thread(blobs.read, then.digest, then.size)
+
+    async def restore(self, past: Past, index: int) -> Plan:
+        """How to have the files as they were at the point: the edits after it are taken back, what anybody
+        else changed since stays.
+
+        Raises:
+            UsageError: there is nothing to take back, or it is about another project.
+        """
+        if not past.here:
+            raise UsageError(
+                "This conversation is about another project.", "Open it there to restore its files."
+            )
+        own = [edit for edit in past.edits_after(index) if self._is_own(edit)]
+        if not own:
+            raise UsageError("There is nothing to restore: nothing was changed after this point.")
+        return await Undo(self._journal, self._conversation).of_edits({edit.id for edit in own})
+
+    async def redo(self) -> Plan:
+        """How to take the last restore back, or any other undo.
+
+        Raises:
+            UsageError: there is none.
+        """
+        return await Undo(self._journal, self._conversation).redo()
+
+    async def apply(self, plan: Plan) -> list[Edit]:
+        """Do what `restore` or `redo` planned, all or nothing; the edits that it made.
+
+        Raises:
+            WorkspaceError: something stands in the way, or a file cannot be written.
+        """
+        return await Undo(self._journal, self._conversation).apply(plan, for_good=True)
+
+    def others_after(self, past: Past, index: int) -> int:
+        """How many changes after the point a restore leaves: they were made before the fork."""
+        return sum(not self._is_own(edit) for edit in past.edits_after(index))
+
+    def _is_own(self, edit: Edit) -> bool:
+        return self._conversation in (edit.origin.conversation, edit.origin.caller)
+
+    async def _next(self, past: Past) -> Request:
+        summary = await Summaries((await self._store()).database).latest(self._conversation)
+        frame = await self._frame(past.conversation, summary)
+        since = summary.through if summary else 0
+        return Request(past.points[-1].event["timestamp"], since, past.points[-1].number, frame)
+
+
+def _messages(past: Past, request: Request) -> list[Message]:
+    events = [point.event for point in past.points if request.since < point.number <= request.through]
+    return messages_of(request.frame, events, request.note)
+
+
+def _fresh(messages: Sequence[Message], request: Request) -> int:
+    """The first message that was really sent: the others were in the session."""
+    if request.mode != "resume" or request.sent is None:
+        return 0
+    left, first = request.sent, len(messages)
+    while first and left > 0:
+        first -= 1
+        left -= len(messages[first]["content"])
+    # Where that does not come out even, the session was lost and begun again.
+    return len(messages) - len(unanswered(messages[first:])) if left == 0 and first else 0
+
+
+def _remarks(asked: Asked | None, request: Request) -> Iterator[str]:
+    if asked is None:
+        yield NOT_SENT
+    elif not asked.recorded:
+        yield REBUILT
+    elif not request.mode:
+        yield UNFINISHED
+    for name, text in request.frame.system:
+        if not text:
+            yield FORGOTTEN.format(name)

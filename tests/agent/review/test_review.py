@@ -1,0 +1,320 @@
+"""The review: the person decides hunk by hunk, later lines stay, and every decision can be undone."""
+
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.review.conflicts import Text
+from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
+from cogency_tui.agent.review.review import Review
+from cogency_tui.errors import UsageError, WorkspaceError
+from tests.agent.journaling import Desk, desk_at
+from tests.agent.review.conftest import LINES, review_of, swapped
+
+
+async def files(review: Review) -> list[ChangedFile]:
+    return [file for group in (await review.overview()).groups for file in group.files]
+
+
+async def states(desk: Desk, key: FileKey | None = None) -> tuple[str, ...]:
+    review = review_of(desk)
+    file = await review.file(key) if key else (await files(review))[0]
+    return file.states
+
+
+async def hunk_ids(desk: Desk, turn: int | None = 1, path: str = "a") -> list[str]:
+    return [hunk.id for hunk in (await review_of(desk).diff(FileKey(turn, path))).hunks]
+
+
+async def two_hunks(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "agent 2\n"), (20, "agent 20\n"))))
+
+
+def read(desk: Desk, name: str = "a") -> str:
+    return (desk.root / name).read_text()
+
+
+async def test_edits_of_one_turn_are_one_change_of_a_file(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "first\n"), (20, "other\n"))))
+    await desk.write(("a", swapped((2, "second\nand more\n"), (20, "other\n"))), ("b", "new\n"))
+    await desk.say()
+    await desk.write(("b", "newer\n"))
+
+    overview = await review_of(desk).overview()
+    assert [(group.turn, [file.path for file in group.files]) for group in overview.groups] == [
+        (2, ["b"]),
+        (1, ["a", "b"]),
+    ]
+    assert overview.counts == {"new": 4, "kept": 0, "reverted": 0, "edited": 0, "conflict": 0}
+    file = overview.groups[1].files[0]
+    assert (file.kind, file.added, file.removed, len(file.edits)) == ("changed", 3, 2, 2)
+    by_file = await review_of(desk).overview("file")
+    assert [(group.title, [file.key.turn for file in group.files]) for group in by_file.groups] == [
+        ("a", [1]),
+        ("b", [2, 1]),
+    ]
+
+
+async def test_a_diff_has_rows_with_numbers_and_marked_words(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "line two\nline more\n"), (20, ""))))
+    diff = await review_of(desk).diff(FileKey(1, "a"))
+    first, second = diff.hunks
+    told = [(row.kind, row.old, row.new, row.text) for row in diff.rows(first)]
+    assert told == [
+        ("removed", 3, None, "line 2"),
+        ("added", None, 3, "line two"),
+        ("added", None, 4, "line more"),
+    ]
+    assert [(row.kind, row.old, row.new) for row in diff.rows(second)] == [("removed", 21, None)]
+    removed, added, _ = diff.rows(first)
+    assert (diff.marks(removed), diff.marks(added)) == (((5, 6),), ((5, 8),))
+    assert diff.patch(first) == "-line 2\n+line two\n+line more\n"
+    assert diff.text(first) == "line two\nline more\n"
+    gaps = diff.gaps()
+    assert [(range, new) for range, new in gaps] == [((0, 2), 0), ((3, 20), 4), ((21, 30), 21)]
+    rows = [row for gap in gaps for row in diff.unchanged(*gap)]
+    assert all(diff.new[row.new - 1] == row.text for row in rows if row.new)
+
+
+async def test_hunks_are_kept_and_reverted_one_by_one(desk: Desk) -> None:
+    await two_hunks(desk)
+    one, two = await hunk_ids(desk)
+    await review_of(desk).keep(Target(1, "a", (one,)))
+    outcome = await review_of(desk).revert(Target(1, "a", (two,)))
+    assert [edit.path for edit in outcome.edits] == ["a"]
+    assert read(desk) == swapped((2, "agent 2\n"))
+    assert await states(desk) == ("kept", "reverted")
+    assert await hunk_ids(desk) == [one, two]
+
+
+async def test_a_reverted_hunk_can_be_kept_after_all_and_an_edited_one_too(desk: Desk) -> None:
+    await two_hunks(desk)
+    one, two = await hunk_ids(desk)
+    review = review_of(desk)
+    await review.revert(Target(1, "a", (one, two)))
+    assert read(desk) == LINES
+    await review.keep(Target(1, "a", (one,)))
+    assert read(desk) == swapped((2, "agent 2\n"))
+    assert await states(desk) == ("kept", "reverted")
+    await review.edit(Target(1, "a", (one,)), "mine\n")
+    await review.edit(Target(1, "a", (two,)), "mine too\nand this\n")
+    assert read(desk) == swapped((2, "mine\n"), (20, "mine too\nand this\n"))
+    assert await states(desk) == ("edited", "edited")
+    await review.revert(Target(1, "a", (one,)))
+    await review.keep(Target(1, "a", (two,)))
+    assert read(desk) == swapped((20, "agent 20\n"))
+
+
+async def test_marks_and_undo_survive_a_restart(tmp_path: Path) -> None:
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        await two_hunks(desk)
+        one, two = await hunk_ids(desk)
+        review = review_of(desk)
+        await review.revert(Target(1, "a", (one,)))
+        await review.edit(Target(1, "a", (two,)), "mine\n")
+        await review.comment(Target(1, "a", (one,)), "not this way")
+        conversation = desk.conversation
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        desk.conversation = conversation
+        assert await states(desk) == ("reverted", "edited")
+        (file,) = await files(review_of(desk))
+        assert [(comment.hunk, comment.text, comment.told) for comment in file.comments] == [
+            (one, "not this way", False)
+        ]
+        kinds = [(await review_of(desk).undo())[0] for _ in range(3)]
+        assert kinds == ["comment", "edit", "revert"]
+        assert read(desk) == swapped((2, "agent 2\n"), (20, "agent 20\n"))
+        assert await states(desk) == ("new", "new")
+        with pytest.raises(UsageError, match="nothing to undo"):
+            await review_of(desk).undo()
+        kinds = [(await review_of(desk).redo())[0] for _ in range(3)]
+        assert kinds == ["revert", "edit", "comment"]
+        assert read(desk) == swapped((20, "mine\n"))
+        assert await states(desk) == ("reverted", "edited")
+
+
+async def test_a_new_action_ends_redo(desk: Desk) -> None:
+    await two_hunks(desk)
+    one, two = await hunk_ids(desk)
+    review = review_of(desk)
+    await review.revert(Target(1, "a", (one,)))
+    await review.undo()
+    assert (await review.overview()).can_redo
+    await review.keep(Target(1, "a", (two,)))
+    assert not (await review.overview()).can_redo
+    with pytest.raises(UsageError, match="nothing to do again"):
+        await review.redo()
+
+
+async def test_later_lines_stay_and_the_same_lines_are_a_conflict_that_is_settled_in_place(
+    desk: Desk,
+) -> None:
+    await two_hunks(desk)
+    one, two = await hunk_ids(desk)
+    desk.put("a", "top\n" + swapped((2, "agent 2, and me\n"), (20, "agent 20\n")))
+    review = review_of(desk)
+    outcome = await review.revert(Target(1, "a"))
+    assert read(desk) == "top\n" + swapped((2, "agent 2, and me\n"))
+    assert await states(desk) == ("conflict", "reverted")
+    (conflict,) = outcome.conflicts
+    assert conflict.merged is not None
+    (place,) = conflict.merged.conflicts
+    assert (place.base, place.ours, place.theirs) == (b"agent 2\n", b"agent 2, and me\n", b"line 2\n")
+
+    with pytest.raises(UsageError, match="1 places"):
+        await review.resolve(Target(1, "a"), conflict, [])
+    await review.resolve(Target(1, "a"), conflict, [Text("both\n")])
+    assert read(desk) == "top\n" + swapped((2, "both\n"))
+    assert await states(desk) == ("edited", "reverted")
+    with pytest.raises(UsageError, match="nothing to settle"):
+        await review.resolve(Target(1, "a"), conflict, ["ours"])
+    assert (await review.undo())[0] == "resolve"
+    assert read(desk) == "top\n" + swapped((2, "agent 2, and me\n"))
+    (conflict,) = await review.conflicts(Target(1, "a", (one,)))
+    await review.resolve(Target(1, "a"), conflict, ["ours"])
+    assert await states(desk) == ("edited", "reverted")
+    await review.undo()
+    (conflict,) = await review.conflicts(Target(1, "a"))
+    await review.resolve(Target(1, "a"), conflict, ["theirs"])
+    assert read(desk) == "top\n" + LINES
+    assert await states(desk) == ("reverted", "reverted")
+    assert two
+
+
+async def test_a_conflict_that_went_stale_changes_nothing(desk: Desk) -> None:
+    await two_hunks(desk)
+    desk.put("a", swapped((2, "me\n"), (20, "agent 20\n")))
+    review = review_of(desk)
+    (conflict,) = (await review.revert(Target(1, "a"))).conflicts
+    desk.put("a", swapped((2, "me again\n")))
+    with pytest.raises(WorkspaceError, match="has changed since"):
+        await review.resolve(Target(1, "a"), conflict, ["theirs"])
+    assert read(desk) == swapped((2, "me again\n"))
+
+
+async def test_a_turn_is_taken_back_as_a_whole_and_comes_back(desk: Desk) -> None:
+    desk.put("a", LINES, 0o755)
+    desk.put("gone", "old\n")
+    desk.put("name", LINES)
+    desk.put("binary", b"\0\1\2")
+    before = desk.tree()
+    await desk.write(("a", swapped((2, "agent\n"))), ("new/file", "x\n"))
+    await desk.run("rm gone; mv name renamed; chmod 600 a; printf '\\0\\2' > binary")
+    await desk.run("sed -i s/3/three/ renamed")
+    after = desk.tree()
+    review = review_of(desk)
+    kinds = {file.path: (file.kind, file.no_lines) for file in await files(review)}
+    assert kinds == {
+        "a": ("changed", ""),
+        "new/file": ("created", ""),
+        "gone": ("deleted", ""),
+        "renamed": ("renamed", ""),
+        "binary": ("changed", "binary"),
+    }
+    assert await hunk_ids(desk, path="binary") == []
+    outcome = await review.revert(Target(1))
+    assert desk.tree() == before
+    assert outcome.conflicts == ()
+    assert (await review.overview()).counts["new"] == 0
+    await review.undo()
+    assert desk.tree() == after
+    assert set((await review.overview()).counts.items()) >= {("reverted", 0)}
+    await review.redo()
+    assert desk.tree() == before
+
+
+async def test_hunks_of_a_file_that_was_renamed_since_are_found(desk: Desk) -> None:
+    await two_hunks(desk)
+    one, _ = await hunk_ids(desk)
+    await desk.say()
+    await desk.run("mv a b")
+    await review_of(desk).revert(Target(1, "a", (one,)))
+    assert read(desk, "b") == swapped((20, "agent 20\n"))
+
+
+async def test_a_review_over_the_conversation_leaves_out_what_others_did(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "agent 2\n"))))
+    desk.put("a", swapped((2, "agent 2\n"), (10, "person\n")))
+    await desk.say()
+    await desk.write(("a", swapped((2, "agent 2\n"), (10, "person\n"), (20, "agent 20\n"))))
+    review = review_of(desk)
+    diff = await review.diff(FileKey(None, "a"))
+    assert [diff.patch(hunk) for hunk in diff.hunks] == ["-line 2\n+agent 2\n", "-line 20\n+agent 20\n"]
+    assert [hunk.turns for hunk in diff.hunks] == [(1,), (2,)]
+    await review.revert(Target(None, "a", (diff.hunks[0].id,)))
+    assert read(desk) == swapped((10, "person\n"), (20, "agent 20\n"))
+    assert await states(desk, FileKey(1, "a")) == ("reverted",)
+    await review.revert(Target(None))
+    assert read(desk) == swapped((10, "person\n"))
+
+
+async def test_lines_that_others_changed_between_two_edits_are_not_lost(desk: Desk) -> None:
+    desk.put("a", LINES)
+    await desk.write(("a", swapped((2, "agent\n"))))
+    desk.put("a", swapped((2, "agent and person\n")))
+    await desk.write(("a", swapped((2, "agent and person and agent\n"))))
+    review = review_of(desk)
+    (file,) = await files(review)
+    assert file.hunks[0].mixed
+    outcome = await review.revert(Target(1, "a"))
+    assert "person" in read(desk)
+    assert outcome.conflicts or "person" in read(desk)
+
+
+async def test_what_undo_and_the_review_take_back_are_the_same_marks(desk: Desk) -> None:
+    await two_hunks(desk)
+    await desk.undo.apply(await desk.undo.of_turn())
+    assert await states(desk) == ("reverted", "reverted")
+    (one, _) = await hunk_ids(desk)
+    await review_of(desk).keep(Target(1, "a", (one,)))
+    assert await states(desk) == ("kept", "reverted")
+    assert read(desk) == swapped((2, "agent 2\n"))
+    await review_of(desk).revert(Target(1, "a"))
+    assert read(desk) == LINES
+
+
+async def test_a_file_keeps_its_encoding_and_line_endings_when_a_hunk_is_edited(desk: Desk) -> None:
+    desk.put("a", "één\r\ntwee\r\ndrie".encode("latin-1"), 0o750)
+    await desk.write(("a", "één\r\nZWEI\r\ndrei".encode("latin-1")))
+    (one,) = await hunk_ids(desk)
+    await review_of(desk).edit(Target(1, "a", (one,)), "zwéi\ndréi\n")
+    assert (desk.root / "a").read_bytes() == "één\r\nzwéi\r\ndréi".encode("latin-1")
+    with pytest.raises(UsageError, match="cannot be written"):
+        await review_of(desk).edit(Target(1, "a", (one,)), "日\n")
+    assert (desk.root / "a").stat().st_mode & 0o777 == 0o750
+
+
+async def test_what_is_not_there_is_said(desk: Desk) -> None:
+    await two_hunks(desk)
+    review = review_of(desk)
+    with pytest.raises(UsageError, match=r"did not change b"):
+        await review.keep(Target(1, "b"))
+    with pytest.raises(UsageError, match="no hunk 'nope'"):
+        await review.revert(Target(1, "a", ("nope",)))
+    with pytest.raises(UsageError, match="changed no file"):
+        await review.revert(Target(7))
+    await review.revert(Target(1))
+    with pytest.raises(UsageError, match="nothing to do"):
+        await review.revert(Target(1))
+
+
+async def test_fates_say_where_a_hunk_is_today(desk: Desk) -> None:
+    desk.put("a", LINES)
+    new = [(2, "agent 2\n"), (10, "agent 10\n"), (16, "agent 16\n"), (22, "agent 22\n"), (28, "")]
+    await desk.write(("a", swapped(*new)))
+    lines = swapped((2, "agent 2\n"), (16, "agent 16!\n"), (28, "")).splitlines(keepends=True)
+    desk.put("a", "".join(["top\n", *lines, "agent 22\n"]))
+    fates = await review_of(desk).fates(FileKey(1, "a"))
+    assert [(fate.fate, fate.line) for fate in fates] == [
+        ("still there", 4),
+        ("gone", 12),
+        ("changed since", 18),
+        ("moved", 31),
+        ("still there", 30),
+    ]
+    (desk.root / "a").unlink()
+    assert {fate.fate for fate in await review_of(desk).fates(FileKey(1, "a"))} == {"gone"}
