@@ -1,0 +1,201 @@
+"""What may be spent: before each request to a model its cost is estimated, and added to what was spent.
+
+Where it would pass a soft limit the person is told, once; where it would pass a hard one they are asked, and
+without a yes nothing is sent. A model without a known price is counted in tokens. One budget stands over a
+conversation with its sub-agents.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from cogency_tui.agent.metrics import Calibration
+from cogency_tui.agent.permissions import Gate, Question
+from cogency_tui.config import BudgetSettings, Limits
+from cogency_tui.errors import BudgetError
+from cogency_tui.protocol.events import Measure
+from cogency_tui.providers.base import Provider
+from cogency_tui.providers.catalog import OFFLINE
+from cogency_tui.store.conversations import Store
+from cogency_tui.store.usage import Spent
+
+ANSWER = 500
+"""Tokens that an answer is taken to have until one was seen."""
+
+Note = Callable[[str], Awaitable[None]]
+
+_SPANS = {"turn": "in this turn", "conversation": "in this conversation", "day": "today"}
+
+
+class Forecast:
+    """What a request will take, from what those before it took."""
+
+    def __init__(self) -> None:
+        self._cached = 0.0
+        self._output = ANSWER
+
+    def observe(self, step: Measure) -> None:
+        """What a request took."""
+        billed = step.get("billed_input", step.get("input", 0))
+        self._cached = min(1.0, step.get("cached", 0) / billed) if billed else 0.0
+        self._output = max(1, step.get("output", 0)) if step.get("output") else self._output
+
+    def expect(self, provider: Provider, tokens: int) -> Spent:
+        """What a request with so many tokens of input will take: USD where its price is known."""
+        prices = provider.facts.prices
+        if prices is None:
+            return Spent(0.0, tokens + self._output)
+        cached = round(tokens * self._cached)
+        cost = prices.cost(input=tokens, cached=cached, cache_written=0, output=self._output)
+        return Spent(cost, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """One limit of a span, in USD or in tokens. A `hard` one is asked about."""
+
+    span: str
+    hard: bool
+    amount: float
+    in_tokens: bool
+
+    def of(self, spent: Spent) -> float:
+        """What counts for it."""
+        return spent.tokens if self.in_tokens else spent.dollars
+
+    def told(self, spent: Spent, expected: Spent) -> str:
+        """In a sentence what would pass it."""
+        taken, coming, most = map(self._written, (self.of(spent), self.of(expected), self.amount))
+        return (
+            f"{taken} went out {_SPANS[self.span]}, and the next request takes about {coming}; the limit is "
+            f"{most}"
+        )
+
+    @property
+    def key(self) -> str:
+        """The option that sets it."""
+        return f"budget.{self.span}.{'hard' if self.hard else 'soft'}{'_tokens' if self.in_tokens else ''}"
+
+    def _written(self, amount: float) -> str:
+        return f"{amount:,.0f} tokens" if self.in_tokens else f"${amount:.4g}"
+
+
+class Budget:
+    """Over the conversation of `conversation_id`, and asks through its `gate`."""
+
+    def __init__(
+        self,
+        conversation_id: str,
+        gate: Gate,
+        limits: Callable[[], BudgetSettings],
+        store: Callable[[], Awaitable[Store]],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.forecast = Forecast()
+        self._conversation_id = conversation_id
+        self._gate = gate
+        self._limits = limits
+        self._store = store
+        self._clock = clock
+        self._turn = clock()
+        self._told: set[str] = set()
+        self._ceilings: dict[str, float] = {}
+        self._lifted: set[str] = set()
+        self._checking = asyncio.Lock()
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self._turn = self._clock()
+        self._lifted.discard("turn")
+        for kind in ("soft", "soft_tokens", "hard", "hard_tokens"):
+            self._told.discard(f"budget.turn.{kind}")
+            self._ceilings.pop(f"budget.turn.{kind}", None)
+
+    async def check(self, provider: Provider, characters: int, calibration: Calibration, note: Note) -> None:
+        """Return when a request with so many characters may be sent; tell with `note` what was passed.
+
+        Raises:
+            BudgetError: it may not.
+            StoreError: what was spent cannot be read.
+        """
+        limits = list(_limits_in(self._limits()))
+        if not limits:
+            return
+        expected = self.forecast.expect(provider, calibration.tokens(characters))
+        async with self._checking:
+            await self._tell_unpriced(provider, limits, note)
+            for limit in limits:
+                if not limit.of(expected):
+                    continue
+                spent = await self._spent(limit.span)
+                if limit.hard:
+                    await self._hold(limit, spent, expected)
+                elif limit.key not in self._told and limit.of(spent) + limit.of(expected) > limit.amount:
+                    self._told.add(limit.key)
+                    await note(f"Budget: {limit.told(spent, expected)} ({limit.key}).")
+
+    async def _hold(self, limit: _Limit, spent: Spent, expected: Spent) -> None:
+        """Ask where a hard limit would be passed.
+
+        Raises:
+            BudgetError: it is not to be.
+        """
+        after = limit.of(spent) + limit.of(expected)
+        if limit.span in self._lifted or after <= max(limit.amount, self._ceilings.get(limit.key, 0.0)):
+            return
+        said = limit.told(spent, expected)
+        answer = await self._gate.put(
+            Question(
+                "budget",
+                "The next request",
+                "money",
+                said,
+                "",
+                f"it would pass {limit.key}; a yes lets it go on for as much again",
+                grant=f"whatever is spent {_SPANS[limit.span]}",
+            )
+        )
+        if answer is None or not answer.allow:
+            why = "there was nobody to ask" if answer is None else answer.reason or "it was not allowed"
+            raise BudgetError(f"Nothing was sent, {why}: {said}.", f"{limit.key} sets it.")
+        if answer.scope == "conversation":
+            self._lifted.add(limit.span)
+        self._ceilings[limit.key] = after + limit.amount
+
+    async def _tell_unpriced(self, provider: Provider, limits: list[_Limit], note: Note) -> None:
+        """Say once that limits in dollars do not hold for a model whose price is not known."""
+        priced = provider.facts.prices is not None or provider.name == OFFLINE
+        name = f"{provider.name}/{provider.model}"
+        if priced or name in self._told or any(limit.in_tokens for limit in limits):
+            return
+        self._told.add(name)
+        await note(
+            f"The price of {name} is not known: limits in dollars do not hold for it, those in tokens do "
+            "(budget.turn.hard_tokens). models.toml can say its price."
+        )
+
+    async def _spent(self, span: str) -> Spent:
+        store = await self._store()
+        if span == "day":
+            today = datetime.fromtimestamp(self._clock()).astimezone()
+            midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
+            return await store.spent(midnight.timestamp())
+        return await store.spent(self._turn if span == "turn" else 0.0, self._conversation_id)
+
+
+def _limits_in(settings: BudgetSettings) -> Iterator[_Limit]:
+    """Those that are set, hard ones last: what is told of is told before it is asked about."""
+    spans: list[tuple[str, Limits]] = [
+        ("turn", settings.turn),
+        ("conversation", settings.conversation),
+        ("day", settings.day),
+    ]
+    for hard in (False, True):
+        for span, limits in spans:
+            dollars, tokens = (limits.hard, limits.hard_tokens) if hard else (limits.soft, limits.soft_tokens)
+            if dollars:
+                yield _Limit(span, hard, dollars, in_tokens=False)
+            if tokens:
+                yield _Limit(span, hard, tokens, in_tokens=True)
