@@ -9,18 +9,97 @@ from typing import Any, cast
 
 from cogency_tui.config import Dialect
 from cogency_tui.protocol import render
-from cogency_tui.protocol.events import Event, Message, ResultEvent
+from cogency_tui.protocol.events import Event, Message, ResultEvent, UserEvent
+from cogency_tui.store.requests import Frame
+from cogency_tui.store.summaries import Summary
+
+_LEFT_OUT = "[engine] {} earlier messages are left out."
 
 
 def build_messages(
-    system: str, events: Sequence[Event], dialect: Dialect, output_limit: int
+    system: str,
+    events: Sequence[Event],
+    dialect: Dialect,
+    output_limit: int,
+    *,
+    summary: str = "",
+    window: int = 0,
 ) -> list[Message]:
-    """System prompt and history. `output_limit`: characters of a result that the model is given."""
-    shown = [_capped(e, output_limit) if e["type"] == "result" else e for e in events]
-    return [{"role": "system", "content": system}, *render(shown, dialect)]
+    """System prompt and history. `output_limit`: characters of a result that the model is given.
+
+    `summary` stands for what was before `events`; `window` bounds the messages of the history, 0 for
+    all.
+    """
+    shown = [_as_given(event, output_limit) for event in events]
+    history = _windowed(render(shown, dialect), shown, window)
+    if summary:
+        history.insert(0, {"role": "user", "content": summary})
+    return [{"role": "system", "content": system}, *history]
 
 
-def _capped(event: ResultEvent, limit: int) -> ResultEvent:
+def messages_of(frame: Frame, events: Sequence[Event], note: str = "") -> list[Message]:
+    """The request that gives a model these `events` in `frame`, with `note` at the end of its last message.
+
+    What is sent and what is told later of what was sent are both made here.
+    """
+    messages = build_messages(
+        "".join(text for _name, text in frame.system),
+        events,
+        cast("Dialect", frame.dialect),
+        frame.output_limit,
+        summary=frame.summary,
+        window=frame.window,
+    )
+    if note:
+        last = messages[-1]
+        messages[-1] = Message(role=last["role"], content=f"{last['content']}\n\n{note}")
+    return messages
+
+
+def told(summary: Summary | None) -> str:
+    """What the model is given in the place of what a summary stands for."""
+    if summary is None:
+        return ""
+    return (
+        "[engine] The conversation before this point, summarised "
+        f"({'edited by the person' if summary.edited else 'by the model'}):\n\n{summary.text}"
+    )
+
+
+def _windowed(messages: list[Message], events: Sequence[Event], window: int) -> list[Message]:
+    """The last messages, at most `window`.
+
+    They are let go by halves of the window, so that the beginning stays the same for many requests: a
+    window that slid with each of them would never meet a provider's cache.
+    """
+    if not window or len(messages) <= window:
+        return messages
+    step = max(1, window // 2)
+    dropped = -(-(len(messages) - window) // step) * step
+    # What is left begins with the person or with results, as a provider demands.
+    while dropped < len(messages) - 1 and messages[dropped]["role"] == "assistant":
+        dropped += 1
+    told = _LEFT_OUT.format(dropped)
+    asked = next((event["content"] for event in reversed(events) if event["type"] == "user"), "")
+    if not any(message["content"] == asked for message in messages[dropped:]):
+        told += f" The person's last message among them was:\n\n{asked}"
+    return [{"role": "user", "content": told}, *messages[dropped:]]
+
+
+def said(event: UserEvent) -> str:
+    """The person's message as the model is given it: what they said, then what they did in the review."""
+    review = event.get("review")
+    return f"{event['content']}\n\n{review['text']}" if review else event["content"]
+
+
+def _as_given(event: Event, limit: int) -> Event:
+    if event["type"] == "user" and "review" in event:
+        return {**event, "content": said(event)}
+    return capped(event, limit) if event["type"] == "result" else event
+
+
+def capped(event: ResultEvent, limit: int) -> ResultEvent:
+    """A result as the model is given it."""
     content = event["payload"]["content"]
     content = _cap(content, _share(content, limit))
     outcome = cut(event["payload"]["outcome"], limit)

@@ -23,7 +23,7 @@ from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.emitter import Emitter
 from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, Message, RespondEvent, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta, Usage
+from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
 
 STOP_MARKERS: dict[Dialect, tuple[str, ...]] = {
     "xml": ("</execute>",),
@@ -31,6 +31,15 @@ STOP_MARKERS: dict[Dialect, tuple[str, ...]] = {
     "action": (),
 }
 """Markers after which nothing is wanted, for endpoints that can stop there by themselves."""
+
+ENDINGS = ("</execute>", "</response>", "§execute", "§end", "<end>", "<end/>")
+"""What the last text is that counts."""
+
+_BROKEN_OFF = "Not run: the connection broke off before the block was complete. Write it again."
+_GO_ON = (
+    "The connection broke off here. What you wrote before it is kept; nothing of an unfinished block ran. "
+    "Go on from there."
+)
 
 
 class Interrupted(Exception):
@@ -63,6 +72,8 @@ class Cycle:
         self.channel = setup.channel
         self.malformed: list[ErrorPayload] = []
         """The errors that stand in the place of a call."""
+        self.broken: ProviderError | None = None
+        """Why the answer broke off, if it did; what came before has been taken."""
         self._setup = setup
         self._recorder = recorder
         self._clock = clock
@@ -79,6 +90,8 @@ class Cycle:
         self._closed = False
         self._stopped = False
         self._boundary = False
+        self._spoken = False
+        self._tail = ""
         self._open: dict[str, CallEvent] = {}
         self._outcomes: list[bool] = []
 
@@ -116,6 +129,8 @@ class Cycle:
         """Wait until the response is closed and what was cancelled has ended."""
         if self._generation is not None:
             await self._generation.settle()
+            if usage := self._generation.usage:
+                self.meter.usage(usage)
         await self._scheduler.settle()
 
     async def run(self) -> None:
@@ -123,7 +138,6 @@ class Cycle:
 
         Raises:
             Interrupted: `stop` was called.
-            ProviderError: the answer broke off.
         """
         while True:
             self._news.clear()
@@ -143,7 +157,7 @@ class Cycle:
                 if not self._scheduler.busy and await self._close_answer():
                     break
             await self._news.wait()
-        await self._recorder.close_unit()
+        await self._recorder.close_unit(interrupted=self.broken is not None)
         if self._boundary and self._setup.runs_calls and not self._outcomes and not self.malformed:
             await self.result(_result(new_id(), "execute", "The batch was empty: nothing ran", self._clock()))
 
@@ -159,6 +173,14 @@ class Cycle:
             name = as_tool_call(call_record(call)).get("name")
             tool = name if isinstance(name, str) else "unknown"
             await self.result(_result(call["id"], tool, why, self._clock(), error=True))
+
+    async def mend(self) -> None:
+        """Leave an answer that broke off so that the model can go on from what the store has."""
+        if self._open:
+            await self.answer_open(_BROKEN_OFF)
+        elif self._spoken and not self._outcomes:
+            # Without a call to answer, so that the model is told and the roles alternate.
+            await self.result(_result(new_id(), "connection", _GO_ON, self._clock(), error=True))
 
     async def _cut_short(self) -> None:
         """An action that was to end the turn when it fails has failed."""
@@ -178,25 +200,33 @@ class Cycle:
         assert self._generation is not None
         try:
             chunks = self._generation.take()
-        except ProviderError:
+        except ProviderError as exc:
             # What came stays; calls of a block that was cut off do not run.
-            for event in self._parser.close():
-                if event["type"] != "error":
-                    await self._hand_on(event)
-            raise
+            self.broken = exc
+            self._closed = True
+            self._events.extend(event for event in self._parser.close() if event["type"] != "error")
+            return True
         for chunk in chunks:
             await self._take(chunk)
         if self._parser.finished:
-            self._generation.stop()
+            self._end_generation(self._generation)
         if self._parser.finished or self._generation.over:
             self._closed = True
             self._events.extend(self._parser.close())
             return True
         return bool(chunks)
 
+    def _end_generation(self, generation: Generation) -> None:
+        """Stop a model that goes on after the end; let one that has ended end by itself."""
+        if self._tail.rstrip().endswith(ENDINGS):
+            generation.conclude()
+        else:
+            generation.stop()
+
     async def _take(self, chunk: Chunk) -> None:
         if isinstance(chunk, TextDelta):
             self.meter.text(chunk.text)
+            self._tail = (self._tail + chunk.text)[-64:]
             self._reasoning.begin_unit("think")
             self._events.extend(self._parser.feed(chunk.text))
         elif isinstance(chunk, ReasoningDelta):
@@ -204,10 +234,8 @@ class Cycle:
             self._parser.part()
             self._reasoning.text(chunk.text)
             self._events.extend(self._reasoning.take())
-        elif isinstance(chunk, Usage):
-            self.meter.usage(chunk)
-        else:
-            await self._tell_retry(chunk)
+        elif isinstance(chunk, Notice | Retrying):
+            await self._tell(chunk)
 
     async def _hand_on_next(self) -> bool:
         event = self._events[0]
@@ -238,6 +266,7 @@ class Cycle:
             self.malformed.append(event["payload"])
         elif event["type"] == "execute":
             self._boundary = True
+        self._spoken = True
         await self._recorder.emit(event)
         if self._setup.runs_calls:
             self._schedule(event)
@@ -254,6 +283,7 @@ class Cycle:
 
     async def _emit_answer(self, text: str) -> None:
         if text and self._answer is not None:
+            self._spoken = True
             await self._recorder.emit({**self._answer, "content": text})
 
     async def _close_answer(self) -> bool:
@@ -267,11 +297,15 @@ class Cycle:
         self._answer = None
         return True
 
-    async def _tell_retry(self, notice: Retrying) -> None:
-        message = f"{notice.cause} Asking again in {notice.wait:.0f} s (attempt {notice.attempt})."
-        await self._recorder.emit(
-            {"type": "error", "timestamp": self._clock(), "payload": {"error": message}}
-        )
+    async def _tell(self, notice: Retrying | Notice) -> None:
+        """What happens on the way to the model, for the person; it goes on by itself."""
+        payload: ErrorPayload
+        if isinstance(notice, Notice):
+            payload = {"error": notice.text, "notice": True}
+        else:
+            message = f"{notice.cause} Asking again in {notice.wait:.0f} s (attempt {notice.attempt})."
+            payload = {"error": message, "notice": True, "retry": notice.wait}
+        await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
 
 
 def answer_of(payload: ErrorPayload, told: str, now: float) -> ResultEvent:

@@ -7,7 +7,7 @@ started it. It never may do more than who called it, and it ends with the call, 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -23,7 +23,11 @@ from cogency_tui.config import AgentSettings
 from cogency_tui.errors import ToolError
 from cogency_tui.providers.base import Provider
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, Tool, ToolContext, Touch
-from cogency_tui.tools.registry import Registry
+from cogency_tui.tools.recall import Recall
+from cogency_tui.tools.registry import Registry, default_tools
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.memory import PastConversations
 
 DEPTH = 2
 """How many agents there may be below the person's."""
@@ -35,20 +39,33 @@ _READING = frozenset({"read", "list", "find", "recall", "search", "fetch", "reli
 def assemble(running: Running, only: Collection[str] | None = None) -> Registry:
     """The tools of a conversation: all that there are, or `only` those."""
     engine = running.engine
-    tools = {tool.name: tool for tool in engine.tools}
-    for tool in _delegates(running):
-        tools.setdefault(tool.name, tool)
-    return Registry(tool for tool in tools.values() if only is None or tool.name in only)
+    own = [*engine.servers.tools, *engine.tools]
+    tools = [*default_tools(running.background, engine.sandbox), *_delegates(running), *own]
+    return Registry(tool for tool in tools if only is None or tool.name in only)
 
 
 def _delegates(running: Running) -> list[Tool[Any]]:
-    settings = running.engine.settings
+    there = running.delegates
     tools: list[Tool[Any]] = []
-    if settings.agents and running.depth < DEPTH:
+    if there.agents and running.depth < DEPTH:
         tools.append(SubAgents(running))
-    if settings.workflows:
+    if there.workflows:
         tools.append(Workflow(running))
-    return [*tools, Relic(running.engine), Llm(running)]
+    return [*tools, _recall(running), Relic(running.engine), Llm(running)]
+
+
+def _recall(running: Running) -> Recall:
+    engine = running.engine
+
+    async def memory() -> "PastConversations":
+        # Only who asks it loads it.
+        from cogency_tui.agent.memory import PastConversations
+
+        return PastConversations(
+            engine.recall, engine.store, running.conversation_id, running.gate, engine.workspace
+        )
+
+    return Recall(memory)
 
 
 class SubAgents:
@@ -60,7 +77,7 @@ class SubAgents:
 
     def __init__(self, parent: Running) -> None:
         self._parent = parent
-        self._agents = parent.engine.settings.agents
+        self._agents = parent.delegates.agents
         there = listed({name: agent.description for name, agent in self._agents.items()})
         self.description = (
             "Have a sub-agent do a task by itself and get its answer. It knows nothing of this conversation: "
@@ -118,7 +135,9 @@ class SubAgents:
             settings=replace(engine.settings, max_iterations=agent.max_iterations),
             role=_role(args.name, agent),
             depth=self._parent.depth + 1,
+            budget=self._parent.budget,
         )
+        running.instructions = self._parent.instructions
         progress = Progress(context.report)
         outbox = Outbox()
         turn = running.prepare(store, dialect, outbox, chunks=True)
@@ -147,7 +166,9 @@ class SubAgents:
         return there if agent.tools is None else there.intersection(agent.tools)
 
     def _check_tools(self, name: str, agent: AgentSettings) -> None:
-        there = {tool.name for tool in self._parent.engine.tools} | {"agent", "workflow", "relic", "llm"}
+        engine = self._parent.engine
+        tools = [*default_tools(self._parent.background), *engine.servers.tools, *engine.tools]
+        there = {tool.name for tool in tools} | {"agent", "workflow", "recall", "relic", "llm"}
         missing = [tool for tool in agent.tools or () if tool not in there]
         if missing:
             raise ToolError(

@@ -1,12 +1,18 @@
 """The model's answer to one request, read in a task of its own: it can be stopped at any moment
 without cutting anything else short, and what arrived in the meantime is taken in one go.
+
+Where the model has said all that counts, reading goes on for a moment: the usage follows the text, and
+a session whose answer ended by itself can be used again.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from cogency_tui.providers.base import Chunk
+from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta, Usage
+
+GRACE = 1.0
+"""Seconds for an answer to end by itself."""
 
 
 class Generation:
@@ -15,14 +21,28 @@ class Generation:
     def __init__(self, chunks: AsyncGenerator[Chunk, None], wake: Callable[[], None]) -> None:
         self._ready: list[Chunk] = []
         self._wake = wake
+        self._usage: Usage | None = None
+        self._concluding: asyncio.TimerHandle | None = None
         self._task = asyncio.create_task(self._read(chunks))
         self._task.add_done_callback(lambda _task: wake())
 
     async def _read(self, source: AsyncGenerator[Chunk, None]) -> None:
         async with aclosing(source) as chunks:
             async for chunk in chunks:
-                self._ready.append(chunk)
-                self._wake()
+                if isinstance(chunk, Usage):
+                    self._usage = chunk
+                elif self._concluding is None:
+                    self._ready.append(chunk)
+                    self._wake()
+                elif isinstance(chunk, ReasoningDelta) or (
+                    isinstance(chunk, TextDelta) and not chunk.text.isspace()
+                ):
+                    return
+
+    @property
+    def usage(self) -> Usage | None:
+        """What it took, once that was reported."""
+        return self._usage
 
     @property
     def over(self) -> bool:
@@ -42,6 +62,11 @@ class Generation:
             self._task.result()
         return ready
 
+    def conclude(self) -> None:
+        """No more text is wanted: close the response as soon as more comes, or after `GRACE`."""
+        self._ready.clear()
+        self._concluding = asyncio.get_running_loop().call_later(GRACE, self._task.cancel)
+
     def stop(self) -> None:
         """Close the response; what was not taken is dropped."""
         self._task.cancel()
@@ -51,5 +76,7 @@ class Generation:
         """Wait until the response is really closed."""
         await asyncio.wait([self._task])
         self._ready.clear()
+        if self._concluding is not None:
+            self._concluding.cancel()
         if not self._task.cancelled():
             self._task.exception()

@@ -5,30 +5,77 @@ the saving of resume shows as it accrues (protocols.md, section 6).
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from cogency_tui.protocol.events import Measure, Message
 from cogency_tui.providers.base import Usage
+from cogency_tui.providers.models import ModelFacts, Prices
+from cogency_tui.providers.tokens import CHARACTERS_PER_TOKEN
 
-CHARACTERS_PER_TOKEN = 4
+
+class Calibration:
+    """Tokens for characters: four to one, until a provider has reported what a text really took."""
+
+    def __init__(self) -> None:
+        self._ratio = 1 / CHARACTERS_PER_TOKEN
+
+    def observe(self, characters: int, tokens: int) -> None:
+        """So many characters took so many tokens."""
+        if characters and tokens:
+            self._ratio = tokens / characters
+
+    def tokens(self, characters: int) -> int:
+        """Our estimate, at least one where there is anything."""
+        return max(1, round(characters * self._ratio)) if characters else 0
 
 
-def estimate(messages: Sequence[Message]) -> int:
-    """Tokens of some messages, by their length."""
-    return sum(max(1, len(message["content"]) // CHARACTERS_PER_TOKEN) for message in messages)
+def characters_in(messages: Iterable[Message]) -> int:
+    """The length of some messages."""
+    return sum(len(message["content"]) for message in messages)
+
+
+def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
+    """The figures of one generation, its cost where the prices are known."""
+    billed = usage.input if usage.billed_input is None else usage.billed_input
+    step: Measure = {"input": usage.input, "output": usage.output}
+    if usage.cached is not None:
+        step["cached"] = usage.cached
+    if usage.billed_input is not None:
+        step["billed_input"] = usage.billed_input
+    if usage.estimated:
+        step["estimated"] = True
+    if prices is not None:
+        step["cost"] = prices.cost(
+            input=billed,
+            cached=usage.cached or 0,
+            cache_written=usage.cache_written or 0,
+            output=usage.output,
+        )
+    return step
 
 
 class Meter:
     """Measures one cycle, from the request to the last result."""
 
-    def __init__(self, messages: Sequence[Message], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        calibration: Calibration | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._clock = clock
+        self._calibration = calibration or Calibration()
         self._started = clock()
         self._first: float | None = None
         self._last = self._started
         self._written = 0
         self._usage: Usage | None = None
-        self._context = estimate(messages)
+        self._characters = characters_in(messages)
+
+    @property
+    def begun(self) -> bool:
+        """Whether any text has come."""
+        return self._first is not None
 
     def text(self, piece: str) -> None:
         """Text arrived."""
@@ -41,31 +88,34 @@ class Meter:
         """The endpoint's own figures."""
         self._usage = usage
 
-    def step(self, *, mode: str, reason: str, provider: str, model: str, context_size: int) -> Measure:
-        """The figures of the cycle, which ends now."""
-        usage = self._usage
-        written = max(1, self._written // CHARACTERS_PER_TOKEN) if self._written else 0
-        sent = usage.input if usage else self._context
+    def step(
+        self, *, mode: str, reason: str, provider: str, model: str, facts: ModelFacts, sent: int
+    ) -> Measure:
+        """The figures of the cycle, which ends now; `sent` characters went out for it."""
+        reported = self._usage
+        usage = reported or self._estimate(sent)
+        if reported is not None and not reported.estimated:
+            billed = reported.input if reported.billed_input is None else reported.billed_input
+            if mode == "replay" or reported.billed_input is not None:
+                self._calibration.observe(self._characters, billed)
+        context = self._calibration.tokens(self._characters)
         step: Measure = {
-            "input": sent,
-            "output": usage.output if usage else written,
+            **measure_usage(usage, facts.prices),
             "duration": self._clock() - self._started,
-            "replay_input": sent if mode == "replay" else max(sent, self._context),
-            "context": self._context + written,
+            "replay_input": usage.input if mode == "replay" else max(usage.input, context),
+            "context": context + self._calibration.tokens(self._written),
             "provider": provider,
             "model": model,
             "mode": mode,
             "reason": reason,
         }
-        if usage is None or usage.estimated:
-            step["estimated"] = True
-        if usage is not None and usage.cached is not None:
-            step["cached"] = usage.cached
-        if usage is not None and usage.billed_input is not None:
-            step["billed_input"] = usage.billed_input
         if self._first is not None:
             step["ttft"] = self._first - self._started
             step["writing"] = self._last - self._first
-        if context_size:
-            step["context_size"] = context_size
+        if facts.context_size:
+            step["context_size"] = facts.context_size
         return step
+
+    def _estimate(self, sent: int) -> Usage:
+        tokens = self._calibration.tokens
+        return Usage(tokens(sent), tokens(self._written), estimated=True)

@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cogency_tui.agent.metrics import Calibration, characters_in, measure_usage
 from cogency_tui.agent.named import NamedArgs, choose, told_to_model
 from cogency_tui.agent.running import Running
 from cogency_tui.errors import ProviderError
@@ -58,6 +59,12 @@ class Llm:
             messages.insert(0, {"role": "system", "content": question.system})
         with told_to_model():
             provider = self._provider(args.name)
+
+        async def note(text: str) -> None:
+            context.report(f"[{text}]\n")
+
+        with told_to_model():
+            await self._parent.budget.check(provider, characters_in(messages), Calibration(), note)
             return await self._ask(provider, messages, context)
 
     async def _ask(self, provider: Provider, messages: list[Message], context: ToolContext) -> Outcome:
@@ -96,17 +103,10 @@ class Llm:
     async def _record(self, provider: Provider, usage: Usage) -> None:
         """Its tokens are the conversation's: what was spent shows in the total."""
         step: Measure = {
-            "input": usage.input,
-            "output": usage.output,
+            **measure_usage(usage, provider.facts.prices),
             "provider": provider.name,
             "model": provider.model,
         }
-        if usage.estimated:
-            step["estimated"] = True
-        if usage.cached is not None:
-            step["cached"] = usage.cached
-        if usage.billed_input is not None:
-            step["billed_input"] = usage.billed_input
         store = await self._parent.engine.store()
         await store.record_usage(self._parent.conversation_id, step)
 

@@ -4,7 +4,7 @@ The answer is what was said last: the text of the last cycle, after its last cal
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, cast
 
@@ -46,7 +46,7 @@ class Progress:
         elif event["type"] == "metric":
             self.answer = "\n\n".join(self._said)
             self._said.clear()
-        elif event["type"] == "error":
+        elif event["type"] == "error" and not event["payload"].get("notice"):
             payload = event["payload"]
             self.problem = f"{payload['error']} {payload.get('hint', '')}".strip()
             self._report(f"! {_one_line(self.problem)}\n")
@@ -59,22 +59,31 @@ class Progress:
 async def with_progress(store: Store, conversation_id: str) -> list[Event]:
     """The stored events of a conversation, with what its sub-agents did before the results of their calls:
     as it was shown while they worked."""
+    numbered = await numbered_with_progress(store, conversation_id)
+    return [event for _number, events in numbered for event in events]
+
+
+async def numbered_with_progress(store: Store, conversation_id: str) -> list[tuple[int, tuple[Event, ...]]]:
+    """The same, by the numbers of the stored events."""
     lines: dict[str, list[str]] = {}
     for conversation in await store.delegated(conversation_id):
         progress = Progress(lines.setdefault(conversation.call or "", []).append)
         for event in await store.events(conversation.id):
             progress.add(event)
-    events: list[Event] = []
-    for event in await store.events(conversation_id):
-        if event["type"] == "result" and event["id"] in lines:
-            payload: ResultPayload = {
-                "outcome": "running",
-                "content": "".join(lines[event["id"]]),
-                "error": False,
-            }
-            events.append({**event, "payload": payload, "partial": True})
-        events.append(event)
-    return events
+    return [
+        (number, (*_progress_of(event, lines), event))
+        for number, event in await store.numbered_events(conversation_id)
+    ]
+
+
+def _progress_of(event: Event, lines: Mapping[str, list[str]]) -> Iterator[Event]:
+    if event["type"] == "result" and event["id"] in lines:
+        payload: ResultPayload = {
+            "outcome": "running",
+            "content": "".join(lines[event["id"]]),
+            "error": False,
+        }
+        yield {**event, "payload": payload, "partial": True}
 
 
 def call_line(record: Mapping[str, Any]) -> str:

@@ -93,10 +93,23 @@ unchanged. To show these tags in an answer, put them in backticks."""
 _PROTOCOLS: dict[Dialect, str] = {"xml": _XML, "delimiter": _DELIMITER, "action": _ACTION}
 
 
-def system_prompt(dialect: Dialect, tools: str, project: Path, role: str = "") -> str:
-    """The system message. `tools` describes the tools as the registry does, `role` a sub-agent's part."""
+def system_parts(
+    dialect: Dialect, tools: str, project: Path, role: str = "", instructions: str = "", profile: str = ""
+) -> list[tuple[str, str]]:
+    """The system message in parts, each with its name for a person.
+
+    `tools` describes the tools as the registry does, `role` a sub-agent's part, `profile` the person.
+    `instructions` come last: they are what changes first, and what is before them stays in a provider's
+    cache.
+    """
     part = f"\n{role}\n" if role else ""
-    return f"{_ROLE}\n\n{_PROTOCOLS[dialect]}\n\nTools:\n{tools}\n\nProject directory: {project}\n{part}"
+    parts = [
+        ("system prompt", f"{_ROLE}\n\n{_PROTOCOLS[dialect]}\n\n"),
+        ("tools", f"Tools:\n{tools}\n\n"),
+        ("project", f"Project directory: {project}\n{part}"),
+    ]
+    parts += [("profile", f"\n{profile}\n")] if profile else []
+    return [*parts, ("instructions", f"\n{instructions}\n")] if instructions else parts
 
 
 LAST_CYCLE = (

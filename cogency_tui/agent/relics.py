@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.named import NamedArgs, choose, told_to_model
-from cogency_tui.agent.running import Engine
 from cogency_tui.errors import ToolError
 from cogency_tui.store.relics import Relics
 from cogency_tui.tools import schema

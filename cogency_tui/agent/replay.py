@@ -19,6 +19,11 @@ class Channel(Protocol):
     @property
     def reason(self) -> str: ...
 
+    @property
+    def sent(self) -> int:
+        """Characters of the messages that were sent for it."""
+        ...
+
     def generate(self, messages: Sequence[Message], stop: Sequence[str]) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`. Closing the iterator early stops the generation.
 
@@ -36,9 +41,11 @@ class ReplayChannel:
     def __init__(self, provider: Provider, reason: str = "") -> None:
         self.mode = "replay"
         self.reason = reason
+        self.sent = 0
         self._provider = provider
 
     def generate(self, messages: Sequence[Message], stop: Sequence[str]) -> AsyncGenerator[Chunk, None]:
+        self.sent = sum(len(message["content"]) for message in messages)
         return self._provider.stream(messages, stop=stop)
 
     async def close(self) -> None:

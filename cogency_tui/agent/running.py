@@ -4,43 +4,32 @@ What it has read, what it may do and its way to the model last from turn to turn
 any time (mode, provider, permissions) is asked for when it is needed.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import asyncio
+from collections.abc import Callable
 
 from cogency_tui.agent.auto import AutoChannel
+from cogency_tui.agent.budget import Budget
+from cogency_tui.agent.engine import Engine
+from cogency_tui.agent.history import History
+from cogency_tui.agent.instructions import Instructions, read_instructions
+from cogency_tui.agent.metrics import Calibration
 from cogency_tui.agent.outbox import Outbox
+from cogency_tui.agent.own_command import OwnCommand
 from cogency_tui.agent.permissions import Gate
-from cogency_tui.agent.prompt import system_prompt
+from cogency_tui.agent.profile import Told
+from cogency_tui.agent.prompt import system_parts
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.replay import Channel, ReplayChannel
 from cogency_tui.agent.resume import ResumeChannel
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.agent.turn import Turn, TurnSetup
+from cogency_tui.agent.untrusted import sources_of
 from cogency_tui.config import Dialect, Mode, Settings
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.conversations import Store
-from cogency_tui.tools.base import Tool, ToolContext
+from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.registry import Registry
-from cogency_tui.workspace.paths import Workspace
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """What all conversations of an agent share. `named` makes a provider by its name and model."""
-
-    settings: Settings
-    workspace: Workspace
-    secrets: Mapping[str, str]
-    tools: Sequence[Tool[Any]]
-    store: Callable[[], Awaitable[Store]]
-    mode: Callable[[], Mode]
-    named: Callable[[str, str], Provider]
-
-    @property
-    def project(self) -> str:
-        """The project directory, as the store has it."""
-        return str(self.workspace.root)
 
 
 class Running:
@@ -61,54 +50,145 @@ class Running:
         settings: Settings | None = None,
         role: str = "",
         depth: int = 0,
+        budget: Budget | None = None,
     ) -> None:
         self.engine = engine
         self.conversation_id = conversation_id
         self.gate = gate
         self.provider = provider
         self.depth = depth
-        self.settings = settings or engine.settings
+        self._settings = settings
+        self.budget = budget or Budget(conversation_id, gate, lambda: engine.settings.budget, engine.store)
+        """What may be spent; a sub-agent's is that of who calls it."""
         self.dialect: Dialect = self.settings.dialect
         """That of the last turn."""
+        self.background = engine.background.of(conversation_id)
+        """The commands that it has started and that go on by themselves."""
+        self.delegates = engine.project_settings.now
+        self._served = engine.servers.tools
         self.registry = assemble(self)
         self.busy = False
         self.interrupted = False
-        self.turn: Turn | None = None
+        self.turn: Turn | OwnCommand | None = None
+        self.instructions = Instructions()
+        """As they were when the last turn began."""
+        self._told = Told()
+        self._assemble = assemble
         self._role = role
-        self._context = ToolContext(engine.workspace, secrets=engine.secrets)
+        self._recalled = False
+        self._context = ToolContext(
+            engine.workspace, secrets=engine.secrets, journal=engine.journal.of(conversation_id)
+        )
+        self._calibration = Calibration()
         self._channel: Channel | None = None
         self._wanted: tuple[Mode, Provider] | None = None
+        self._settling: asyncio.Task[None] | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """Those of its own, else those in force."""
+        return self._settings or self.engine.settings
 
     def interrupt(self) -> None:
         """Stop the turn, also one that has not begun yet."""
         self.interrupted = True
+        if self._settling is not None:
+            self._settling.cancel()
         if self.turn is not None:
             self.turn.interrupt()
+
+    async def begin(self, store: Store) -> None:
+        """Look at what the next turn starts from: the instructions and what a trusted project configures as
+        they are now, what is known of the person and, the first time, what the conversation has read before.
+
+        Raises:
+            StoreError: its events or the profile cannot be read.
+        """
+        engine = self.engine
+        if engine.profile is not None:
+            self._told = await engine.profile.told(self._told)
+        self.instructions = await in_thread(read_instructions, engine.workspace, engine.config)
+        await in_thread(engine.project_settings.refresh)
+        engine.servers.configure(engine.project_settings.now.mcp)
+        self._take_tools()
+        if not self._recalled:
+            for source in await sources_of(store, self.conversation_id, engine.workspace):
+                self.gate.tainted(source)
+            self._recalled = True
+
+    async def gather_tools(self, seconds: float | None) -> None:
+        """Wait for MCP servers that are starting, but no longer than this; what they have then is what there
+        is in the next turn."""
+        self._settling = asyncio.create_task(self.engine.servers.settle(seconds))
+        if self.interrupted:
+            self._settling.cancel()
+        try:
+            await asyncio.wait([self._settling])
+        finally:
+            self._settling.cancel()
+            self._settling = None
+        self._take_tools()
+
+    def _take_tools(self) -> None:
+        """Have the tools that there are now."""
+        if self.turn is not None:
+            # A turn goes on with those that it has told its model of.
+            return
+        there = (self.engine.project_settings.now, self.engine.servers.tools)
+        if self.delegates is not there[0] or self._served is not there[1]:
+            self.delegates, self._served = there
+            self.registry = self._assemble(self)
+            # A session was told of the tools as they were.
+            self._wanted = None
 
     def prepare(self, store: Store, dialect: Dialect, outbox: Outbox, *, chunks: bool) -> Turn:
         """The next turn, whose events go to `outbox`."""
         self.dialect = dialect
-        described = self.registry.describe()
+        if not self.depth:
+            self.budget.begin()
         setup = TurnSetup(
             store=store,
             conversation_id=self.conversation_id,
             settings=self.settings,
             dialect=dialect,
-            provider=self.provider(),
-            system=system_prompt(dialect, described, self.engine.workspace.root, self._role),
+            provider=self.provider,
+            history=self.history(store, dialect),
+            calibration=self._calibration,
+            budget=self.budget,
             channel=self._open_channel,
             scheduler=self._scheduler,
+            notices=lambda: [*store.untold(), *self.engine.servers.untold()],
         )
-        self.turn = Turn(setup, Recorder(store, self.conversation_id, outbox, chunks=chunks))
+        turn = self.turn = Turn(setup, Recorder(store, self.conversation_id, outbox, chunks=chunks))
         if self.interrupted:
-            self.turn.interrupt()
-        return self.turn
+            turn.interrupt()
+        return turn
+
+    def prepare_command(self, store: Store, command: str, outbox: Outbox) -> OwnCommand:
+        """A command that the person runs, whose events go to `outbox`."""
+        own = self.turn = OwnCommand(self, store, command, outbox.put)
+        if self.interrupted:
+            own.interrupt()
+        return own
+
+    def history(self, store: Store, dialect: Dialect) -> History:
+        """The conversation as the model is given it."""
+        tools, root = self.registry.describe(), self.engine.workspace.root
+        parts = system_parts(dialect, tools, root, self._role, self.instructions.text, self._told.text)
+        return History(
+            store,
+            self.conversation_id,
+            self.settings,
+            dialect,
+            self.provider,
+            parts,
+            self._calibration,
+        )
 
     async def close(self) -> None:
-        """End the session with the model, if one is open."""
-        channel, self._channel = self._channel, None
-        if channel is not None:
-            await channel.close()
+        """End the session with the model and the commands in the background."""
+        await self.background.close()
+        await self._close_channel()
 
     def _scheduler(self, preview: Preview, wake: Callable[[], None]) -> Scheduler:
         return Scheduler(self.registry, self.gate, self._context, preview, wake)
@@ -116,10 +196,15 @@ class Running:
     async def _open_channel(self) -> Channel:
         wanted = (self.engine.mode(), self.provider())
         if self._channel is None or self._wanted != wanted:
-            await self.close()
+            await self._close_channel()
             self._channel = _create_channel(*wanted)
             self._wanted = wanted
         return self._channel
+
+    async def _close_channel(self) -> None:
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            await channel.close()
 
 
 def _create_channel(mode: Mode, provider: Provider) -> Channel:

@@ -229,11 +229,14 @@ class Scheduler:
             values = {name: job.scope[name].value for name in job.names}
             bound = self._bind(job, substitute(job.args, values, job.scope))
             job.tool = bound.name
-            await self._permit(job, await bound.plan())
+            intent = await bound.plan()
+            await self._permit(job, intent)
             job.started = self._clock()
             self._report(job, "")
             async with timer:
-                return await bound.run(partial(self._report, job))
+                outcome = await bound.run(partial(self._report, job))
+            self._gate.tainted(intent.source)
+            return outcome
         except ToolError as exc:
             return Outcome(exc.advice, failed=True)
         except _BREAKAGES as exc:

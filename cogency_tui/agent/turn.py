@@ -4,26 +4,32 @@ Whatever happens (a malformed block, a failing endpoint, the person's Escape), e
 announced gets exactly one result, what was written stays, and the turn ends in one last event.
 """
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from cogency_tui.agent.context import build_messages
+from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.cycle import Cycle, CycleSetup, Interrupted, answer_of
-from cogency_tui.agent.metrics import Meter
+from cogency_tui.agent.history import Compacted, History, Prepared
+from cogency_tui.agent.metrics import Calibration, Meter, characters_in
 from cogency_tui.agent.prompt import CALL_FORMS, LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.replay import Channel
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.config import Dialect, Settings
-from cogency_tui.errors import CogencyError
-from cogency_tui.protocol.events import ErrorPayload, Message
+from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError
+from cogency_tui.protocol.events import ErrorPayload, Message, ReviewNote, UserEvent
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.conversations import Store
+from cogency_tui.store.requests import Requests
 
 FAILED_BATCHES = 3
 """Cycles whose calls came to nothing but failures, in a row, that end a turn."""
+
+BREAKS = 3
+"""Answers that break off, in a row, that end a turn."""
 
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run: the block was malformed."
@@ -32,16 +38,20 @@ _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 
 @dataclass(frozen=True, slots=True)
 class TurnSetup:
-    """What a turn runs with; `channel` is asked for each cycle, so that a change of mode takes effect."""
+    """What a turn runs with; `channel` is asked for each cycle, so that a change of mode takes effect;
+    `notices` gives what the person is to be told once."""
 
     store: Store
     conversation_id: str
     settings: Settings
     dialect: Dialect
-    provider: Provider
-    system: str
+    provider: Callable[[], Provider]
+    history: History
+    calibration: Calibration
+    budget: Budget
     channel: Callable[[], Awaitable[Channel]]
     scheduler: Callable[[Preview, Callable[[], None]], Scheduler]
+    notices: Callable[[], Sequence[str]]
 
 
 class Turn:
@@ -53,19 +63,40 @@ class Turn:
         self._clock = clock
         self._interrupted = False
         self._cycle: Cycle | None = None
+        self._requests = Requests(setup.store.database)
+        self._request: int | None = None
+        """The number of that which the cycle has sent."""
         self._failures = 0
+        self._breaks = 0
+        self._compactable = True
+        self._compacting: asyncio.Task[Compacted] | None = None
+        self._affording: asyncio.Task[None] | None = None
 
     def interrupt(self) -> None:
         """Stop generating and running; may be called at any time, more than once."""
         self._interrupted = True
+        for waiting in (self._compacting, self._affording):
+            if waiting is not None:
+                waiting.cancel()
         if self._cycle is not None:
             self._cycle.stop()
 
-    async def run(self, query: str, ended: Callable[[], None]) -> None:
+    async def run(
+        self,
+        query: str,
+        ended: Callable[[], None],
+        review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
+    ) -> None:
         """Run the turn. `ended` is called when the last event has been handed on, which may be before
-        the processes of an interrupted command are gone."""
+        the processes of an interrupted command are gone; `review` says what the message carries of what
+        the person did about the edits."""
         try:
-            await self._recorder.emit({"type": "user", "timestamp": self._clock(), "content": query})
+            said: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
+            if review is not None and (note := await review()):
+                said["review"] = note
+            await self._recorder.emit(said)
+            for notice in self._setup.notices():
+                await self._note(notice)
             await self._cycles()
         except Interrupted:
             await self._close(INTERRUPTED)
@@ -86,6 +117,10 @@ class Turn:
             cycle = await self._begin(last=number == most)
             await cycle.run()
             await cycle.settle()
+            if cycle.broken is not None:
+                await self._go_on_after(cycle, cycle.broken)
+                continue
+            self._breaks = 0
             await self._refuse(cycle, last=number == most)
             await self._measure(cycle)
             if cycle.failure:
@@ -108,11 +143,10 @@ class Turn:
 
     async def _begin(self, *, last: bool) -> Cycle:
         setup = self._setup
-        events = await setup.store.events(setup.conversation_id)
-        messages = build_messages(setup.system, events, setup.dialect, setup.settings.output_limit)
-        if last and setup.settings.max_iterations > 1:
-            final = messages[-1]
-            messages[-1] = Message(role=final["role"], content=f"{final['content']}\n\n{LAST_CYCLE}")
+        note = LAST_CYCLE if last and setup.settings.max_iterations > 1 else ""
+        prepared = await self._prepare(note)
+        messages = prepared.messages
+        await self._afford(messages)
         channel = await setup.channel()
         cycle = self._cycle = Cycle(
             CycleSetup(
@@ -124,13 +158,96 @@ class Turn:
             ),
             self._recorder,
             setup.scheduler,
-            Meter(messages),
+            Meter(messages, setup.calibration),
             self._clock,
+        )
+        self._request = await self._requests.add(
+            setup.conversation_id, prepared.since, prepared.through, prepared.frame, note
         )
         if self._interrupted:
             raise Interrupted
         cycle.start()
         return cycle
+
+    async def _prepare(self, note: str) -> Prepared:
+        """The next request; the older part is summarised first where the context is nearly full."""
+        history = self._setup.history
+        prepared = await history.prepare(note)
+        if self._compactable and await history.is_due(prepared.messages):
+            self._compactable = await self._compact(keep=True)
+            prepared = await history.prepare(note)
+        return prepared
+
+    async def _compact(self, *, keep: bool) -> bool:
+        """Have the conversation summarised, with `keep` its older part; False where that cannot be."""
+        await self._afford((await self._setup.history.prepare("")).messages)
+        await self._note("The conversation fills the model's context: it is summarised.")
+        work = self._compacting = asyncio.create_task(self._setup.history.compact(keep=keep))
+        if self._interrupted:
+            work.cancel()
+        try:
+            await asyncio.wait([work])
+        finally:
+            self._compacting = None
+            work.cancel()
+        if work.cancelled():
+            raise Interrupted
+        if failure := work.exception():
+            if not isinstance(failure, CogencyError):
+                raise failure
+            await self._note(f"It could not be summarised: {failure}")
+            return False
+        done = work.result()
+        await self._note(
+            f"{done.events:,} events are now a summary: about {done.before:,} tokens became {done.after:,}. "
+            "/context shows it."
+        )
+        return True
+
+    async def _afford(self, messages: Sequence[Message]) -> None:
+        """See that the budget has room for a request.
+
+        Raises:
+            BudgetError: it has not, and the person does not want it passed.
+            Interrupted: the turn was stopped while they were asked.
+        """
+        setup = self._setup
+        check = setup.budget.check(setup.provider(), characters_in(messages), setup.calibration, self._note)
+        work = self._affording = asyncio.create_task(check)
+        if self._interrupted:
+            work.cancel()
+        try:
+            await asyncio.wait([work])
+        finally:
+            self._affording = None
+            work.cancel()
+        if work.cancelled():
+            raise Interrupted
+        work.result()
+
+    async def _note(self, text: str) -> None:
+        payload: ErrorPayload = {"error": text, "notice": True}
+        await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
+
+    async def _go_on_after(self, cycle: Cycle, cause: ProviderError) -> None:
+        """Let the next cycle go on from the store: with less where the context was too long, or where the
+        answer had begun and a connection is to blame.
+
+        Raises:
+            ProviderError: that is not so, or it happened too often.
+        """
+        if isinstance(cause, ContextTooLongError) and not cycle.meter.begun and self._compactable:
+            # Once: where a summary does not help, nothing that we can do does.
+            if await self._compact(keep=False):
+                self._compactable = False
+                return
+            self._compactable = False
+        self._breaks += 1
+        if not (cause.retryable and cycle.meter.begun) or self._breaks >= BREAKS:
+            raise cause
+        await cycle.mend()
+        await self._measure(cycle)
+        await self._note(f"{cause} The turn goes on from what came.")
 
     async def _refuse(self, cycle: Cycle, *, last: bool) -> None:
         """Answer the calls that did not run: those of a malformed block, or of the last cycle."""
@@ -146,13 +263,18 @@ class Turn:
 
     async def _measure(self, cycle: Cycle) -> None:
         setup = self._setup
+        provider = setup.provider()
         step = cycle.meter.step(
             mode=cycle.channel.mode,
             reason=cycle.channel.reason,
-            provider=setup.provider.name,
-            model=setup.provider.model,
-            context_size=setup.provider.context_size,
+            provider=provider.name,
+            model=provider.model,
+            facts=provider.facts,
+            sent=cycle.channel.sent,
         )
+        if self._request is not None:
+            await self._requests.settle(self._request, cycle.channel.mode, cycle.channel.sent)
+        setup.budget.forecast.observe(step)
         await setup.store.record_usage(setup.conversation_id, step)
         total = await setup.store.usage(setup.conversation_id)
         now = self._clock()

@@ -35,7 +35,7 @@ class Workflow:
 
     def __init__(self, parent: Running) -> None:
         self._parent = parent
-        self._workflows = parent.engine.settings.workflows
+        self._workflows = parent.delegates.workflows
         there = {
             f"{name} {{{', '.join(workflow.parameters)}}}"
             if workflow.parameters

@@ -256,6 +256,6 @@ async def test_a_consumer_that_waits_gets_each_event_as_it_comes() -> None:
             outbox.close() if len(got) == 3 else outbox.put(respond("r", str(len(got))))
 
     outbox.put(respond("r", "0"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await consume()
     assert [e["content"] for e in got if e["type"] == "respond"] == ["0", "1", "2"]

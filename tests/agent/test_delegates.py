@@ -9,7 +9,8 @@ import pytest
 
 from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.agent.progress import with_progress
-from cogency_tui.config import AgentSettings, Dialect, Permissions, load_settings
+from cogency_tui.config import AgentSettings, Dialect, Permissions
+from cogency_tui.config_sources import load_settings
 from cogency_tui.errors import ConfigError, NetworkError
 from cogency_tui.protocol import render
 from cogency_tui.protocol.events import Event
@@ -272,7 +273,7 @@ async def test_sub_agents_that_only_read_work_at_the_same_time(bench: Bench, lim
     both = block(named("agent", "reader", task="a"), named("agent", "reader", task="b"))
     model = Meeting(both, "One.", "Two.", "Ok.")
     agent = bench.agent(llm=model, agents={"reader": AgentSettings(**limits)})
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         contents = {result["payload"]["content"] for result in results(await turn(agent))}
     assert contents == {"One.", "Two."}
 

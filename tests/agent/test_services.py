@@ -6,14 +6,20 @@ from typing import Any
 
 import pytest
 
+from cogency_tui.agent.engine import Engine
+from cogency_tui.agent.journal import Journal
 from cogency_tui.agent.model_call import ANSWER_LIMIT
+from cogency_tui.agent.project_settings import ProjectSettings
+from cogency_tui.agent.recall import Recall
 from cogency_tui.agent.relics import Relic
-from cogency_tui.agent.running import Engine
+from cogency_tui.agent.trust import Trust
 from cogency_tui.config import ProviderSettings, Settings
 from cogency_tui.errors import NetworkError, ToolError
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.conversations import Store
 from cogency_tui.tools.base import Outcome, ToolContext
+from cogency_tui.tools.mcp.server import Surroundings
+from cogency_tui.tools.mcp.servers import Servers
 from cogency_tui.tools.registry import Registry
 from cogency_tui.workspace.paths import Workspace
 from tests.agent.delegation import Bench, block, named, payload_of, results, scripted, shown, turn
@@ -38,7 +44,14 @@ class Keeper:
             raise AssertionError
 
         workspace = Workspace(project)
-        engine = Engine(Settings(), workspace, {}, [], opened, lambda: "replay", none)
+        journal = Journal(workspace, opened)
+        recall = Recall(opened, str(project))
+        settings = Settings()
+        own = ProjectSettings(Trust(project.parent / "trusted.toml"), project, settings, project.parent)
+        servers = Servers(Surroundings(workspace.root))
+        engine = Engine(
+            settings, workspace, {}, [], opened, lambda: "replay", none, journal, recall, own, servers
+        )
         self._registry = Registry([Relic(engine, lambda: self.now)])
         self._context = ToolContext(workspace)
 
@@ -141,7 +154,7 @@ async def test_a_question_carries_nothing_but_itself(bench: Bench) -> None:
     assert shown(events) == "Four."
     steps = [event["step"] for event in events if event["type"] == "metric"]
     cycles = sum(step.get("input", 0) for step in steps)
-    assert spent.get("input") == cycles + len("Be short.") + len("2 + 2?")
+    assert spent.get("input") == cycles + 4  # 15 characters
 
 
 async def test_another_configured_model_can_be_asked(bench: Bench) -> None:

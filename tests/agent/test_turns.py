@@ -152,31 +152,6 @@ async def test_what_follows_the_boundary_is_neither_shown_nor_paid_for(make_agen
     assert "already" not in str(events)
 
 
-async def test_text_before_a_broken_connection_stays(make_agent: MakeAgent) -> None:
-    agent = make_agent("It is so that<<hang>>the wire broke", mode="replay")
-    async with agent:
-        events = await turn(agent, conversation_id="c")
-        stored = await (await agent.store()).events("c")
-    assert types(events) == ["user", "respond", "metric", "error"]
-    assert stored[-1]["type"] == "respond"
-    assert stored[-1]["content"] == "It is so that"
-    assert stored[-1].get("interrupted")
-
-
-async def test_a_call_cut_off_by_a_broken_connection_does_not_run(
-    make_agent: MakeAgent, project: Path
-) -> None:
-    cut = '<execute>[{"name": "write", "args": {"file": "a", "content": "x"}}, {"na<<hang>>the wire broke'
-    agent = make_agent(cut, "Sorry.", mode="replay")
-    async with agent:
-        events = await turn(agent, conversation_id="c")
-        assert types(events) == ["user", "call", "result", "metric", "error"]
-        assert not (project / "a").exists()
-        events = await turn(agent, "again", conversation_id="c")
-    assert types(events)[-1] == "end"
-    assert "Not run" in provider_of(agent).sent[1][-2]["content"]
-
-
 @pytest.mark.parametrize("mode", ["resume", "replay"])
 async def test_interrupting_the_model_leaves_what_it_said(make_agent: MakeAgent, mode: Mode) -> None:
     agent = make_agent("Half a sent<<hang>>", "Whole.", mode=mode)
@@ -280,15 +255,6 @@ async def test_changing_the_mode_within_a_turn_takes_effect_with_the_next_cycle(
                 agent.mode = "replay"
     assert modes == ["resume", "replay"]
     assert len(provider_of(agent).sent[1]) == 4
-
-
-async def test_auto_falls_back_to_replay_and_says_why(make_agent: MakeAgent) -> None:
-    agent = make_agent(llm=ScriptedProvider("Hi.", refuse_sessions=True))
-    events = await turn(agent)
-    metric = events[-2]
-    assert metric["type"] == "metric"
-    assert metric["step"].get("mode") == "replay"
-    assert "no sessions today" in metric["step"].get("reason", "")
 
 
 async def test_metrics_say_what_resume_saves(make_agent: MakeAgent) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.config import AgentSettings, Dialect, Settings, load_settings
+from cogency_tui.config import AgentSettings, Dialect, Settings
+from cogency_tui.config_sources import load_settings
 from cogency_tui.errors import ConfigError
 from cogency_tui.workflow_settings import StepSettings, WorkflowSettings
 from tests.agent.delegation import (
@@ -106,7 +107,7 @@ async def test_steps_that_are_async_run_at_the_same_time(bench: Bench) -> None:
         {"id": "b", "type": "llm", "name": "default", "parameters": {"prompt": "two"}, "mode": "async"},
     ]
     agent = bench.agent(llm=Meeting(run(), "One.", "Two.", "Ok."), workflows={"w": steps})
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         payload = await payload_of(agent)
     assert set(payload["content"].values()) == {"One.", "Two."}
 

@@ -1,0 +1,1 @@
+"""Conversations for reading elsewhere: Markdown, and HTML that needs nothing but itself."""

@@ -1,0 +1,241 @@
+"""A conversation as its model is given it: the system prompt, a summary of what is old, the rest.
+
+The events stay in the store as they are. When they outgrow the model's context, the model itself is
+asked for a summary of the older ones; it is stored, and stands in their place from then on.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from cogency_tui.agent.context import build_messages, capped, messages_of, said, told
+from cogency_tui.agent.metrics import Calibration, characters_in, measure_usage
+from cogency_tui.config import Dialect, Settings
+from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
+from cogency_tui.protocol import create_parser
+from cogency_tui.protocol.events import Event, Message
+from cogency_tui.providers.base import Provider, TextDelta, Usage
+from cogency_tui.store.conversations import Store
+from cogency_tui.store.requests import Frame
+from cogency_tui.store.summaries import Summaries, Summary
+
+KEPT = 0.25
+"""The part of the context that is left to the latest events when the older ones are summarised."""
+
+SHORT_OUTPUT = 2_000
+"""Characters of a result where the conversation is too long to be summarised as it is."""
+
+INSTRUCTION = """\
+[engine] The conversation is about to outgrow your context. Write a summary that will stand in its place;
+what is not in it will be forgotten. Keep: what the person asked for, word for word where it is still open;
+decisions and their reasons; what was found, with file names and line numbers; what was changed and why;
+what failed; what is to be done next. Leave out pleasantries and file contents that can be read again.
+Answer with the summary alone, in Markdown. Call no tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPart:
+    """Something that fills the context: its name for a person, and its tokens (estimated)."""
+
+    name: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request that is ready: its `messages` are the events above `since` up to `through` in `frame`."""
+
+    messages: list[Message]
+    since: int
+    through: int
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What a summary replaced: so many events, of so many tokens, by so many (all estimated)."""
+
+    events: int
+    before: int
+    after: int
+
+
+class History:
+    """One conversation for one model and dialect. All methods raise `StoreError`."""
+
+    def __init__(
+        self,
+        store: Store,
+        conversation_id: str,
+        settings: Settings,
+        dialect: Dialect,
+        provider: Callable[[], Provider],
+        system: Sequence[tuple[str, str]],
+        calibration: Calibration,
+    ) -> None:
+        """`system` are the parts of the system prompt with their names."""
+        self._store = store
+        self._conversation_id = conversation_id
+        self._settings = settings
+        self._dialect: Dialect = dialect
+        self._provider = provider
+        self._parts = system
+        self._system = "".join(text for _name, text in system)
+        self._calibration = calibration
+        self._summaries = Summaries(store.database)
+
+    async def prepare(self, note: str = "") -> Prepared:
+        """The next request; `note` is added to its last message."""
+        summary = await self.summary()
+        numbered = await self._events(summary)
+        frame, since = self.frame(summary), summary.through if summary else 0
+        messages = messages_of(frame, [event for _number, event in numbered], note)
+        return Prepared(messages, since, numbered[-1][0] if numbered else since, frame)
+
+    def frame(self, summary: Summary | None) -> Frame:
+        """What is around the events in a request now, with `summary` for those before."""
+        settings = self._settings
+        return Frame(
+            tuple(self._parts), told(summary), self._dialect, settings.output_limit, settings.history_window
+        )
+
+    async def is_due(self, messages: Sequence[Message]) -> bool:
+        """Whether these messages nearly fill the context, and there is something older to summarise."""
+        size = self._provider().facts.context_size
+        used = self._calibration.tokens(characters_in(messages))
+        if not size or not self._settings.compact_at or used <= size * self._settings.compact_at:
+            return False
+        return self._cut(await self._events(await self.summary())) > 0
+
+    async def summary(self) -> Summary | None:
+        """The summary in force, if there is one."""
+        return await self._summaries.latest(self._conversation_id)
+
+    async def edit_summary(self, text: str) -> None:
+        """Put the person's words in its place.
+
+        Raises:
+            UsageError: there is none, or the text is empty.
+        """
+        summary = await self.summary()
+        if summary is None:
+            raise UsageError("This conversation has no summary.", "/compact makes one.")
+        if not text.strip():
+            raise UsageError("A summary cannot be empty.", "Write what the model is to remember.")
+        await self._summaries.edit(summary.id, text)
+
+    async def context(self) -> list[ContextPart]:
+        """What fills the context, as far as there is any of it."""
+        summary = await self.summary()
+        shown = [event for _number, event in await self._events(summary)]
+        summarised = len(told(summary))
+        results = characters_in(self._render(None, [e for e in shown if e["type"] == "result"])[1:])
+        everything = characters_in(self._render(summary, shown)[1:])
+        parts = [(name, len(text)) for name, text in self._parts]
+        parts += [
+            ("summary", summarised),
+            ("history", everything - summarised - results),
+            ("results", results),
+        ]
+        return [ContextPart(name, self._calibration.tokens(size)) for name, size in parts if size > 0]
+
+    async def compact(self, *, keep: bool = True) -> Compacted:
+        """Let the model write a summary of the older events; with `keep` the latest stay as they are.
+
+        Raises:
+            UsageError: there is nothing to summarise.
+            ProviderError: the model could not be asked.
+        """
+        before = await self.summary()
+        events = await self._events(before)
+        count = self._cut(events) if keep else len(events)
+        if count == 0:
+            raise UsageError("There is nothing to summarise yet.", "Go on; it is tried again when needed.")
+        old = [event for _number, event in events[:count]]
+        provider = self._provider()
+        text = await self._ask(before, old)
+        whole = self._calibration.tokens(characters_in((await self.prepare()).messages))
+        await self._summaries.add(
+            self._conversation_id, events[count - 1][0], text, f"{provider.name}/{provider.model}"
+        )
+        after = self._calibration.tokens(characters_in((await self.prepare()).messages))
+        return Compacted(count, whole, after)
+
+    async def _events(self, summary: Summary | None) -> list[tuple[int, Event]]:
+        """The events that no summary stands for, with their numbers."""
+        return await self._store.numbered_events(self._conversation_id, summary.through if summary else 0)
+
+    def _render(self, summary: Summary | None, events: Sequence[Event], limit: int = 0) -> list[Message]:
+        settings = self._settings
+        return build_messages(
+            self._system,
+            events,
+            self._dialect,
+            limit or settings.output_limit,
+            summary=told(summary),
+            window=settings.history_window,
+        )
+
+    def _cut(self, events: Sequence[tuple[int, Event]]) -> int:
+        """How many events to summarise, so that what is left begins where a message does."""
+        room = self._provider().facts.context_size * KEPT
+        left = 0
+        cut = len(events)
+        for index in range(len(events) - 1, -1, -1):
+            event = events[index][1]
+            left += self._calibration.tokens(_length(event, self._settings.output_limit))
+            if left > room and cut < len(events):
+                return cut
+            if index == 0 or event["type"] == "user" or _begins_cycle(events, index):
+                cut = index
+        return cut
+
+    async def _ask(self, before: Summary | None, old: Sequence[Event]) -> str:
+        try:
+            return await self._generate(self._render(before, old))
+        except ContextTooLongError:
+            return await self._generate(self._render(before, old, SHORT_OUTPUT))
+
+    async def _generate(self, messages: list[Message]) -> str:
+        messages.append({"role": "user", "content": INSTRUCTION})
+        parser = create_parser(self._dialect)
+        events: list[Event] = []
+        usage: Usage | None = None
+        provider = self._provider()
+        async with aclosing(provider.stream(messages)) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, TextDelta):
+                    events += parser.feed(chunk.text)
+                elif isinstance(chunk, Usage):
+                    usage = chunk
+                if parser.finished:
+                    break
+        events += parser.close()
+        if usage is not None:
+            await self._store.record_usage(
+                self._conversation_id,
+                {
+                    **measure_usage(usage, provider.facts.prices),
+                    "provider": provider.name,
+                    "model": provider.model,
+                },
+            )
+        text = "".join(event["content"] for event in events if event["type"] == "respond").strip()
+        if not text:
+            raise ProviderProtocolError(
+                f"{provider.model} wrote no summary.", "Try /compact again, or choose another model."
+            )
+        return text
+
+
+def _begins_cycle(events: Sequence[tuple[int, Event]], index: int) -> bool:
+    """Whether the model began to write here, after results."""
+    return events[index][1]["type"] != "result" and events[index - 1][1]["type"] == "result"
+
+
+def _length(event: Event, limit: int) -> int:
+    if event["type"] == "result":
+        return len(str(capped(event, limit)["payload"]))
+    if event["type"] == "user":
+        return len(said(event))
+    return len(event.get("content", ""))

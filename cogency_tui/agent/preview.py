@@ -1,0 +1,116 @@
+"""What an undo would do, as a person is shown it before it is done."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from cogency_tui.agent.reversal import Obstacle, Reversal
+from cogency_tui.errors import StoreError, WorkspaceError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.versions import FileChange, Version
+from cogency_tui.workspace import diff
+from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.text import decode
+
+LARGEST = 4 << 20
+"""The most bytes of a file whose difference is shown line by line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A change that would be made; `diff` is it as text, complete and unescaped."""
+
+    change: FileChange
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be done, by the name of `tool`; there must be no `obstacles` left when it is.
+
+    `unchanged` take back edits without changing a file: what these had changed is not there any more.
+    """
+
+    tool: str
+    changes: tuple[Planned, ...]
+    unchanged: tuple[FileChange, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
+
+    @property
+    def for_good(self) -> tuple[str, ...]:
+        """Paths of which nothing could bring back what is there now: it is too large to be kept."""
+        changes = (each.change for each in self.changes)
+        return tuple(
+            change.old_path or change.path
+            for change in changes
+            if change.before.kind != "absent"
+            and not change.before.kept
+            and not change.before.holds(change.after)
+        )
+
+    def without(self, paths: Collection[str]) -> "Plan":
+        """The same, but for these paths."""
+        return replace(
+            self,
+            changes=tuple(each for each in self.changes if each.change.path not in paths),
+            unchanged=tuple(each for each in self.unchanged if each.path not in paths),
+            obstacles=tuple(each for each in self.obstacles if each.path not in paths),
+        )
+
+
+def planned(tool: str, reversal: Reversal, blobs: Blobs) -> Plan:
+    """The plan of what was tried out. Blocks.
+
+    Raises:
+        StoreError: something that was kept cannot be read.
+    """
+    changes, obstacles = reversal.planned()
+    return Plan(
+        tool,
+        tuple(Planned(each, difference(each, blobs)) for each in changes if each.kind != "snapshot"),
+        tuple(each for each in changes if each.kind == "snapshot"),
+        tuple(obstacles),
+    )
+
+
+def difference(change: FileChange, blobs: Blobs) -> str:
+    """A change as text: a unified diff, and what no diff can say, a line each. Blocks.
+
+    Raises:
+        StoreError: a content cannot be read.
+    """
+    name = shown(change.path)
+    notes: list[str] = []
+    if change.old_path:
+        notes.append(f"{shown(change.old_path)} is renamed to {name}.\n")
+    before, after = change.before, change.after
+    if before.kind == after.kind == "file" and before.mode != after.mode:
+        notes.append(f"The mode of {name} changes from {before.mode:o} to {after.mode:o}.\n")
+    if before.holds(after):
+        return "".join(notes)
+    try:
+        old, new = _text(before, name, blobs), _text(after, name, blobs)
+    except (StoreError, WorkspaceError):
+        return "".join((*notes, f"{name}: {_said(before)} becomes {_said(after)}.\n"))
+    return "".join((*notes, diff.unified(old, new, name)))
+
+
+def _text(version: Version, name: str, blobs: Blobs) -> str | None:
+    """The content with plain newlines; None for nothing.
+
+    Raises:
+        WorkspaceError: it is no text, or not to be shown as one.
+        StoreError: it cannot be read.
+    """
+    if version.kind == "absent":
+        return None
+    if version.kind == "link" or not version.kept or version.size > LARGEST:
+        raise WorkspaceError(f"{name} is not shown line by line.")
+    return decode(blobs.read(version.digest, version.size), name).plain
+
+
+def _said(version: Version) -> str:
+    if version.kind == "absent":
+        return "nothing"
+    if version.kind == "link":
+        return "a symbolic link"
+    return f"a file of {version.size:,} bytes ({version.digest[:12] or 'unknown'})"

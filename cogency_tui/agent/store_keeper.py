@@ -1,0 +1,60 @@
+"""The store that an agent works with: the person's, or where that cannot be used one for the moment."""
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cogency_tui.errors import StoreError
+
+if TYPE_CHECKING:
+    from cogency_tui.store.conversations import Store
+
+
+class StoreKeeper:
+    """Opens the store in `directory` when it is first asked for, and again after it was closed."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._opening: asyncio.Task[Store] | None = None
+        self._scratch = ""
+
+    async def store(self) -> "Store":
+        """The person's store, or one that lasts until it is closed; then its notices say why.
+
+        Raises:
+            StoreError: not even that can be had.
+        """
+        opening = self._opening = self._opening or asyncio.create_task(self._open())
+        try:
+            # Who asked may be gone before it stands; what was begun is ended by `close`.
+            return await asyncio.shield(opening)
+        except StoreError:
+            if self._opening is opening:
+                self._opening = None
+            raise
+
+    async def close(self) -> None:
+        """Close the store, and remove one that was for the moment."""
+        opening, self._opening = self._opening, None
+        if opening is not None:
+            await asyncio.wait([opening])
+            if opening.exception() is None:
+                await opening.result().close()
+        if self._scratch:
+            scratch, self._scratch = self._scratch, ""
+            await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
+
+    async def _open(self) -> "Store":
+        from cogency_tui.store.conversations import Store
+
+        try:
+            return await Store.open(self._directory)
+        except StoreError as exc:
+            self._scratch = await asyncio.to_thread(tempfile.mkdtemp, prefix="cogency-tui-")
+            store = await Store.open(Path(self._scratch))
+            store.notices.append(
+                f"{exc.advice} Until then, conversations last only as long as the program runs."
+            )
+            return store

@@ -1,0 +1,96 @@
+"""Exports for reading: nothing foreign is anything but text in them, and the page asks nobody for anything."""
+
+import http.server
+import re
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.export.markdown import as_markdown, fenced
+from cogency_tui.agent.export.page import as_page
+from cogency_tui.errors import ConfigError
+from cogency_tui.protocol.events import Event
+from cogency_tui.store.conversations import Conversation
+
+HOSTILE = '</style><script>fetch("{url}/s")</script><img src="{url}/i" onerror=alert(1)>\x1b]0;t\x07 `` ``` x'
+KNOWN = Conversation("id", "/p", HOSTILE, "xml", "o", "m", 1.0, 2.0, 1, 1200, 0.5, None)
+
+
+def story(url: str) -> list[Event]:
+    evil = HOSTILE.replace("{url}", url)
+    markdown = f"**done** ![x]({url}/m) [a](javascript:alert(1)) <link rel=stylesheet href={url}/l>\n\n{evil}"
+    return [
+        {"type": "user", "timestamp": 1.0, "content": evil},
+        {"type": "think", "timestamp": 1.0, "id": "t", "content": evil},
+        {
+            "type": "call",
+            "timestamp": 1.0,
+            "id": "c",
+            "content": '{"name": "<b>", "args": {"file": "</pre>"}}',
+        },
+        {  # pyright: ignore[reportReturnType]
+            **{"type": "result", "timestamp": 1.0, "id": "c", "tool": "read", "duration": 0.1},
+            "payload": {"outcome": evil, "content": evil, "error": True},
+        },
+        {"type": "respond", "timestamp": 1.0, "id": "r", "content": markdown},
+    ]
+
+
+def test_nothing_foreign_is_markup_in_a_page() -> None:
+    page = as_page(KNOWN, story("http://x"), "night")
+    body = page[page.index("<body>") :]
+    blocks = {"body", "main", "h1", "p", "div", "details", "summary", "pre"}
+    allowed = blocks | {"span", "b", "strong", "code", "em", "a"}
+    assert set(re.findall(r"<([a-z0-9]+)", body)) <= allowed
+    assert "javascript:" not in re.sub(r"&[a-z]+;", "", "".join(re.findall(r"<[^>]*>", body)))
+    assert "\x1b" not in page
+    assert "<strong>done</strong>" in page
+    assert 'class="failed"' in page
+    for theme, scheme in (("night", "dark"), ("day", "light"), ("ansi", "dark")):
+        assert f"color-scheme:{scheme}" in as_page(KNOWN, [], theme)
+    with pytest.raises(ConfigError, match="no theme called"):
+        as_page(KNOWN, [], "../night")
+
+
+def test_no_fence_is_closed_from_within() -> None:
+    assert fenced("a ```` b").startswith("`````\n")
+    text = as_markdown(KNOWN, story("http://x"))
+    assert "\x1b" not in text
+    assert text.count("<details>") == text.count("</details>") == 2
+    assert "\\<script\\>" in text.splitlines()[0]
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_browser_opens_the_page_and_asks_nobody(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Listening(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, format: str, *_arguments: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Listening)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+
+    def dom(page: str) -> str:
+        (tmp_path / "page.html").write_text(page, "utf-8")
+        options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
+        command = ["chromium", *options, "--dump-dom", f"file://{tmp_path}/page.html"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+    try:
+        assert "<details>" in dom(as_page(KNOWN, story(url), "night"))
+        assert asked == []
+        # What asks would have been heard.
+        dom(f'<img src="{url}/heard">')
+        assert asked == ["/heard"]
+    finally:
+        server.shutdown()
+        server.server_close()
