@@ -1,4 +1,4 @@
-"""`cogency-tui bench`: how fast the parsers are here, over streams that are the same everywhere.
+"""`cogency-tui bench protocol`: how fast the parsers are here, over streams that are the same everywhere.
 
 CPU time of this process, median of several runs. Where `cogency` 3.3.0 is installed beside, its parser
 reads the same streams; it is quadratic, so these are shorter than ours.
@@ -16,7 +16,6 @@ from itertools import count, pairwise
 from typing import Any, Literal
 
 from cogency_tui.config import DIALECTS, Dialect
-from cogency_tui.errors import UsageError
 from cogency_tui.headless.output import print_json, print_text
 from cogency_tui.protocol import create_parser
 
@@ -73,17 +72,6 @@ class Figures:
     growth: float
     first: int
     held: int
-
-
-def bench(what: str, *, as_json: bool) -> int:
-    """Measure and print; the exit status.
-
-    Raises:
-        UsageError: there is no such benchmark.
-    """
-    if what != "protocol":
-        raise UsageError(f'There is no benchmark "{what}".', "There is: protocol.")
-    return bench_protocol(as_json=as_json)
 
 
 def bench_protocol(*, as_json: bool, size: int = SIZE, peer_size: int = PEER_SIZE) -> int:

@@ -2,18 +2,31 @@
 
 import os
 import platform
-import shutil
+import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Literal
 
-from cogency_tui.config import Settings, config_path, data_path, load_settings
+from cogency_tui.agent.rules import FILE_NAME as RULES
+from cogency_tui.agent.rules import Rules
+from cogency_tui.agent.trust import Standing
+from cogency_tui.config import Settings, config_path, data_path
+from cogency_tui.config_sources import load_settings
 from cogency_tui.errors import CogencyError, ConfigError
-from cogency_tui.headless.output import print_json, print_text
-from cogency_tui.providers.catalog import known_providers
+from cogency_tui.headless.machine_check import Answer, check_endpoints, check_machine
+from cogency_tui.headless.mcp_check import check_servers
+from cogency_tui.headless.output import print_json, print_text, talk
+from cogency_tui.headless.trust import project_settings_of
+from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
+from cogency_tui.providers.models import load_models
 from cogency_tui.store.conversations import Store
+from cogency_tui.store.database import FILE, store_error
+from cogency_tui.store.search.building import Progress, update
+from cogency_tui.store.search.index import INDEX
+from cogency_tui.store.search.service import SearchService
 
 _MARKS = {"ok": "✓", "note": "·", "bad": "✗"}
 
@@ -28,9 +41,20 @@ class Finding:
     advice: str = ""
 
 
-async def examine(*, as_json: bool) -> int:
-    """Print the findings; exit status 1 if any is bad."""
-    findings = [*_program(), *_configuration(), await _data(), _git()]
+async def examine(
+    *,
+    as_json: bool,
+    online: bool = False,
+    interface: Callable[[Settings], Iterable[Answer]] = lambda _settings: (),
+) -> int:
+    """Print the findings, those of the `interface` among them, and what endpoints answer if `online`; exit
+    status 1 if any is bad.
+    """
+    project, settings = Path.cwd().resolve(), _settings()
+    findings = [*_program(), *_configuration(), *_project(), await _data()]
+    answers = [*interface(settings), *await check_servers(project), *await check_machine(project, settings)]
+    answers += await check_endpoints(settings) if online else []
+    findings += [Finding(*answer) for answer in answers]
     for finding in findings:
         if as_json:
             print_json(asdict(finding))
@@ -64,18 +88,72 @@ def _configuration() -> Iterator[Finding]:
     else:
         what = str(path) if path.exists() else f"{path} (none: defaults are used)"
         yield Finding("configuration", "ok", what)
+    yield _models()
+    try:
+        create_provider(settings, os.environ)
+    except ConfigError as exc:
+        yield Finding("provider", "bad", str(exc), exc.hint)
     for provider in known_providers(settings, os.environ):
-        yield _provider(provider.name, provider.key_source, found=provider.key_found, settings=settings)
+        yield _provider(provider, chosen=provider.name == settings.provider)
 
 
-def _provider(name: str, key_source: str, *, found: bool, settings: Settings) -> Finding:
-    title = f"{name}{' *' if settings.provider == name else ''}"
-    if not key_source:
-        return Finding(title, "ok", "needs no key")
-    if found:
-        return Finding(title, "ok", f"key found in {key_source}")
-    state = "bad" if settings.provider == name else "note"
-    return Finding(title, state, "no key", f"Set {key_source} to use it.")
+def _settings() -> Settings:
+    """The person's; the defaults where theirs cannot be read, which is told elsewhere."""
+    try:
+        return load_settings()
+    except ConfigError:
+        return Settings()
+
+
+def _project() -> Iterator[Finding]:
+    """What the person's rules and the project in this directory say, as far as it is trusted."""
+    project = Path.cwd().resolve()
+    rules = Rules(config_path().with_name(RULES), project)
+    count = len(rules.list())
+    if rules.problem:
+        yield Finding("permissions", "bad", rules.problem)
+    elif count:
+        yield Finding("permissions", "ok", f"{count} rule{'' if count == 1 else 's'} in {rules.path}")
+    try:
+        settings = project_settings_of(project)
+    except ConfigError:
+        return
+    survey = settings.survey()
+    if survey.standing is Standing.NOTHING:
+        return
+    settings.refresh()
+    what = f"{settings.path.parent} is {survey.standing.value}"
+    if survey.standing is Standing.REFUSED:
+        yield Finding("project", "note", what)
+    elif survey.standing is not Standing.TRUSTED:
+        advice = survey.problem or "`cogency-tui trust` shows it, and lets you use it."
+        yield Finding("project", "note", f"{what}: nothing of it is used", advice)
+    elif settings.problem:
+        yield Finding("project", "bad", settings.problem)
+    else:
+        yield Finding("project", "ok", what)
+
+
+def _models() -> Finding:
+    """The person's own file of models, beside the configuration."""
+    path = config_path().with_name("models.toml")
+    try:
+        load_models(path)
+    except ConfigError as exc:
+        return Finding("models", "bad", str(exc), exc.hint)
+    return Finding("models", "ok", str(path) if path.exists() else f"{path} (none: what is shipped is used)")
+
+
+def _provider(provider: KnownProvider, *, chosen: bool) -> Finding:
+    """What a provider supports, and whether it has its key; never the key."""
+    title = f"{provider.name}{' *' if chosen else ''}"
+    what = f"{provider.model or 'no model chosen'}, {'resume and replay' if provider.resumes else 'replay'}"
+    if not provider.key_source:
+        return Finding(title, "ok", f"{what}, needs no key")
+    if provider.key_found:
+        return Finding(title, "ok", f"{what}, key found in {provider.key_source}")
+    state = "bad" if chosen else "note"
+    return Finding(title, state, f"{what}, no key", f"Set {provider.key_source} to use it.")
 
 
 async def _data() -> Finding:
@@ -84,14 +162,41 @@ async def _data() -> Finding:
         async with await Store.open(directory) as store:
             count = await store.count()
             notices = "; ".join(store.notices)
+            indexed = await _indexed(store)
     except CogencyError as exc:
         return Finding("store", "bad", str(exc), exc.hint)
-    what = f"{directory}, {count} conversation{'' if count == 1 else 's'}"
+    what = f"{directory}, {count} conversation{'' if count == 1 else 's'}, {indexed}"
     return Finding("store", "note" if notices else "ok", f"{what}; {notices}" if notices else what)
 
 
-def _git() -> Finding:
-    path = shutil.which("git")
-    if path:
-        return Finding("git", "ok", path)
-    return Finding("git", "note", "not found", "Install git to see branch and state in the header.")
+async def _indexed(store: Store) -> str:
+    """How far the search index is. It needs nothing of SQLite that may be missing."""
+    service = SearchService(store.database.path.parent)
+    try:
+        done, total = await service.run(lambda searcher: searcher.extent())
+    finally:
+        await service.close()
+    return f"{done:,} of {total:,} events indexed for search"
+
+
+def rebuild() -> int:
+    """Make the search index anew, saying how far it is. Interrupted, it goes on with the next search.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    directory = data_path()
+    if not (directory / FILE).exists():
+        talk("There is nothing to index yet.")
+        return 0
+    last: Progress | None = None
+    try:
+        for last in update(directory, rebuild=True):
+            talk(
+                f"Indexed {last.done:,} of {last.total:,} events ({last.done * 100 // max(1, last.total)}%)."
+            )
+    except (OSError, sqlite3.Error) as exc:
+        raise store_error(exc, directory / INDEX) from exc
+    if last is None:
+        talk("Nothing was indexed: there are no events, or another process is indexing.")
+    return 0

@@ -1,23 +1,32 @@
 """What commands print: stdout carries data, stderr talk; nothing foreign reaches a terminal raw."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 from cogency_tui.errors import CogencyError
-from cogency_tui.text import clean
+from cogency_tui.text import clean, reveal
+
+_ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What JSON lets stand as it is. Outside of strings there is none of it."""
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on one line of stdout. A lone surrogate is escaped: it has no UTF-8."""
-    line = json.dumps(value, ensure_ascii=False)
-    if not line.isascii():
-        try:
-            line.encode()
-        except UnicodeEncodeError:
-            line = json.dumps(value)
-    print(line, flush=True)
+    """One JSON value on one line of stdout, which may be a terminal. What that would act on, what readers
+    take for the end of a line, and lone surrogates (they have no UTF-8) are escaped: the value is the same.
+    """
+    print_json_line(json.dumps(value, ensure_ascii=False))
+
+
+def print_json_line(line: str) -> None:
+    """A line of JSON that is written already."""
+    print(_ESCAPED.sub(_escape, line), flush=True)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
 
 
 def print_text(text: str) -> None:
@@ -25,9 +34,9 @@ def print_text(text: str) -> None:
     print(clean(text), flush=True)
 
 
-def talk(text: str) -> None:
+def talk(text: str, end: str = "\n") -> None:
     """A remark beside the data, on stderr."""
-    print(clean(text), file=sys.stderr, flush=True)
+    print(clean(text), end=end, file=sys.stderr, flush=True)
 
 
 def complain(error: CogencyError) -> None:
@@ -39,6 +48,6 @@ def describe_args(args: Mapping[str, Any], width: int = 60) -> str:
     """A call's arguments in a few words: the first that says what it is about."""
     for value in args.values():
         if isinstance(value, str) and value:
-            line = value.strip().splitlines()[0] if value.strip() else ""
+            line = reveal(value.strip().splitlines()[0]) if value.strip() else ""
             return line if len(line) <= width else line[: width - 1] + "…"
     return ""

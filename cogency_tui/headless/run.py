@@ -10,8 +10,11 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.errors import UsageError
 from cogency_tui.headless.output import describe_args, print_json, print_text, talk
+from cogency_tui.headless.trust import tell_unused
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.store.conversations import new_conversation_id
+from cogency_tui.text import one_line, reveal
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -20,12 +23,13 @@ _STDIN_PATIENCE = 3.0
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What the command line said about the turn."""
+    """What the command line said about the turn; `timeout` in seconds."""
 
     prompt: str
     conversation: str | None = None
     as_json: bool = False
     chunks: bool = False
+    timeout: float | None = None
 
 
 async def run_turn(agent: Agent, options: RunOptions) -> int:
@@ -40,15 +44,24 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         conversation = options.conversation
         if conversation is not None:
             conversation = (await (await agent.store()).resolve(conversation)).id
+        else:
+            conversation = new_conversation_id()
+        await asyncio.to_thread(tell_unused, agent.project_settings)
         printer = print_json if options.as_json else _print_event
+        late = _Late(agent)
+        watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
         async for event in agent.stream(
             options.prompt, conversation_id=conversation, chunks=options.chunks and options.as_json
         ):
             printer(event)
-            if event["type"] == "end":
-                status = DONE
-            elif event["type"] == "interrupt":
-                status = INTERRUPTED
+            status = status_after(event, status)
+        if watch is not None:
+            watch.cancel()
+        if late.stopped and status == INTERRUPTED:
+            talk(f"Error: the turn was stopped after {options.timeout:g} s. Raise --timeout to let it go on.")
+            status = FAILED
+        for problem in agent.instructions(conversation).problems:
+            talk(f"Instructions are not read: {problem}")
     if asker.refused and status == DONE:
         status = FAILED
     for question in asker.refused:
@@ -56,6 +69,17 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             f"Refused: {question.summary} ({question.reason}). "
             "Allow it with --permissions edits (file changes) or --permissions auto (commands too)."
         )
+    return status
+
+
+def status_after(event: Event, status: int) -> int:
+    """The exit status if the turn ended with `event`; what is no end leaves it at `status`."""
+    if event["type"] == "end":
+        return DONE
+    if event["type"] == "interrupt":
+        return INTERRUPTED
+    if event["type"] == "error" and not event["payload"].get("notice"):
+        return FAILED
     return status
 
 
@@ -78,6 +102,18 @@ def read_prompt(prompt: str) -> str:
     return text
 
 
+class _Late:
+    """Stops the turn of `agent` when its time is over."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.stopped = False
+        self._agent = agent
+
+    def stop(self) -> None:
+        self.stopped = True
+        self._agent.interrupt()
+
+
 class _Asker:
     """Answers permission questions: from the terminal where there is one, else with no."""
 
@@ -87,19 +123,27 @@ class _Asker:
 
     async def ask(self, question: Question) -> Answer:
         if not self._interactive:
+            nobody = "there is no terminal to ask at"
+            if question.effect == "money":
+                # It ends the turn, and is told there.
+                return Answer(allow=False, reason=nobody)
             self.refused.append(question)
-            return Answer(allow=False, reason="there is no terminal to ask at; go on without it")
-        talk(f"\n{question.detail}\n\n{question.summary}: {question.reason}.")
-        answer = await asyncio.to_thread(_read_answer)
+            return Answer(allow=False, reason=f"{nobody}; go on without it")
+        # Nothing that the person judges is hidden from them, or left out.
+        talk(f"\n{reveal(question.detail)}\n\n{one_line(question.summary)}: {question.reason}.")
+        wider = ", [a]ll in this conversation" if question.grant else ""
+        if question.grant:
+            talk(f"[a]: {question.grant}")
+        answer = await asyncio.to_thread(_read_answer, wider)
         if answer in ("y", "yes"):
             return Answer(allow=True)
-        if answer in ("a", "always"):
+        if answer in ("a", "all") and question.grant:
             return Answer(allow=True, scope="conversation")
         return Answer(allow=False)
 
 
-def _read_answer() -> str:
-    print("Allow it? [y]es, [a]lways in this conversation, [N]o: ", end="", file=sys.stderr, flush=True)
+def _read_answer(wider: str) -> str:
+    talk(f"Allow it? [y]es{wider}, [N]o: ", end="")
     return sys.stdin.readline().strip().lower()
 
 
@@ -114,6 +158,7 @@ def _print_event(event: Event) -> None:
         talk(f"{mark} {event['tool']} {event['payload']['outcome']} ({event['duration'] * 1000:.0f} ms)")
     elif event["type"] == "error":
         payload = event["payload"]
-        talk(f"Error: {payload['error']} {payload.get('hint', '')}".rstrip())
+        mark = "◇" if payload.get("notice") else "Error:"
+        talk(f"{mark} {payload['error']} {payload.get('hint', '')}".rstrip())
     elif event["type"] == "interrupt":
         talk("Interrupted.")

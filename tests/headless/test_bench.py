@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.config import DIALECTS, Dialect
-from cogency_tui.errors import UsageError
-from cogency_tui.headless.bench import CHUNKS, Stream, bench, bench_protocol, wire
+from cogency_tui.headless.bench import CHUNKS, Stream, bench_protocol, wire
 from tests.protocol.streams import coalesce, parse
 
 
@@ -28,11 +27,6 @@ def test_the_table_is_aligned(capsys: pytest.CaptureFixture[str]) -> None:
     _title, heading, *rows = capsys.readouterr().out.splitlines()
     assert len(rows) >= 6
     assert {len(row) for row in rows} == {len(heading)}
-
-
-def test_another_benchmark_is_refused() -> None:
-    with pytest.raises(UsageError, match="no benchmark"):
-        bench("speed", as_json=False)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

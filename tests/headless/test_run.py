@@ -1,5 +1,6 @@
 """`cogency-tui run`: stdout is data, the exit status tells how it ended, and nothing else is touched."""
 
+import asyncio
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 
 from tests.headless.conftest import Run
 from tests.peers.chat import ChatPeer
+from tests.peers.server import Fault
 
 REPLACE = "replace 'hello' with 'goodbye' in greet.py"
 
@@ -140,8 +142,6 @@ def test_an_interrupt_ends_it_with_status_130(project: Path, tmp_path: Path) -> 
 async def test_a_compatible_server_is_used_by_its_configuration(
     run: Run, tmp_path: Path, project: Path
 ) -> None:
-    import asyncio
-
     block = (
         '<execute>\n[{"name": "edit", "args": {"file": "greet.py", "old": "hello", "new": "hi"}}]\n</execute>'
     )
@@ -162,6 +162,51 @@ async def test_a_compatible_server_is_used_by_its_configuration(
     assert events(done.stdout)[-2]["step"]["provider"] == "mine"
     stored = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
     assert b"very-secret" not in stored + done.stdout.encode() + done.stderr.encode()
+
+
+async def _run_at(
+    run: Run, tmp_path: Path, peer: ChatPeer, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """`run` with a provider that has no sessions and needs no key."""
+    config = tmp_path / "config.toml"
+    config.write_text(f'[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n')
+    command = ("run", "say hi", "--provider", "mine", *arguments)
+    return await asyncio.to_thread(run, *command, COGENCY_CONFIG=str(config))
+
+
+LIMITED = Fault(status=429, headers={"retry-after": "0"}, body='{"error": {"message": "Slow down."}}')
+
+
+async def test_a_notice_is_talk_and_no_failure(run: Run, tmp_path: Path) -> None:
+    async with ChatPeer(["Hi."], faults=[LIMITED]) as peer:
+        done = await _run_at(run, tmp_path, peer)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Hi.\n"
+    [line] = [line for line in done.stderr.splitlines() if "Asking again" in line]
+    assert line.startswith("◇ ")
+    assert "Slow down." in line
+    assert "Error" not in done.stderr
+
+
+async def test_a_notice_is_an_event_like_the_others_in_json(run: Run, tmp_path: Path) -> None:
+    async with ChatPeer(["Hi."], faults=[LIMITED]) as peer:
+        done = await _run_at(run, tmp_path, peer, "--json")
+
+    [notice] = [event["payload"] for event in events(done.stdout) if event["type"] == "error"]
+    assert (notice["notice"], notice["retry"]) == (True, 0)
+    assert done.returncode == 0
+
+
+async def test_an_error_at_the_end_fails_whatever_was_noted_before_it(run: Run, tmp_path: Path) -> None:
+    refused = Fault(status=400, body='{"error": {"message": "Never."}}')
+    async with ChatPeer(["Hi."], faults=[LIMITED, refused]) as peer:
+        done = await _run_at(run, tmp_path, peer)
+
+    assert done.returncode == 1
+    assert "◇ " in done.stderr
+    assert "Error: " in done.stderr
+    assert "Never." in done.stderr
 
 
 def test_no_server_there_is_one_line_that_says_what_to_do(run: Run, tmp_path: Path) -> None:

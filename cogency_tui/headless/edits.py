@@ -1,0 +1,251 @@
+"""`cogency-tui edits`: what the agent changed, listed, shown, taken back and restored.
+
+Invariant: whatever changes a file is printed before it is done, and done as a whole or not at all.
+"""
+
+import shlex
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cogency_tui.agent.journal import Journal
+from cogency_tui.agent.preview import Plan, difference
+from cogency_tui.agent.review.fate import EditFate, fate_of
+from cogency_tui.agent.selection import RESTORE, UNDO, taken_back
+from cogency_tui.agent.undo import Undo
+from cogency_tui.errors import UsageError, WorkspaceError
+from cogency_tui.headless.edit_paths import Paths
+from cogency_tui.headless.edits_output import (
+    Counts,
+    diff_text,
+    edit_line,
+    edit_value,
+    fate_line,
+    fate_value,
+    name_of,
+    plan_text,
+    plan_values,
+    state_of,
+)
+from cogency_tui.headless.output import complain, print_json, print_text, talk
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.edits import Edits
+from cogency_tui.store.versions import Edit
+from cogency_tui.tools.blocking import in_thread
+from cogency_tui.workspace import diff
+from cogency_tui.workspace.paths import Workspace
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What to take back: these edits, a turn (None for the last one), everything after the turn `to`,
+    or with `redo` the last undo; of that only what is at or below `paths`, if there are any."""
+
+    ids: Sequence[int] = ()
+    turn: int | None = None
+    to: int | None = None
+    redo: bool = False
+    paths: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What may be done: nothing with `dry_run`, and what cannot be undone only with `for_good`."""
+
+    dry_run: bool = False
+    for_good: bool = False
+
+
+class EditCommands:
+    """The commands. `conversation` names one by its id or the beginning of it; without it, it is that of
+    the edits named, or the latest in `project`. All methods give the exit status.
+
+    They raise `UsageError` for what is not there, `WorkspaceError` for what cannot be done, `StoreError`.
+    """
+
+    def __init__(self, store: Store, project: Path, conversation: str | None, *, as_json: bool) -> None:
+        self._store = store
+        self._edits = Edits(store.database)
+        self._project = project
+        self._named = conversation
+        self._as_json = as_json
+
+    async def list_all(self, turn: int | None = None, paths: Sequence[str] = ()) -> int:
+        """Print edits, the latest first."""
+        conversation = await self._conversation()
+        if conversation is None:
+            talk(f"No conversations in {name_of(str(self._project))} yet.")
+            return 0
+        edits = await self._edits.of_conversation(conversation.id)
+        marks, undone = await self._edits.marks(conversation.id), taken_back(edits)
+        wanted = Paths(Path(conversation.project), paths)
+        chosen = [edit for edit in reversed(edits) if edit.origin.turn == (turn or edit.origin.turn)]
+        chosen = [edit for edit in chosen if wanted.cover(edit.path, edit.old_path)]
+        blobs = await self._journal(conversation.project).blobs()
+        for edit in chosen:
+            counts = diff.count(await in_thread(difference, edit, blobs))
+            state = state_of(edit, marks, undone)
+            if self._as_json:
+                print_json(edit_value(edit, state, counts, marks))
+            else:
+                print_text(edit_line(edit, state, counts))
+        if not chosen and not self._as_json:
+            talk(f"No such edits in conversation {conversation.id} ({len(edits):,} in all).")
+        return 0
+
+    async def show(self, id: int) -> int:
+        """Print what one edit changed, and what became of it."""
+        edit = await self._edit(id)
+        conversation = edit.origin.conversation
+        marks = await self._edits.marks(conversation)
+        state = state_of(edit, marks, taken_back(await self._edits.of_conversation(conversation)))
+        journal = self._journal(edit.origin.project)
+        contents, blobs = await journal.contents(), await journal.blobs()
+
+        def work() -> tuple[str, Counts, EditFate]:
+            text = difference(edit, blobs)
+            return text, diff.count(text), fate_of(edit, contents, blobs)
+
+        async with journal.lock:
+            text, counts, fate = await in_thread(work)
+        if self._as_json:
+            value = edit_value(edit, state, counts, marks)
+            print_json({**value, "diff": text, "now": fate_value(fate)})
+        else:
+            print_text(f"{edit_line(edit, state, counts)}\n\n{diff_text(text)}\n\n{fate_line(fate)}")
+        return 0
+
+    async def revert(self, choice: Choice, consent: Consent) -> int:
+        """Print what taking back the chosen edits would do, then do it."""
+        conversation = await self._conversation_of(choice.ids)
+        journal = self._journal(conversation.project)
+        undo = Undo(journal, conversation.id)
+        if choice.redo:
+            plan = await undo.redo()
+        elif choice.to is not None:
+            plan = await undo.back_to(choice.to)
+        elif choice.ids:
+            plan = await undo.of_edits(choice.ids)
+        else:
+            plan = await undo.of_turn(choice.turn)
+        wanted = Paths(Path(conversation.project), choice.paths)
+        return await self._carry_out(conversation, journal, wanted.narrow(plan), consent)
+
+    async def restore(self, id: int, consent: Consent, *, before: bool = False) -> int:
+        """Print what having a file as an edit left it would do, or as it was `before` that; then do it."""
+        edit = await self._edit(id)
+        conversation = await self._conversation_of([id])
+        journal = self._journal(conversation.project)
+        plan = await Undo(journal, conversation.id).restore([edit], before=before)
+        if not plan.changes and not plan.obstacles:
+            path = (edit.old_path or edit.path) if before else edit.path
+            talk(f"{name_of(path)} is like that already.")
+            return 0
+        return await self._carry_out(conversation, journal, plan, consent)
+
+    async def _carry_out(
+        self, conversation: Conversation, journal: Journal, plan: Plan, consent: Consent
+    ) -> int:
+        await self._print(plan, await journal.blobs())
+        if plan.obstacles:
+            complain(_in_the_way(plan, "would be" if consent.dry_run else "was"))
+            return 1
+        lost = ", ".join(map(name_of, plan.for_good[:_MOST_NAMED]))
+        if consent.dry_run:
+            talk("Nothing was changed: this is what would be done" + (", with --for-good." if lost else "."))
+            return 0
+        if lost and not consent.for_good:
+            what = f"What is there now is too large to be kept, and would be lost for good: {lost}."
+            complain(WorkspaceError(f"Nothing was changed. {what}", "--for-good does it all the same."))
+            return 1
+        made = await Undo(journal, conversation.id).apply(plan, for_good=consent.for_good)
+        if self._as_json:
+            print_json({"type": "done", "tool": plan.tool, "edits": [edit.id for edit in made]})
+        latest = await self._store.latest(str(self._project))
+        is_default = latest is not None and latest.id == conversation.id
+        talk(_done(plan, made, "" if is_default else f" --conversation {conversation.id}"))
+        return 0
+
+    async def _print(self, plan: Plan, blobs: Blobs) -> None:
+        if self._as_json:
+            for value in await in_thread(lambda: [*plan_values(plan, blobs)]):
+                print_json(value)
+        else:
+            for text in await in_thread(lambda: [*plan_text(plan, blobs)]):
+                print_text(text)
+
+    async def _conversation(self) -> Conversation | None:
+        if self._named is not None:
+            return await self._store.resolve(self._named)
+        return await self._store.latest(str(self._project))
+
+    async def _conversation_of(self, ids: Collection[int]) -> Conversation:
+        """The conversation whose files are to be changed: another project's only where it was named."""
+        edits = [await self._edit(id) for id in ids]
+        if self._named is not None or not edits:
+            conversation = await self._conversation()
+            if conversation is None:
+                where = name_of(str(self._project))
+                raise UsageError(f"There is no conversation in {where}.", "Name one of another project.")
+            return conversation
+        first = edits[0]
+        for edit in edits:
+            if edit.origin.project != str(self._project):
+                raise UsageError(
+                    f"Edit {edit.id} was made in {name_of(edit.origin.project)}.",
+                    f"Run this there, or add --conversation {edit.origin.conversation}.",
+                )
+            if edit.origin.conversation != first.origin.conversation:
+                both = f"{first.id} and {edit.id}"
+                raise UsageError(f"Edits {both} are of different conversations.", "Name those of one.")
+        return await self._store.resolve(first.origin.conversation)
+
+    async def _edit(self, id: int) -> Edit:
+        edit = await self._edits.get(id)
+        if self._named is not None:
+            conversation = await self._store.resolve(self._named)
+            if conversation.id not in (edit.origin.conversation, edit.origin.caller):
+                raise UsageError(
+                    f"Edit {id} is not of conversation {conversation.id}.",
+                    f"It is of {edit.origin.conversation}.",
+                )
+        return edit
+
+    def _journal(self, project: str) -> Journal:
+        async def store() -> Store:
+            return self._store
+
+        return Journal(Workspace(Path(project)), store)
+
+
+def _in_the_way(plan: Plan, verb: str) -> WorkspaceError:
+    first = plan.obstacles[0]
+    more = f", and {len(plan.obstacles) - 1} more" if len(plan.obstacles) > 1 else ""
+    others = [each.change.path for each in plan.changes]
+    if plan.tool == RESTORE:
+        hint = "Another version of it may be in `cogency-tui edits list`."
+    elif others:
+        named = " ".join(f"--path {shlex.quote(name_of(path))}" for path in others[:_MOST_NAMED])
+        also = " …" if len(others) > _MOST_NAMED else ""
+        hint = f"Take the others with {named}{also}, or choose in the interface what it is to hold."
+    else:
+        hint = "Choose in the interface what it is to hold, or change it by hand."
+    return WorkspaceError(f"Nothing {verb} changed. {name_of(first.path)}: {first.reason}{more}.", hint)
+
+
+def _done(plan: Plan, made: Sequence[Edit], conversation: str) -> str:
+    """What was done, and the command that takes it back; `conversation` is the option that it needs."""
+    count = len(plan.changes)
+    files = "1 file" if count == 1 else f"{count:,} files"
+    command = f"`cogency-tui edits revert{conversation}"
+    if plan.tool == UNDO:
+        undone = len({undone.edit for edit in made for undone in edit.undoes})
+        edits = "1 edit" if undone == 1 else f"{undone:,} edits"
+        return f"Took back {edits} in {files}. {command} --redo` does it again."
+    # Exactly these: without their numbers it would be the last turn that is taken back.
+    ids = " ".join(str(edit.id) for edit in made)
+    verb = "Restored" if plan.tool == RESTORE else "Did again what was taken back in"
+    return f"{verb} {files}. {command} {ids}` takes that back."

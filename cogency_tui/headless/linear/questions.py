@@ -1,0 +1,73 @@
+"""Permission questions in words, answered by a line. What is shown is what will happen, all of it."""
+
+from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.headless.linear.lines import Lines
+from cogency_tui.headless.output import print_text
+from cogency_tui.text import one_line, reveal
+
+_VERBS = {
+    "write": "change files",
+    "command": "run a command",
+    "network": "reach the network",
+    "tool": "do its work",
+    "money": "pass a limit",
+}
+_YES, _NO = ("y", "yes"), ("n", "no", "")
+
+
+class Questions:
+    """Puts questions, and takes the answers from `lines`."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+
+    async def ask(self, question: Question) -> Answer:
+        """The person's answer; no where nobody can answer any more."""
+        for line in describe_question(question):
+            print_text(line)
+        while (line := await self._lines.answer()) is not None:
+            if (answer := read_answer(line, question)) is not None:
+                print_text("Allowed." if answer.allow else "Refused.")
+                return answer
+            print_text(f"{one_line(line)!r} is no answer. {_choices(question)}")
+        print_text("Refused: there is nobody to answer.")
+        return Answer(allow=False, reason="there is nobody to ask; go on without it")
+
+
+def describe_question(question: Question) -> list[str]:
+    """The lines that say what would happen, why it is asked, and what one can answer."""
+    verb = _VERBS.get(question.effect, "read")
+    lines = [f"Permission needed: {one_line(question.tool)} wants to {verb}: {reveal(question.summary)}"]
+    lines.append(f"Asked because {reveal(question.reason)}.")
+    if question.detail.strip():
+        lines.append("This is what would be done:")
+        lines += [f"  {reveal(line)}" for line in question.detail.rstrip("\n").split("\n")]
+    if question.grant:
+        lines.append(f"With a: {reveal(question.grant)}")
+    if question.pattern:
+        lines.append(f"With always: {reveal(question.pattern)}")
+    return [*lines, _choices(question)]
+
+
+def read_answer(line: str, question: Question) -> Answer | None:
+    """What a line answers; None where it answers nothing. Text after `n` is the reason."""
+    word, _space, rest = line.strip().partition(" ")
+    word = word.lower()
+    if word in _YES and not rest:
+        return Answer(allow=True)
+    if word in ("a", "all") and not rest and question.grant:
+        return Answer(allow=True, scope="conversation")
+    if word == "always" and not rest and question.pattern:
+        return Answer(allow=True, scope="always")
+    if word in _NO:
+        return Answer(allow=False, reason=rest.strip())
+    return None
+
+
+def _choices(question: Question) -> str:
+    choices = ["y once"]
+    if question.grant:
+        choices.append("a for this conversation")
+    if question.pattern:
+        choices.append("always by a rule in this project")
+    return f"Answer {', '.join(choices)}, n no, or n and a reason:"
