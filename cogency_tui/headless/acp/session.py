@@ -1,0 +1,133 @@
+"""One session of an editor: a conversation, its agent, and who is asked for permission."""
+
+from contextlib import aclosing
+from typing import Literal
+
+import acp
+from acp.schema import AllowedOutcome, PermissionOption, SessionMode, SessionModeState, ToolCallUpdate
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.config import PERMISSIONS, Permissions
+from cogency_tui.headless.acp.changes import Changes
+from cogency_tui.headless.acp.updates import Updates, kind_of, said
+from cogency_tui.text import reveal
+
+StopReason = Literal["end_turn", "max_turn_requests", "cancelled"]
+
+_INTERNAL = -32603
+_LIMIT = "The turn reached its limit"
+
+_MODES: dict[Permissions, tuple[str, str]] = {
+    "plan": ("Plan", "Reads only; it proposes what it would do"),
+    "ask": ("Ask", "Asks before it changes files or runs commands"),
+    "edits": ("Edits", "Changes files of the project; asks before it runs commands"),
+    "auto": ("Auto", "Works in the project without asking"),
+}
+
+
+class Session:
+    """The conversation `id` with `agent`, which is open; `editor` is told of it."""
+
+    def __init__(self, id: str, agent: Agent, editor: acp.Client) -> None:
+        self.id = id
+        self.agent = agent
+        self._editor = editor
+        self._updates = Updates(agent.project)
+        agent.ask = self._ask
+
+    @property
+    def modes(self) -> SessionModeState:
+        """What the agent may do without asking, and what else there is."""
+        there = [SessionMode(id=id, name=name, description=text) for id, (name, text) in _MODES.items()]
+        return SessionModeState(current_mode_id=self.agent.permissions, available_modes=there)
+
+    def set_mode(self, mode: str) -> None:
+        """Go on with these permissions.
+
+        Raises:
+            RequestError: there are none of this name.
+        """
+        chosen: list[Permissions] = [each for each in PERMISSIONS if each == mode]
+        if not chosen:
+            raise acp.RequestError.invalid_params({"modeId": f"There are: {', '.join(PERMISSIONS)}"})
+        self.agent.permissions = chosen[0]
+
+    async def replay(self) -> None:
+        """Tell the editor what was said and done so far."""
+        store = await self.agent.store()
+        await store.recover(self.id)
+        for update in self._updates.replay(await store.events(self.id)):
+            await self._editor.session_update(self.id, update)
+
+    async def prompt(self, text: str) -> StopReason:
+        """Work on a message, and tell the editor how it goes; why it ended.
+
+        Raises:
+            RequestError: it ended with an error.
+        """
+        changes = Changes(await self.agent.store(), self.agent.project)
+        await changes.begin()
+        stop: StopReason = "end_turn"
+        failure = ""
+        async with aclosing(self.agent.stream(text, conversation_id=self.id, chunks=True)) as events:
+            async for event in events:
+                diffs = []
+                if event["type"] == "user":
+                    # It has said that itself.
+                    continue
+                if event["type"] == "result" and not event.get("partial"):
+                    diffs = await changes.of_call(self.id, event["id"])
+                for update in self._updates.of(event, diffs):
+                    await self._editor.session_update(self.id, update)
+                if event["type"] == "interrupt":
+                    stop = "cancelled"
+                elif event["type"] == "error" and not event["payload"].get("notice"):
+                    failure = said(event["payload"])
+        if failure.startswith(_LIMIT):
+            return "max_turn_requests"
+        if failure and stop != "cancelled":
+            raise acp.RequestError(_INTERNAL, failure)
+        return stop
+
+    def cancel(self) -> None:
+        """Stop what is worked on."""
+        self.agent.interrupt(self.id)
+
+    async def close(self) -> None:
+        """Stop, and let go of everything."""
+        await self.agent.close()
+
+    async def _ask(self, question: Question) -> Answer:
+        """What the person answers in the editor; no where they cannot be asked."""
+        options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
+        if question.grant:
+            name = f"Allow in this conversation: {reveal(question.grant)}"
+            options.append(PermissionOption(option_id="conversation", name=name, kind="allow_always"))
+        if question.pattern:
+            name = f"Always allow in this project: {reveal(question.pattern)}"
+            options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
+        options.append(PermissionOption(option_id="no", name="Refuse", kind="reject_once"))
+        # What hides in a command is to be seen here, too.
+        told = [f"{reveal(question.summary)}\nAsked because {reveal(question.reason)}."]
+        if question.detail.strip():
+            told.append(reveal(question.detail))
+        call = ToolCallUpdate(
+            tool_call_id=question.call_id,
+            title=reveal(question.summary).replace("\n", "⏎"),
+            kind=kind_of(question.tool),
+            status="pending",
+            content=[acp.tool_content(acp.text_block(text)) for text in told],
+        )
+        try:
+            response = await self._editor.request_permission(self.id, call, options)
+        except (acp.RequestError, ConnectionError) as exc:
+            return Answer(allow=False, reason=f"the editor cannot ask: {exc}")
+        chosen = response.outcome
+        if not isinstance(chosen, AllowedOutcome) or chosen.option_id == "no":
+            return Answer(allow=False)
+        if chosen.option_id == "conversation":
+            return Answer(allow=True, scope="conversation")
+        if chosen.option_id == "always":
+            return Answer(allow=True, scope="always")
+        return Answer(allow=chosen.option_id == "once")

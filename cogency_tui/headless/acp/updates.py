@@ -1,0 +1,166 @@
+"""Events as an editor shows them."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import acp
+from acp.schema import ToolCallLocation
+
+from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent
+from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.text import one_line
+
+Kind = Literal["read", "edit", "search", "execute", "think", "fetch", "other"]
+
+_KINDS: Mapping[str, Kind] = {
+    "read": "read",
+    "list": "read",
+    "find": "search",
+    "recall": "search",
+    "search": "search",
+    "fetch": "fetch",
+    "edit": "edit",
+    "write": "edit",
+    "replace": "edit",
+    "shell": "execute",
+    "processes": "execute",
+    "llm": "think",
+}
+_LONGEST_TITLE = 120
+_LONGEST_OUTPUT = 50_000
+"""Characters of an output that an editor is given, from its beginning and its end; live ones from its end."""
+
+
+class Updates:
+    """Makes updates of the events of one conversation in `project` (resolved), as they come."""
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+        self._known: set[str] = set()
+        self._live: dict[str, str] = {}
+
+    def of(self, event: Event, diffs: Sequence[Any] = ()) -> list[Any]:
+        """What an editor is told of an event; `diffs` are what the call of a result changed."""
+        match event["type"]:
+            case "think":
+                return [acp.update_agent_thought_text(_sound(event["content"]))]
+            case "respond":
+                return [acp.update_agent_message_text(_sound(event["content"]))]
+            case "user":
+                return [acp.update_user_message_text(_sound(event["content"]))]
+            case "call":
+                return list(self._call(event))
+            case "result":
+                return list(self._result(event, diffs))
+            case "error":
+                # What ends a turn is said in answer to the prompt.
+                notice = event["payload"].get("notice")
+                return [acp.update_agent_thought_text(f"\n{said(event['payload'])}\n")] if notice else []
+            case _:
+                return []
+
+    def replay(self, events: Iterable[Event]) -> Iterator[Any]:
+        """A conversation that was: all of its updates."""
+        for event in events:
+            yield from self.of(event)
+
+    def _call(self, event: CallEvent) -> Iterator[Any]:
+        id = event["id"]
+        if event.get("partial"):
+            name = json.loads(event["content"]).get("name")
+            if isinstance(name, str) and id not in self._known:
+                self._known.add(id)
+                yield acp.start_tool_call(id, _title(name), kind=kind_of(name), status="pending")
+            return
+        call = as_tool_call(call_record(event))
+        name, args = str(call["name"]), call["args"]
+        shown: dict[str, Any] = {
+            "title": _title(name, args),
+            "kind": kind_of(name),
+            "status": "pending",
+            "locations": self._locations(args),
+            "raw_input": _clean(args),
+        }
+        if id in self._known:
+            yield acp.update_tool_call(id, **shown)
+        else:
+            self._known.add(id)
+            yield acp.start_tool_call(id, **shown)
+
+    def _result(self, event: ResultEvent, diffs: Sequence[Any]) -> Iterator[Any]:
+        id, payload = event["id"], event["payload"]
+        if id not in self._known:
+            self._known.add(id)
+            yield acp.start_tool_call(
+                id, _title(event["tool"]), kind=kind_of(event["tool"]), status="pending"
+            )
+        if event.get("partial"):
+            content = payload["content"]
+            text = self._live.get(id, "") + (content if isinstance(content, str) else "")
+            self._live[id] = text = text[-_LONGEST_OUTPUT:]
+            shown = [_text(text)] if text.strip() else None
+            yield acp.update_tool_call(id, status="in_progress", content=shown)
+            return
+        self._live.pop(id, None)
+        status = "failed" if payload["error"] else "completed"
+        content = [
+            *diffs,
+            *([_text(text)] if (text := _output(payload["outcome"], payload["content"])) else []),
+        ]
+        yield acp.update_tool_call(id, status=status, content=content)
+
+    def _locations(self, args: Any) -> list[ToolCallLocation] | None:
+        """The file that a call names, where it is one of the project."""
+        file = _table(args).get("file")
+        if not isinstance(file, str) or not file or "\0" in file:
+            return None
+        path = self._project / file
+        return [ToolCallLocation(path=str(path))] if path.is_relative_to(self._project) else None
+
+
+def kind_of(tool: str) -> Kind:
+    """What an editor takes a tool for."""
+    return _KINDS.get(tool, "other")
+
+
+def said(payload: ErrorPayload) -> str:
+    """An error with its next step."""
+    return f"{payload['error']} {payload.get('hint', '')}".strip()
+
+
+def _table(args: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", args) if isinstance(args, dict) else {}
+
+
+def _title(name: str, args: Any = None) -> str:
+    first = next((value for value in _table(args).values() if isinstance(value, str) and value.strip()), "")
+    title = one_line(f"{name} {first}".strip())
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1]}…"
+
+
+def _output(outcome: str, content: Any) -> str:
+    text = content if isinstance(content, str) else "" if content is None else _json(content)
+    text = f"{outcome}\n{text}".strip()
+    if len(text) <= _LONGEST_OUTPUT:
+        return text
+    half = _LONGEST_OUTPUT // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters …]\n{text[-half:]}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _text(text: str) -> Any:
+    return acp.tool_content(acp.text_block(_sound(text)))
+
+
+def _sound(text: str) -> str:
+    """Text that can be sent: half characters have no UTF-8."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _clean(value: Any) -> Any:
+    return json.loads(_sound(json.dumps(value, ensure_ascii=False)))
