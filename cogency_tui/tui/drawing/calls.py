@@ -1,26 +1,26 @@
-"""Tool calls as lines: the one-line card, and the detail of a call.
+"""Tool calls as lines: the rows of the tool calls pane, and the cards of the conversation.
 
 The right-hand facts of a row end in a column that stands still while numbers in it change; when room is
 short they give way to what the call is about.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 
 from cogency_tui.text import one_line, reveal
-from cogency_tui.tui.calls import GLYPHS, OPEN, ROLES, Call, Step
+from cogency_tui.tui.calls import GLYPHS, OPEN, ROLES, Call, State
 from cogency_tui.tui.drawing.cards import SPINNER
-from cogency_tui.tui.drawing.diff import draw_diff
-from cogency_tui.tui.drawing.figures import duration
-from cogency_tui.tui.drawing.lines import Line, cells, chop, fit, fit_path, width_of, wrap
+from cogency_tui.tui.drawing.figures import duration, plural, whole_seconds
+from cogency_tui.tui.drawing.lines import Line, cells, fit, fit_path, width_of, wrap
+from cogency_tui.tui.steps import Step
 from cogency_tui.tui.theming import Inks
 
 NAME_COLUMN = 8
 TIME_COLUMN = 6
 _PATH_ARGUMENTS = ("file", "path", "pattern")
-_OUTPUT_LINES = 400
 _KEPT = 0
 _FIRST_DROPPED = 2
 
@@ -32,8 +32,8 @@ class Subject(NamedTuple):
     is_path: bool
 
 
-def draw_call(call: Call, width: int, inks: Inks, *, expanded: bool, now: float, frame: int) -> list[Line]:
-    """The card of a call: one line, or one a file that it changed; with `expanded` its detail."""
+def draw_call(call: Call, width: int, inks: Inks, *, now: float, frame: int) -> list[Line]:
+    """The card of a call: one line, or one a file that it changed, and why it came to nothing."""
     lines: list[Line] = []
     for change in call.changes():
         head = [Segment("✎ ", inks("edit"))]
@@ -41,38 +41,94 @@ def draw_call(call: Call, width: int, inks: Inks, *, expanded: bool, now: float,
         right = [_Fact(_KEPT, Segment(_counts(change.added, change.removed), inks("dim")))]
         right += _status(call, now, inks, "surface", word=False)
         lines.append(_row(head, subject, inks("text", attributes="bold"), right, width, inks()))
-    if not lines:
-        lines = [call_row(call, width, inks, now=now, frame=frame, facts=True), *_why(call, width, inks)]
-    if expanded:
-        indent = Segment("  ", inks())
-        lines += [line.indented(indent) for line in draw_detail_body(call, width - 2, inks)]
-    return lines
+    return lines or [call_row(call, width, inks, now=now, frame=frame, facts=True), *_why(call, width, inks)]
 
 
 def call_row(
-    call: Call, width: int, inks: Inks, *, now: float, frame: int, on: str = "surface", facts: bool = False
+    call: Call,
+    width: int,
+    inks: Inks,
+    *,
+    now: float,
+    frame: int,
+    on: str = "surface",
+    facts: bool = False,
+    fold: str = "",
+    told: str = "",
 ) -> Line:
-    """A call on one line: glyph, tool, what it is about; on the right its state and time."""
-    glyph = SPINNER[frame % len(SPINNER)] if call.state == "running" else GLYPHS[call.state]
+    """A call on one line: glyph, tool, what it is about; on the right its state and time.
+
+    `fold` is the mark of one that has calls below it, `told` what there is to say of its state.
+    """
     role = "dim" if call.state in ("queued", "skipped") else "text"
-    name = fit(one_line(call.name) or "…", NAME_COLUMN * 2)
     head = [
-        Segment(f"{glyph} ", inks(ROLES[call.state], on)),
-        Segment(name.ljust(NAME_COLUMN - 1) + " ", inks(role, on, "bold")),
+        Segment(f"{_glyph(call.state, frame)} ", inks(ROLES[call.state], on)),
+        Segment(f"{_name(call)} ", inks(role, on, "bold")),
     ]
+    if fold:
+        head.append(Segment(f"{fold} ", inks("dim", on)))
     right = _status(call, now, inks, on, word=not facts or call.state != "done")
     if facts and call.state == "done" and call.outcome:
-        right = [_Fact(_FIRST_DROPPED, Segment(fit(one_line(call.outcome), 40), inks("dim", on))), *right]
+        told = fit(one_line(call.outcome), 40)
+    if told:
+        right = [_Fact(_FIRST_DROPPED, Segment(one_line(told), inks("dim", on))), *right]
     return _row(head, summarize(call), inks(role, on), right, width, inks("text", on))
+
+
+def waiting_row(call: Call, waits: Sequence[str], width: int, inks: Inks, *, on: str = "surface") -> Line:
+    """A queued call that waits for others, whose ids are its state."""
+    head = [
+        Segment(f"{GLYPHS['queued']} ", inks("dim", on)),
+        Segment(
+            fit(one_line(call.name), NAME_COLUMN * 2).ljust(NAME_COLUMN - 1) + " ", inks("dim", on, "bold")
+        ),
+    ]
+    told = fit(f"waits for {', '.join(map(one_line, waits))}", max(12, width - 16))
+    right = [_Fact(_KEPT, Segment(told, inks("dim", on)))]
+    return _row(head, summarize(call), inks("dim", on), right, width, inks("text", on))
 
 
 def step_row(step: Step, width: int, inks: Inks, *, frame: int, on: str = "surface") -> Line:
     """A call within a call, on a line below it."""
-    glyph = SPINNER[frame % len(SPINNER)] if step.state == "running" else GLYPHS[step.state]
-    head = [Segment(f"  {glyph} ", inks(ROLES[step.state], on))]
+    head = [Segment(f"  {_glyph(step.state, frame)} ", inks(ROLES[step.state], on))]
     word = [] if step.state == "done" else [_Fact(_KEPT, Segment(step.state, inks(ROLES[step.state], on)))]
     subject = Subject(one_line(step.text), is_path=False)
     return _row(head, subject, inks("dim", on), word, width, inks("text", on))
+
+
+def hidden_row(count: int, width: int, inks: Inks, *, on: str = "surface") -> Line:
+    """That `count` calls within a call are not shown."""
+    head = [Segment("  ", inks("text", on))]
+    subject = Subject(f"… {plural(count, 'earlier call')}", is_path=False)
+    return _row(head, subject, inks("dim", on, "italic"), [], width, inks("text", on))
+
+
+def command_row(
+    command: str, seconds: float, state: State, width: int, inks: Inks, *, frame: int, on: str = "surface"
+) -> Line:
+    """A command in the background, which has run for that long."""
+    head = [
+        Segment(f"{_glyph(state, frame)} ", inks(ROLES[state], on)),
+        Segment("$ ", inks("edit", on)),
+    ]
+    style = inks(ROLES[state] if state == "running" else "dim", on)
+    time = whole_seconds(seconds) if state == "running" else duration(seconds)
+    right = [_Fact(_KEPT, Segment(state, style)), _Fact(1, Segment(time.rjust(TIME_COLUMN), style))]
+    subject = Subject(one_line(command), is_path=False)
+    return _row(head, subject, inks("text", on), right, width, inks("text", on))
+
+
+def heading_row(text: str, width: int, inks: Inks) -> Line:
+    """A dim line above rows of another kind."""
+    return Line([Segment(fit(text, width), inks("dim", attributes="bold"))])
+
+
+def _name(call: Call) -> str:
+    return fit(one_line(call.name) or "…", NAME_COLUMN * 2).ljust(NAME_COLUMN - 1)
+
+
+def _glyph(state: State, frame: int) -> str:
+    return SPINNER[frame % len(SPINNER)] if state == "running" else GLYPHS[state]
 
 
 def _why(call: Call, width: int, inks: Inks) -> list[Line]:
@@ -104,65 +160,6 @@ def summarize(call: Call) -> Subject:
     return Subject(one_line(str(first)[:400]), is_path=False)
 
 
-def draw_detail(call: Call, width: int, inks: Inks, now: float) -> list[Line]:
-    """The detail of a call under its name and state."""
-    word = call.state if call.state != "waiting" else "waiting for permission"
-    elapsed = call.elapsed(now)
-    time = f" {duration(elapsed)}" if elapsed or call.settled else ""
-    head = Line(
-        [
-            Segment(f"{one_line(call.name) or '…'}  ", inks("text", attributes="bold")),
-            Segment(f"{GLYPHS[call.state]} {word}{time}", inks(ROLES[call.state])),
-        ]
-    )
-    return [head, *draw_detail_body(call, width, inks)]
-
-
-def draw_detail_body(call: Call, width: int, inks: Inks) -> list[Line]:
-    """Arguments, then the diff or the output; a long output's end."""
-    lines: list[Line] = []
-    command = call.args.get("command") or call.args.get("cmd")
-    if isinstance(command, str):
-        lines += wrap([Segment(f"$ {reveal(command)}", inks("edit"))], width)
-    for key, value in call.args.items():
-        if key not in ("command", "cmd"):
-            lines += _argument(key, value, width, inks)
-    diff = call.diff()
-    body = draw_diff(diff, width, inks) if diff else _output(call, width, inks)
-    if call.settled and call.outcome and (call.state != "done" or not body):
-        body = [*wrap([Segment(call.outcome, inks(ROLES[call.state]))], width), *body]
-    return [*lines, Line([]), *body] if lines and body else lines + body
-
-
-def _output(call: Call, width: int, inks: Inks) -> list[Line]:
-    text = call.body().rstrip("\n")
-    if not text:
-        return []
-    rows = text.split("\n")
-    lines: list[Line] = []
-    if len(rows) > _OUTPUT_LINES:
-        hidden = len(rows) - _OUTPUT_LINES
-        lines.append(Line([Segment(f"… {hidden} lines above", inks("dim", attributes="italic"))]))
-    style = inks("text")
-    for row in rows[-_OUTPUT_LINES:]:
-        lines += chop([Segment(row.expandtabs(8), style)], width)
-    return lines
-
-
-def _argument(key: str, value: Any, width: int, inks: Inks) -> list[Line]:
-    label = Segment(f"{one_line(key)}  ", inks("dim"))
-    text = reveal(value if isinstance(value, str) else repr(value))
-    if "\n" not in text and cells(text) + cells(label.text) <= width:
-        return [Line([label, Segment(text, inks("text"))])]
-    rows = text.rstrip("\n").split("\n")
-    lines = [Line([label, Segment(f"{len(rows)} lines" if len(rows) > 1 else "", inks("dim"))])]
-    for row in rows[-_OUTPUT_LINES:]:
-        lines += [
-            line.indented(Segment("  ", inks())) for line in chop([Segment(row, inks("text"))], width - 2)
-        ]
-    return lines
-
-
 class _Fact(NamedTuple):
     """A right-hand column, and when it gives way: the highest rank first, `_KEPT` never."""
 
@@ -181,7 +178,7 @@ def _status(call: Call, now: float, inks: Inks, on: str, *, word: bool) -> list[
     elapsed = call.elapsed(now)
     style = inks("dim" if call.state in ("done", "skipped") else ROLES[call.state], on)
     state = _Fact(_KEPT, Segment(call.state, style))
-    if call.state in OPEN and (not elapsed or call.state == "waiting"):
+    if (not elapsed and call.state in (*OPEN, "skipped")) or call.state == "waiting":
         return [state]
     clock = duration(elapsed).rjust(TIME_COLUMN)
     time = _Fact(1, Segment(clock, style if call.state == "running" else inks("dim", on)))
@@ -194,9 +191,10 @@ def _row(
     """`head` and `subject`, cut as needed, and `right` flush right, two cells apart."""
     room = width - width_of(head)
     wanted = min(cells(subject.text), 24)
-    while (
-        room - _size(right) < wanted and (rank := max(fact.rank for fact in right)) > _KEPT and len(right) > 1
-    ):
+    while room - _size(right) < wanted and len(right) > 1:
+        rank = max(fact.rank for fact in right)
+        if rank == _KEPT:
+            break
         right = [fact for fact in right if fact.rank != rank]
     room = max(0, room - _size(right))
     text = fit_path(subject.text, room) if subject.is_path else fit(subject.text, room)

@@ -4,9 +4,11 @@ from rich.segment import Segment
 
 from cogency_tui.text import one_line
 from cogency_tui.tui.drawing.figures import duration, whole_seconds
-from cogency_tui.tui.drawing.lines import Line, wrap
+from cogency_tui.tui.drawing.lines import Line, cells, fit, wrap
 from cogency_tui.tui.theming import Inks
-from cogency_tui.tui.transcript import Problem, Prose, Said
+from cogency_tui.tui.transcript import Notice, Problem, Prose, Said
+
+_NOTICE_LINES = 2
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
@@ -52,6 +54,36 @@ def draw_problem(problem: Problem, width: int, inks: Inks) -> list[Line]:
         lines.append(hint[0].indented(Segment("  → ", inks("accent"))))
         lines += [line.indented(Segment("    ", inks())) for line in hint[1:]]
     return lines
+
+
+def draw_notice(notice: Notice, width: int, inks: Inks, *, expanded: bool) -> list[Line]:
+    """What was decided on the way: one dim line, or two; all of a longer one with `expanded`."""
+    mark, dim = Segment("◇ ", inks("dim")), inks("dim")
+    lines = _wrap_notice(notice, width, inks)
+    if len(lines) > _NOTICE_LINES and not expanded:
+        lines = [Line([Segment(_shorten(one_line(notice.text), width - 2), dim)])]
+    first, *more = lines
+    return [first.indented(mark), *(line.indented(Segment("  ", inks())) for line in more)]
+
+
+def is_shortened(notice: Notice, width: int, inks: Inks) -> bool:
+    """Whether there is more to a notice than is seen of it before it is opened."""
+    return len(_wrap_notice(notice, width, inks)) > _NOTICE_LINES
+
+
+def _wrap_notice(notice: Notice, width: int, inks: Inks) -> list[Line]:
+    return wrap([Segment(notice.text, inks("dim"))], width - 2)
+
+
+def _shorten(text: str, width: int) -> str:
+    """A notice in at most `width` cells: where its cause is long, this gives way to the decision after it."""
+    cause, stop, decision = text.rpartition(". ")
+    if cells(text) <= width:
+        return text
+    if stop and cells(cause) + 3 <= width:
+        return f"{cause}. …"
+    room = width - cells(decision) - 1
+    return f"{fit(cause, room)} {decision}" if room > width // 3 else fit(text, width)
 
 
 def draw_stopped(inks: Inks) -> list[Line]:

@@ -1,20 +1,23 @@
 """Code as lines on the raised surface, coloured by pygments with the theme's syntax colours.
 
-A fence that is still being written is coloured line by line, each line once; when it closes, the block
-is coloured as a whole, which only a text over several lines (a docstring) looks different for.
+How many lines there are is known without colouring any: each is coloured when it is looked at. A short
+block is coloured as a whole once it is complete; of others each row by itself, which only a text over
+several rows (a docstring) looks different for.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
 from rich.segment import Segment
 
-from cogency_tui.tui.drawing.lines import Line, chop, width_of
+from cogency_tui.tui.drawing.lines import Line, cells, chop, fit, width_of
 from cogency_tui.tui.theming import Inks
 
-_WHOLE_LIMIT = 100_000
-_LINE_LIMIT = 2_000
+_WHOLE_LIMIT = 3_000
+_ROW_LIMIT = 2_000
+_PIECE = 8_192
 
 _ROLES = {
     "Keyword.Type": "type",
@@ -51,6 +54,7 @@ def _role(token: Any) -> str:
 
 @cache
 def _lexer(language: str) -> Any:
+    # Pygments makes these names when it is imported.
     from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
     from pygments.util import ClassNotFound
 
@@ -60,47 +64,146 @@ def _lexer(language: str) -> Any:
         return None
 
 
-class CodePainter:
-    """Draws the code of one fence, `width` cells wide with a cell of surface left and right."""
+def read_code(language: str, text: str) -> Iterator[list[tuple[str, str]]]:
+    """The rows of `text` in pieces, each with the role that it is coloured by; longer rows than are read
+    quickly, and a language that is not known, are text."""
+    lexer = _lexer(language.lower()) if language else None
+    if lexer is not None and all(len(row) <= _ROW_LIMIT for row in text.split("\n")):
+        yield from _read(lexer, text)
+        return
+    for row in text.split("\n"):
+        yield [(row, "text")] if row else []
+
+
+def _read(lexer: Any, text: str) -> Iterator[list[tuple[str, str]]]:
+    tokens: Iterable[tuple[Any, str]] = lexer.get_tokens(text)
+    row: list[tuple[str, str]] = []
+    for token, value in tokens:
+        first, *others = value.split("\n")
+        role = _role(token)
+        if first:
+            row.append((first, role))
+        for other in others:
+            yield row
+            row = [(other, role)] if other else []
+    yield row
+
+
+class CodeLines:
+    """The lines of code that grows at its end, `width` cells wide with a cell of surface left and right.
+
+    The first one names the language, if there is a name.
+    """
 
     def __init__(self, language: str, width: int, inks: Inks) -> None:
         self._lexer = _lexer(language.lower()) if language else None
-        self._width = max(3, width)
+        self._width = min(_PIECE, max(4, width))
         self._inks = inks
+        self._label = [self._draw_label(language)] if language else []
+        self._rows: list[str] = []
+        self._joints: list[str] = []
+        self._ends: list[int] = []
+        self._drawn: dict[int, list[Line]] = {}
+        self._partial = 0
+        self._whole = False
 
-    def line(self, text: str) -> list[Line]:
-        """One line of code by itself."""
-        return self._frame(next(self._rows(text), list[Segment]()))
+    def __len__(self) -> int:
+        return len(self._label) + (self._ends[-1] if self._ends else 0)
 
-    def block(self, text: str) -> list[Line]:
-        """A whole block of code."""
-        return [line for row in self._rows(text) for line in self._frame(row)]
+    def line(self, y: int) -> Line:
+        y -= len(self._label)
+        if y < 0:
+            return self._label[0]
+        row = bisect_right(self._ends, y)
+        first = self._ends[row - 1] if row else 0
+        lines = self._drawn.get(row)
+        if lines is None:
+            self._paint(row)
+            lines = self._drawn[row]
+        return lines[y - first]
 
-    def _rows(self, text: str) -> Iterator[list[Segment]]:
-        plain = self._inks("text", "raised")
-        text = text.expandtabs(4)
-        longest = max(map(len, text.split("\n")), default=0)
-        if self._lexer is None or len(text) > _WHOLE_LIMIT or longest > _LINE_LIMIT:
-            for line in text.split("\n"):
-                yield [Segment(line, plain)] if line else []
+    def extend(self, rows: Iterable[str], partial: str | None = None) -> None:
+        """Add complete rows, and the row that is being written: it stands until the next call."""
+        for _piece in range(self._partial):
+            self._drop_last()
+        for row in rows:
+            self._add(row)
+        complete = len(self._rows)
+        if partial is not None:
+            self._add(partial)
+        self._partial = len(self._rows) - complete
+
+    def close(self) -> None:
+        """No rows come any more: a short block is coloured as a whole."""
+        if not self._rows:
+            self._add("")
+        self._partial = 0
+        size = sum(map(len, self._rows)) + len(self._rows)
+        longest = max(map(len, self._rows), default=0)
+        self._whole = self._lexer is not None and size <= _WHOLE_LIMIT and longest <= _ROW_LIMIT
+        if self._whole:
+            self._drawn.clear()
+
+    def _add(self, row: str) -> None:
+        row = row.expandtabs(4)
+        joint = self._joint()
+        room = (self._width - 2) * (_PIECE // (self._width - 2))
+        for start in range(0, max(1, len(row)), room):
+            self._rows.append(row[start : start + room])
+            self._joints.append("" if start else joint)
+            self._measure()
+
+    def _joint(self) -> str:
+        """What stands between the last row and the next; the first one follows the label at once."""
+        return "\n" if self._rows or not self._label else ""
+
+    def _measure(self) -> None:
+        row, room = self._rows[-1], self._width - 2
+        count = -(-len(row) // room) if row.isascii() else len(chop([Segment(row)], room))
+        self._ends.append((self._ends[-1] if self._ends else 0) + max(1, count))
+
+    def _drop_last(self) -> None:
+        self._rows.pop()
+        self._joints.pop()
+        self._ends.pop()
+        self._drawn.pop(len(self._rows), None)
+
+    def _paint(self, row: int) -> None:
+        if self._whole:
+            for index, segments in enumerate(self._colour("\n".join(self._rows))):
+                self._drawn[index] = self._frame(segments, self._joints[index])
+        else:
+            segments = next(self._colour(self._rows[row]), list[Segment]())
+            self._drawn[row] = self._frame(segments, self._joints[row])
+
+    def _colour(self, text: str) -> Iterator[list[Segment]]:
+        """The rows of `text`."""
+        inks = self._inks
+        if self._lexer is None or (len(text) > _ROW_LIMIT and not self._whole):
+            for plain in text.split("\n"):
+                yield [Segment(plain, inks("text", "raised"))] if plain else []
             return
-        tokens: Iterable[tuple[Any, str]] = self._lexer.get_tokens(text)
-        row: list[Segment] = []
-        for token, value in tokens:
-            first, *others = value.split("\n")
-            style = self._inks(_role(token), "raised")
-            if first:
-                row.append(Segment(first, style))
-            for other in others:
-                yield row
-                row = [Segment(other, style)] if other else []
-        yield row
+        for row in _read(self._lexer, text):
+            yield [Segment(piece, inks(role, "raised")) for piece, role in row]
 
-    def _frame(self, row: list[Segment]) -> list[Line]:
+    def _frame(self, row: list[Segment], joint: str) -> list[Line]:
         fill = self._inks("text", "raised")
         lines: list[Line] = []
         for line in chop(row, self._width - 2):
-            rest = self._width - 1 - width_of(line.segments)
+            rest = max(0, self._width - 1 - width_of(line.segments))
             segments = [Segment(" ", fill), *line.segments, Segment(" " * rest, fill)]
-            lines.append(Line(segments, line.joint, 1))
+            lines.append(Line(segments, line.joint if lines else joint, 1))
         return lines
+
+    def _draw_label(self, language: str) -> Line:
+        name = fit(language, self._width - 2)
+        text = " " * (self._width - 1 - cells(name)) + name + " "
+        return Line([Segment(text, self._inks("dim", "raised"))], lead=len(text))
+
+
+def draw_code(language: str, source: str, width: int, inks: Inks) -> list[Line]:
+    """All lines of a block of code."""
+    code = CodeLines(language, width, inks)
+    code.extend(source.split("\n"))
+    code.close()
+    return [code.line(index) for index in range(len(code))]

@@ -1,58 +1,47 @@
 """A conversation as one tall column of lines, drawn only where it is looked at.
 
-Each unit's height is either known (it has been drawn at this width) or estimated from its length; the
-sum over all units before a line is O(log n) either way. Drawn units are kept by a key of width and
-theme, the most recently shown ones only; what is open is drawn again from where it was settled.
+A place in it is a line of a block of a unit. Each height is either known (it has been drawn at this width)
+or estimated; the sum over all units before a line is O(log n) either way. Drawn units are kept for one
+width and theme, the most recently shown ones only.
 """
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from time import time
-from typing import TYPE_CHECKING, Protocol
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple
 
 from cogency_tui.tui.calls import Call
-from cogency_tui.tui.drawing.calls import draw_call
-from cogency_tui.tui.drawing.cards import draw_problem, draw_said, draw_stopped, draw_thought
+from cogency_tui.tui.drawing.cards import draw_stopped, is_shortened
 from cogency_tui.tui.drawing.heights import Heights
 from cogency_tui.tui.drawing.lines import BLANK, Line
+from cogency_tui.tui.drawing.units import DrawnUnit, draw_unit
+from cogency_tui.tui.own_calls import is_own
 from cogency_tui.tui.theming import Inks
-from cogency_tui.tui.transcript import Problem, Prose, Said, Transcript, Unit
+from cogency_tui.tui.transcript import Notice, Prose, Said, Transcript
 
 if TYPE_CHECKING:
     from cogency_tui.tui.drawing.stream import MarkdownStream
 
 _KEPT = 256
+_CLOSE: frozenset[type] = frozenset({Call, Notice})
 
 
-class Drawn(Protocol):
-    """Lines that can be counted and looked up."""
+class Place(NamedTuple):
+    """A line. Where a unit is set off from the one above, the blank line between them is line -1 of it."""
 
-    def __len__(self) -> int: ...
-
-    def line(self, index: int) -> Line: ...
-
-
-class _Fixed:
-    """Lines that are all there."""
-
-    def __init__(self, lines: list[Line]) -> None:
-        self._lines = lines
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def line(self, index: int) -> Line:
-        return self._lines[index]
+    unit: int
+    block: int
+    line: int
 
 
-class _Answer(msgspec.Struct):
-    """The stream that draws an answer, and how much of its text it has been fed."""
+class Anchor(NamedTuple):
+    """A character that stays the same at any width: the `letter` of a block's text as it reads."""
 
-    stream: "MarkdownStream"
-    fed: int = 0
-    closed: bool = False
+    unit: int
+    block: int
+    letter: int
 
 
 class Document:
@@ -65,11 +54,10 @@ class Document:
         self.width = width
         self.inks = inks
         self.frame = 0
-        self.expanded: set[int] = set()
+        self.expanded = {index for index, unit in enumerate(transcript.units) if is_own(unit)}
         self._clock = clock
-        self._drawn: OrderedDict[int, Drawn] = OrderedDict()
-        self._answers: dict[int, _Answer] = {}
-        self._exact: set[int] = set()
+        self._drawn: OrderedDict[int, DrawnUnit] = OrderedDict()
+        self._answers: dict[int, MarkdownStream] = {}
         self._heights = Heights(self._estimate(index) for index in range(len(transcript.units)))
 
     @property
@@ -81,7 +69,6 @@ class Document:
         if (width, inks) == (self.width, self.inks):
             return
         if width != self.width:
-            self._exact.clear()
             self.width = width
             units = len(self.transcript.units)
             self._heights = Heights(self._estimate(index) for index in range(units))
@@ -92,47 +79,141 @@ class Document:
     def touch(self, index: int) -> None:
         """Unit `index` is new or has changed; it is drawn when it is next looked at."""
         while len(self._heights) <= index:
+            if is_own(self.transcript.units[len(self._heights)]):
+                self.expanded.add(len(self._heights))
             self._heights.append(self._estimate(len(self._heights)))
         self._drawn.pop(index, None)
-        self._exact.discard(index)
+
+    def cut(self, count: int) -> None:
+        """Only the first `count` units are there any more."""
+        while len(self._heights) > count:
+            last = len(self._heights) - 1
+            self._heights.pop()
+            self._drawn.pop(last, None)
+            self._answers.pop(last, None)
+            self.expanded.discard(last)
 
     def top(self, index: int) -> int:
         """The line that unit `index` begins at."""
         return self._heights.before(index)
 
-    def locate(self, y: int) -> tuple[int, int]:
-        """The unit that line `y` belongs to, and the line within it."""
-        return self._heights.locate(y)
+    def place(self, y: int) -> Place:
+        """What line `y` is, as far as is known."""
+        unit, offset = self._heights.locate(y)
+        offset -= self._gap(unit)
+        if offset < 0:
+            return Place(unit, 0, -1)
+        block, line = self._look(unit).locate(offset)
+        return Place(unit, block, line)
 
-    def measure(self, index: int) -> int:
-        """Draw unit `index` if it is not; by how many lines that corrected its height."""
-        if index in self._exact and index in self._drawn:
-            return 0
-        height = len(self._draw(index)) + self._gap(index)
-        self._exact.add(index)
-        return self._heights.set(index, height)
+    def number(self, place: Place) -> int:
+        """The number of the line at `place`, as far as is known."""
+        unit = place.unit
+        return self.top(unit) + self._gap(unit) + self._look(unit).top(place.block) + place.line
 
-    def line(self, index: int, offset: int) -> Line:
-        """Line `offset` of unit `index`; the first is blank where a gap sets it off."""
-        offset -= self._gap(index)
-        drawn = self._draw(index)
-        return drawn.line(offset) if 0 <= offset < len(drawn) else BLANK
+    def line(self, place: Place) -> Line:
+        """The line at `place`."""
+        return BLANK if place.line < 0 else self._look(place.unit).line(place.block, place.line)
+
+    def measure(self, start: Place, lines: int) -> None:
+        """Draw what the `lines` lines from `start` on show (upwards if negative): their heights are right."""
+        step = 1 if lines > 0 else -1
+        left = abs(lines) + (start.line if step > 0 else 0)
+        unit, block = (start.unit, start.block)
+        while 0 <= unit < len(self.transcript.units):
+            drawn = self._look(unit)
+            block = drawn.count - 1 if block < 0 and step < 0 else block
+            while 0 <= block < drawn.count and left > 0:
+                left -= drawn.height(block)
+                block += step
+            self._heights.set(unit, len(drawn) + self._gap(unit))
+            if left <= 0:
+                return
+            unit, block = unit + step, 0 if step > 0 else -1
+
+    def places(self, first: Place, last: Place) -> Iterator[tuple[Place, Line]]:
+        """The lines from `first` to `last`."""
+        place = first
+        while place <= last:
+            unit, block, line = place
+            drawn = self._look(unit)
+            height = drawn.height(block) if block < drawn.count else 0
+            if line < height:
+                yield place, self.line(place)
+                place = Place(unit, block, line + 1)
+            elif block + 1 < drawn.count:
+                place = Place(unit, block + 1, 0)
+            elif unit + 1 < len(self.transcript.units):
+                place = Place(unit + 1, 0, -self._gap(unit + 1))
+            else:
+                return
+
+    def blocks(self, unit: int) -> int:
+        """How many blocks unit `unit` has."""
+        return self._look(unit).count
+
+    def block_height(self, unit: int, block: int) -> int:
+        """How many lines a block has."""
+        return self._look(unit).height(block)
+
+    def lines_of(self, unit: int, block: int) -> list[Line]:
+        """All lines of a block."""
+        return [self.line(Place(unit, block, line)) for line in range(self.block_height(unit, block))]
+
+    def first_line(self, unit: int, block: int) -> Place:
+        """The first line of a block that is not blank."""
+        blank = (
+            block > 0 and self._look(unit).height(block) > 1 and not self.line(Place(unit, block, 0)).segments
+        )
+        return Place(unit, block, int(blank))
+
+    def source(self, unit: int, block: int) -> tuple[int, int] | None:
+        """Where a block's source is in its unit's text; None where the block is the unit."""
+        return self._look(unit).source(block)
+
+    def anchor(self, place: Place, character: int = 0) -> Anchor:
+        """The letter that stands at `character` of the line at `place`; -1 for the line above a unit."""
+        if place.line < 0:
+            return Anchor(place.unit, place.block, -1)
+        before = sum(_letters(self.line(place._replace(line=index))) for index in range(place.line))
+        line = self.line(place)
+        within = max(0, character - line.lead)
+        return Anchor(place.unit, place.block, before + (len(line.joint) + within if within else 0))
+
+    def find(self, anchor: Anchor) -> tuple[Place, int]:
+        """Where a letter stands now: its line, and the character in it."""
+        unit, block, letter = anchor
+        if letter < 0:
+            return Place(unit, block, -self._gap(unit)), 0
+        height = self._look(unit).height(block)
+        for index in range(height):
+            place = Place(unit, block, index)
+            line = self.line(place)
+            size = _letters(line)
+            if letter < size or index == height - 1:
+                return place, min(len(line.text), max(0, letter - len(line.joint)) + line.lead)
+            letter -= size
+        return Place(unit, block, 0), 0
 
     def is_expandable(self, index: int) -> bool:
         unit = self.transcript.units[index]
+        if isinstance(unit, Notice):
+            return is_shortened(unit, self.width, self.inks)
         return isinstance(unit, Call) or (isinstance(unit, Prose) and unit.thinking and not unit.open)
 
     def _gap(self, index: int) -> int:
-        """Blank lines above a unit: none between the cards of calls."""
-        units = self.transcript.units
-        if index == 0 or (isinstance(units[index], Call) and isinstance(units[index - 1], Call)):
+        """Blank lines above a unit: none between the cards of calls, or between notices."""
+        if index == 0:
             return 0
-        return 1
+        units = self.transcript.units
+        kind = type(units[index])
+        return int(kind not in _CLOSE or type(units[index - 1]) is not kind)
 
-    def _draw(self, index: int) -> Drawn:
+    def _look(self, index: int) -> DrawnUnit:
         drawn = self._drawn.get(index)
         if drawn is None:
-            drawn = self._drawn[index] = self._draw_unit(index, self.transcript.units[index])
+            drawn = self._drawn[index] = self._draw(index)
+            self._heights.set(index, len(drawn) + self._gap(index))
             while len(self._drawn) > _KEPT:
                 evicted, _lines = self._drawn.popitem(last=False)
                 self._answers.pop(evicted, None)
@@ -140,41 +221,29 @@ class Document:
             self._drawn.move_to_end(index)
         return drawn
 
-    def _draw_unit(self, index: int, unit: Unit) -> Drawn:
-        expanded, now = index in self.expanded, self._clock()
-        match unit:
-            case Said():
-                return _Fixed(draw_said(unit, self.width, self.inks))
-            case Prose(thinking=True):
-                return _Fixed(
-                    draw_thought(unit, self.width, self.inks, expanded=expanded, now=now, frame=self.frame)
-                )
-            case Prose():
-                return self._draw_answer(index, unit)
-            case Call():
-                return _Fixed(
-                    draw_call(unit, self.width, self.inks, expanded=expanded, now=now, frame=self.frame)
-                )
-            case Problem():
-                return _Fixed(draw_problem(unit, self.width, self.inks))
-            case _:
-                return _Fixed(draw_stopped(self.inks))
+    def _draw(self, index: int) -> DrawnUnit:
+        unit = self.transcript.units[index]
+        if isinstance(unit, Prose) and not unit.thinking:
+            return self._draw_answer(index, unit)
+        return draw_unit(
+            unit,
+            self.width,
+            self.inks,
+            expanded=index in self.expanded,
+            now=self._clock(),
+            frame=self.frame,
+        )
 
-    def _draw_answer(self, index: int, unit: Prose) -> Drawn:
-        answer = self._answers.get(index)
-        if answer is None:
+    def _draw_answer(self, index: int, unit: Prose) -> DrawnUnit:
+        stream = self._answers.get(index)
+        if stream is None:
             from cogency_tui.tui.drawing.stream import MarkdownStream
 
-            answer = self._answers[index] = _Answer(MarkdownStream(self.width, self.inks))
-        answer.stream.feed(unit.text[answer.fed :])
-        answer.fed = len(unit.text)
-        if not unit.open and not answer.closed:
-            answer.closed = True
-            answer.stream.close()
-        if not unit.interrupted:
-            return answer.stream
-        lines = [answer.stream.line(index) for index in range(len(answer.stream))]
-        return _Fixed([*lines, BLANK, *draw_stopped(self.inks)])
+            stream = self._answers[index] = MarkdownStream(self.width, self.inks)
+        stream.show(unit.text, closed=not unit.open)
+        if unit.interrupted:
+            stream.end_with(draw_stopped(self.inks))
+        return stream
 
     def _estimate(self, index: int) -> int:
         """About how many lines a unit takes, without drawing it."""
@@ -183,3 +252,13 @@ class Document:
                 return 1 + text.count("\n") + len(text) // max(20, self.width)
             case _:
                 return 1 + self._gap(index)
+
+
+async def prepare() -> None:
+    """Load what draws answers, beside the frames: it takes longer than one of them."""
+    await asyncio.to_thread(import_module, "cogency_tui.tui.drawing.stream")
+
+
+def _letters(line: Line) -> int:
+    """How many characters a line adds to the text as it reads."""
+    return len(line.joint) + max(0, len(line.text.rstrip()) - line.lead)

@@ -1,5 +1,9 @@
 """Numbers as people read them: always with their unit, always about as wide."""
 
+from datetime import datetime
+
+_DAY = 86_400
+
 
 def duration(seconds: float) -> str:
     """`12 ms`, `2.1 s`, `14 s`, `3 min 05 s`."""
@@ -19,17 +23,42 @@ def whole_seconds(seconds: float) -> str:
 
 
 def tokens(count: int) -> str:
-    """`950`, `12.4k`, `1.2M`."""
+    """`950`, `12.4k`, `200k`, `1.05M`."""
     if count < 1000:
         return str(count)
-    if count < 999_950:
+    if count < 99_950:
         return f"{count / 1000:.1f}k"
-    return f"{count / 1_000_000:.1f}M"
+    return f"{count / 1000:.0f}k" if count < 999_500 else f"{count / 1_000_000:.3g}M"
+
+
+def percent(share: float) -> str:
+    """`0.4%`, `23%`."""
+    return f"{share:.1%}" if 0 < share < 0.0095 else f"{share:.0%}"
 
 
 def dollars(cost: float) -> str:
     """`$0.04`, `$0.0004` where it is less than a cent, `$12.31`."""
     return f"${cost:.2f}" if cost >= 0.01 or cost == 0 else f"${cost:.4f}"
+
+
+def price(dollars: float) -> str:
+    """`$1.25`, `$10`, `$0.075`: what a million tokens cost."""
+    return f"${dollars:,.10g}"
+
+
+def ratio(value: float) -> str:
+    """`6.1×`, `17×`."""
+    return f"{value:.1f}×" if value < 10 else f"{value:.0f}×"
+
+
+def when(then: float, now: float) -> str:
+    """`14:05` today, `Tue 14:05` this week, `12 Mar` this year, else `12 Mar 2024`; both in Unix seconds."""
+    date, today = datetime.fromtimestamp(then).astimezone(), datetime.fromtimestamp(now).astimezone()
+    if date.date() == today.date():
+        return f"{date:%H:%M}"
+    if now - then < 6 * _DAY:
+        return f"{date:%a %H:%M}"
+    return f"{date.day} {date:%b}" if date.year == today.year else f"{date.day} {date:%b %Y}"
 
 
 def plural(count: int, noun: str) -> str:

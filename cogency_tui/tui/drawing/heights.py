@@ -32,6 +32,11 @@ class Heights:
         self._sums.append(total)
         self.total += height
 
+    def pop(self) -> None:
+        """Take the last unit away."""
+        self.total -= self._heights.pop()
+        self._sums.pop()
+
     def set(self, index: int, height: int) -> int:
         """Give unit `index` another height; the difference."""
         change = height - self._heights[index]
@@ -53,7 +58,10 @@ class Heights:
         return total
 
     def locate(self, y: int) -> tuple[int, int]:
-        """The unit that covers line `y`, and the line within it; past the end, the last unit's end."""
+        """The unit that covers line `y`, and the line within it; past the end, the last unit's end.
+
+        There is at least one unit.
+        """
         node, rest = 0, y
         step = 1 << len(self._heights).bit_length()
         while step:

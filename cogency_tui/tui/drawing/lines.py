@@ -13,7 +13,14 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from cogency_tui.text import separate
+from cogency_tui.tui.drawing.guard import disarmed
+
+_TAB = 4
 _TOKEN = re.compile(r"\n| +|[^ \n]+")
+
+_LONGEST_CHARACTER = 16
+"""Code points that one visible character takes, at most on an average."""
 
 Segments = Sequence[Segment]
 
@@ -41,6 +48,9 @@ def fit_path(path: str, width: int) -> str:
         return path
     if width < 2:
         return "…"[:width]
+    if path.isascii():
+        return "…" + path[1 - width :]
+    path = path[-_LONGEST_CHARACTER * width :]
     spans, total = split_graphemes(path)
     for start, _end, size in spans:
         if total <= width - 1:
@@ -53,6 +63,8 @@ def _head(text: str, width: int) -> str:
     if text.isascii():
         return text[:width]
     used = 0
+    # A text may be very long, and one character of it as well.
+    text = text[: _LONGEST_CHARACTER * (width + 1)]
     for start, _end, size in split_graphemes(text)[0]:
         if used + size > width:
             return text[:start]
@@ -83,7 +95,9 @@ class Line:
             return Strip.blank(width, ground)
         strip = self._strip
         if strip is None or strip.cell_length != width:
-            segments = [Segment(" " * margin, ground), *self.segments] if margin else list(self.segments)
+            segments = disarmed(self.segments)
+            if margin:
+                segments.insert(0, Segment(" " * margin, ground))
             strip = self._strip = Strip(segments).simplify().adjust_cell_length(width, ground)
         return strip
 
@@ -117,30 +131,38 @@ def chop(segments: Iterable[Segment], width: int) -> list[Line]:
     row: list[Segment] = []
     room = width
     for segment in segments:
-        text, style = segment.text, segment.style
-        while text:
-            size = cells(text)
-            if size <= room:
-                row.append(Segment(text, style))
-                room -= size
-                break
-            part = _head(text, room)
-            if not part and room == width:
-                part = text[0]
-            if part:
-                row.append(Segment(part, style))
-                text = text[len(part) :]
+        text, style = separate(segment.text), segment.style
+        start = 0
+        for cut in _cuts(text, room, width):
+            if cut > start:
+                row.append(Segment(text[start:cut], style))
             lines.append(Line(row, "" if lines else "\n"))
-            row, room = [], width
+            row, room, start = [], width, cut
+        if start < len(text):
+            row.append(Segment(text[start:], style))
+            room -= cells(row[-1].text)
     if row or not lines:
         lines.append(Line(row, "" if lines else "\n"))
     return lines
 
 
+def _cuts(text: str, room: int, width: int) -> Sequence[int]:
+    """Where lines end within `text`, if the first has `room` cells left and the others have `width`."""
+    if text.isascii():
+        return range(max(0, room), len(text), width)
+    cuts: list[int] = []
+    for start, _end, size in split_graphemes(text)[0]:
+        if size > room and room < width:
+            cuts.append(start)
+            room = width
+        room -= size
+    return cuts
+
+
 def _pieces(segments: Iterable[Segment]) -> Iterator[tuple[str, Style | None, int, bool]]:
     """Newlines, runs of spaces and parts of words with their sizes; each wide character by itself, marked."""
     for segment in segments:
-        text, style = segment.text, segment.style
+        text, style = separate(segment.text.expandtabs(_TAB)), segment.style
         if text.isascii():
             for token in _TOKEN.findall(text):
                 yield token, style, len(token), False

@@ -4,6 +4,7 @@ Nothing that was written is left out: HTML and link definitions are shown as tex
 goes. Addresses are never handed to the terminal as links of its own.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import groupby
@@ -12,13 +13,17 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.segment import Segment
 
-from cogency_tui.tui.drawing.code import CodePainter
+from cogency_tui.tui.drawing.code import draw_code
 from cogency_tui.tui.drawing.lines import BLANK, Line, wrap
 from cogency_tui.tui.drawing.tables import draw_table
 from cogency_tui.tui.theming import Inks
 
 _BULLETS = "•◦▪"
 _MARKS = {"strong": "bold", "em": "italic", "s": "strike", "link": "underline"}
+_HEADINGS = (("accent", "bold underline"), ("accent", "bold"), ("text", "bold"), ("text", "bold italic"))
+_TASK = re.compile(r"\[([ xX])\](?:\s+|\Z)")
+_NARROWEST = 16
+"""Cells below which what is nested is not indented any more."""
 
 
 @cache
@@ -32,15 +37,13 @@ def parse(source: str) -> list[Token]:
     return _parser().parse(source)
 
 
-def top_level_blocks(tokens: Sequence[Token]) -> list[tuple[int, list[Token]]]:
-    """Each top-level block's first line in the source, and its tokens."""
-    blocks: list[tuple[int, list[Token]]] = []
-    for token in tokens:
-        if token.level == 0 and token.nesting >= 0:
-            blocks.append((token.map[0] if token.map else 0, [token]))
-        else:
-            blocks[-1][1].append(token)
-    return blocks
+def _blocks(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    """The tokens of each of the blocks side by side that `tokens` consist of."""
+    if not tokens:
+        return []
+    level = tokens[0].level
+    starts = [i for i, token in enumerate(tokens) if token.level == level and token.nesting >= 0]
+    return [tokens[start:stop] for start, stop in zip(starts, [*starts[1:], len(tokens)], strict=True)]
 
 
 class MarkdownDrawer:
@@ -55,26 +58,27 @@ class MarkdownDrawer:
     def draw(self, tokens: Sequence[Token], *, tight: bool = False) -> list[Line]:
         """The lines of `tokens`, one blank line between blocks unless `tight`."""
         lines: list[Line] = []
-        for _start, block in top_level_blocks(_leveled(tokens)):
+        for block in _blocks(tokens):
             drawn = self._block(block)
             if lines and drawn and not tight:
                 lines.append(BLANK)
             lines += drawn
         return lines
 
-    def _block(self, tokens: list[Token]) -> list[Line]:
+    def _block(self, tokens: Sequence[Token]) -> list[Line]:
         first, inside = tokens[0], tokens[1:-1]
         match first.type:
             case "heading_open":
-                return self._heading(int(first.tag[1:]), inside[0])
+                role, attributes = _HEADINGS[min(int(first.tag[1:]), len(_HEADINGS)) - 1]
+                role = self._role if role == "text" else role
+                return wrap(self.inline(inside[0], attributes, role), self._width)
             case "paragraph_open":
                 return wrap(self.inline(inside[0]), self._width)
             case "fence" | "code_block":
                 language = first.info.split(maxsplit=1)[0] if first.info.strip() else ""
-                return CodePainter(language, self._width, self._inks).block(first.content.removesuffix("\n"))
+                return draw_code(language, first.content.removesuffix("\n"), self._width, self._inks)
             case "blockquote_open":
-                bar = Segment("▎ ", self._inks("rule"))
-                return [line.indented(bar) for line in self._inner(2, "dim").draw(inside)]
+                return self._quote(inside)
             case "bullet_list_open" | "ordered_list_open":
                 return self._list(first, inside)
             case "hr":
@@ -84,35 +88,54 @@ class MarkdownDrawer:
             case _:
                 return wrap([Segment(first.content, self._inks(self._role))], self._width)
 
-    def _heading(self, level: int, inline: Token) -> list[Line]:
-        role = "accent" if level <= 2 else self._role
-        return wrap(self.inline(inline, "bold", role), self._width)
+    def _quote(self, tokens: Sequence[Token]) -> list[Line]:
+        bar = Segment("▎ ", self._inks("rule"))
+        indent = self._indent(2)
+        lines = MarkdownDrawer(self._width - indent, self._inks, "dim", self._depth + 1).draw(tokens)
+        return [line.indented(bar) for line in lines or [BLANK]] if indent else lines
 
-    def _list(self, opening: Token, tokens: list[Token]) -> list[Line]:
+    def _list(self, opening: Token, tokens: Sequence[Token]) -> list[Line]:
         ordered = opening.type == "ordered_list_open"
-        number = int(opening.attrGet("start") or 1)
-        items = [block for _start, block in top_level_blocks(_leveled(tokens))]
-        bullet = _BULLETS[min(self._depth, len(_BULLETS) - 1)]
+        start = opening.attrGet("start")
+        number = 1 if start is None else int(start)
+        items = _blocks(tokens)
         size = len(f"{number + len(items) - 1}. ") if ordered else 2
-        tight = all(token.hidden for item in items for token in item if token.type == "paragraph_open")
+        indent = self._indent(size)
+        inner = MarkdownDrawer(self._width - size, self._inks, self._role, self._depth + 1)
+        after = inner if indent else MarkdownDrawer(self._width, self._inks, self._role, self._depth + 1)
+        tight = all(
+            token.hidden
+            for item in items
+            for token in item
+            if token.type == "paragraph_open" and token.level == opening.level + 2
+        )
         lines: list[Line] = []
         for index, item in enumerate(items):
-            mark = f"{number + index}.".rjust(size - 1) + " " if ordered else f"{bullet} "
-            drawn = self._inner(size).draw(item[1:-1], tight=tight) or [BLANK]
+            mark = f"{number + index}.".rjust(size - 1) + " " if ordered else self._bullet()
+            first, *others = _blocks(item[1:-1]) or [()]
+            mark = _take_task(first) or mark
             if lines and not tight:
                 lines.append(BLANK)
-            head = Segment(mark, self._inks("dim"))
-            lines.append(Line([head, *drawn[0].segments]))
-            lines += [line.indented(Segment(" " * size, self._inks())) for line in drawn[1:]]
+            drawn = inner.draw(first) or [BLANK]
+            lines.append(_marked(drawn[0], Segment(mark.ljust(size), self._inks("dim"))))
+            lines += _indented(drawn[1:], Segment(" " * size, self._inks()))
+            for block in others:
+                more = after.draw(block)
+                lines += [] if tight else [BLANK]
+                lines += _indented(more, Segment(" " * indent, self._inks())) if indent else more
         return lines
 
-    def _inner(self, indent: int, role: str = "") -> "MarkdownDrawer":
-        return MarkdownDrawer(self._width - indent, self._inks, role or self._role, self._depth + 1)
+    def _bullet(self) -> str:
+        return f"{_BULLETS[min(self._depth, len(_BULLETS) - 1)]} "
+
+    def _indent(self, size: int) -> int:
+        """By how many cells what is nested is indented: not at all where that would leave too few."""
+        return size if self._width - size >= _NARROWEST else 0
 
     def inline(self, token: Token, attributes: str = "", role: str = "") -> list[Segment]:
         """The spans of one inline token."""
         role = role or self._role
-        marks: list[str] = [attributes] if attributes else []
+        marks: list[str] = attributes.split()
         hrefs: list[tuple[str, int]] = []
         spans: list[Segment] = []
 
@@ -141,7 +164,8 @@ class MarkdownDrawer:
                 marks.remove(_MARKS[name])
                 if name == "link":
                     href, start = hrefs.pop()
-                    if href not in ("".join(span.text for span in spans[start:]), ""):
+                    said = "".join(span.text for span in spans[start:])
+                    if href not in (said, f"mailto:{said}", ""):
                         put(f" ({href})", "dim")
             else:
                 put(child.content)
@@ -151,9 +175,23 @@ class MarkdownDrawer:
         ]
 
 
-def _leveled(tokens: Sequence[Token]) -> list[Token]:
-    """`tokens` of a container, their levels counted from the container's inside."""
-    if not tokens or tokens[0].level == 0:
-        return list(tokens)
-    base = tokens[0].level
-    return [token.copy(level=token.level - base) for token in tokens]
+def _take_task(block: Sequence[Token]) -> str:
+    """The box of a task that `block` begins with, which is taken away from it; else nothing."""
+    inline = next((token for token in block if token.type == "inline"), None)
+    if inline is None or not inline.children or block[0].type != "paragraph_open":
+        return ""
+    text = inline.children[0]
+    found = _TASK.match(text.content) if text.type == "text" else None
+    if not found:
+        return ""
+    text.content = text.content[found.end() :]
+    return "☐ " if found[1] == " " else "☑ "
+
+
+def _marked(line: Line, mark: Segment) -> Line:
+    """`line` after the mark of its item, which is copied with it unless there is decoration between them."""
+    return line.indented(mark) if line.lead else Line([mark, *line.segments])
+
+
+def _indented(lines: Sequence[Line], indent: Segment) -> list[Line]:
+    return [line.indented(indent) for line in lines]

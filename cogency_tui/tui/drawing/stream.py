@@ -1,159 +1,162 @@
-"""Markdown while it is being written: settled lines are drawn once and never touched again.
+"""Markdown while it is being written, and long after: blocks that are drawn when they are looked at.
 
-Work is proportional to what is new: of the source only the part after the last settled block is kept
-and parsed again, and a fence is coloured line by line as its lines are completed.
+Work is proportional to what is new and to what is seen. Of what is being written only the last block is
+drawn again, and of a fence only its last row; a block's height is estimated until it is drawn.
 """
 
-import re
-
-from cogency_tui.tui.drawing.code import CodePainter
+from cogency_tui.tui.drawing.blocks import Block, BlockCutter, Fence
+from cogency_tui.tui.drawing.code import CodeLines
+from cogency_tui.tui.drawing.heights import Heights
 from cogency_tui.tui.drawing.lines import BLANK, Line
-from cogency_tui.tui.drawing.markdown import MarkdownDrawer, parse, top_level_blocks
+from cogency_tui.tui.drawing.markdown import MarkdownDrawer, parse
+from cogency_tui.tui.drawing.sheet import Block as Drawn
+from cogency_tui.tui.drawing.sheet import Fixed
 from cogency_tui.tui.theming import Inks
-
-_OPENING = re.compile(r" {0,3}(?P<fence>`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})(?P<info>[^\n]*)")
-
-_ANY_OPENING = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
-_BLOCK_LIMIT = 16_384
-
-
-class _Fence:
-    """A fence that has been opened and not closed."""
-
-    def __init__(self, opening: re.Match[str], start: int, width: int, inks: Inks) -> None:
-        fence = opening["fence"]
-        language = opening["info"].split(maxsplit=1)
-        self.start = start
-        self.source: list[str] = []
-        self.painter = CodePainter(language[0] if language else "", width, inks)
-        self.indent = len(opening[0]) - len(opening[0].lstrip(" "))
-        self._closing = re.compile(rf" {{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*\Z")
-
-    def closes(self, line: str) -> bool:
-        return self._closing.match(line) is not None
-
-    def body(self, line: str) -> str:
-        spaces = len(line) - len(line.lstrip(" "))
-        return line[min(self.indent, spaces) :]
 
 
 class MarkdownStream:
-    """The lines of a text that grows at its end."""
+    """The lines of a text that grows at its end, and the blocks that it consists of."""
 
     def __init__(self, width: int, inks: Inks) -> None:
         self._width = width
         self._inks = inks
         self._drawer = MarkdownDrawer(width, inks)
-        self._settled: list[Line] = []
-        self._tail: list[Line] = []
-        self._rest = ""
-        self._fence: _Fence | None = None
+        self._cutter = BlockCutter()
+        self._text = ""
+        self._blocks: list[Block] = []
+        self._settled = 0
+        self._drawn: list[Drawn | None] = []
+        self._heights = Heights()
+        self._code: CodeLines | None = None
+        self._fed = 0
 
     def __len__(self) -> int:
-        return len(self._settled) + len(self._tail)
+        """How many lines there are, as far as is known."""
+        return self._heights.total
 
-    def line(self, index: int) -> Line:
-        settled = len(self._settled)
-        return self._settled[index] if index < settled else self._tail[index - settled]
+    @property
+    def count(self) -> int:
+        """How many blocks there are."""
+        return len(self._blocks)
 
-    def feed(self, text: str) -> None:
-        """Draw what `text` adds."""
-        self._rest += text
-        self._tail = []
-        more = True
-        while more and self._rest:
-            more = self._draw_code(self._fence) if self._fence else self._draw_blocks()
+    def show(self, text: str, *, closed: bool) -> None:
+        """Show `text`, which begins with what was shown before; `closed` when nothing more comes."""
+        self._text = text
+        self._cutter.feed(text)
+        if closed:
+            self._cutter.close()
+        for block in self._cutter.blocks[self._settled :]:
+            self._put(self._settled, block, settled=True)
+            self._settled += 1
+        pending = self._cutter.pending()
+        for place, block in enumerate(pending, self._settled):
+            self._put(place, block, settled=False)
+        self._leave(self._settled + len(pending))
 
-    def close(self) -> None:
-        """Nothing more comes: what is open is settled as it stands."""
-        if self._fence:
-            self._finish(self._fence, self._rest)
-        else:
-            self._settle(self._gap(self._drawer.draw(parse(self._rest))))
-        self._tail, self._rest = [], ""
+    def end_with(self, lines: list[Line]) -> None:
+        """Show `lines` below the text."""
+        end = len(self._text)
+        self._blocks.append(Block(end, end))
+        self._drawn.append(Fixed(lines))
+        self._heights.append(len(lines) + self._gap(len(self._blocks) - 1))
 
-    def _draw_blocks(self) -> bool:
-        """Settle all blocks but the last and draw that as the tail; or stop in front of a fence's code.
+    def source(self, block: int) -> tuple[int, int]:
+        """Where the source of `block` begins and ends in the text."""
+        return self._blocks[block].start, self._blocks[block].stop
 
-        Returns:
-            Whether there is more to draw.
-        """
-        self._rest = self._rest.lstrip("\n")
-        if opening := _OPENING.match(self._rest):
-            return self._open(opening)
-        if len(self._rest) > _BLOCK_LIMIT:
-            return self._settle_part(_BLOCK_LIMIT)
-        blocks = top_level_blocks(parse(self._rest))
-        lines = self._rest.split("\n")
-        # What begins in a line that is still being written, right below another block, may turn out to be
-        # something else and to belong to that block.
-        certain = [block for block in blocks if block[0] < len(lines) - 1 or not lines[block[0] - 1].strip()]
-        for start, tokens in certain[:-1] if len(certain) > 1 else ():
-            if tokens[0].type == "fence":
-                return self._keep(lines, start, more=True)
-            self._settle(self._gap(self._drawer.draw(tokens)))
-        if certain and certain[-1][1][0].type == "fence":
-            return self._keep(lines, certain[-1][0], more=True)
-        self._keep(lines, certain[-1][0] if certain else 0, more=False)
-        last = [token for _start, tokens in blocks[max(0, len(certain) - 1) :] for token in tokens]
-        self._tail = self._gap(self._drawer.draw(last))
-        return False
+    def top(self, block: int) -> int:
+        """The line that `block` begins at; the blank one that sets it off is its first."""
+        return self._heights.before(block)
 
-    def _keep(self, lines: list[str], start: int, *, more: bool) -> bool:
-        """What is from line `start` on is not settled yet. Returns `more`."""
-        self._rest = "\n".join(lines[start:])
-        return more
+    def height(self, block: int) -> int:
+        """How many lines `block` has, which is drawn for it."""
+        if block >= len(self._blocks):
+            return 0
+        self._look(block)
+        return self._heights[block]
 
-    def _open(self, opening: re.Match[str]) -> bool:
-        """Go on inside the fence if the line that opens it is complete."""
-        _line, newline, code = self._rest.partition("\n")
-        if newline:
-            self._settle([BLANK] if self._settled else [])
-            self._fence = _Fence(opening, len(self._settled), self._width, self._inks)
-            self._rest = code
-        return bool(newline)
+    def locate(self, index: int) -> tuple[int, int]:
+        """The block that line `index` belongs to as far as is known, and the line within it."""
+        return self._heights.locate(index) if self._blocks else (0, index)
 
-    def _settle_part(self, limit: int) -> bool:
-        """Settle about the first `limit` characters: a block that grows is not parsed again and again."""
-        part = self._rest[:limit]
-        cut = max(part.rfind("\n\n"), 0) or max(part.rfind("\n"), 0) or max(part.rfind(" "), 0) or limit
-        fence = next((m.start() for m in _ANY_OPENING.finditer(part) if 0 < m.start() < cut), 0)
-        cut = fence or cut
-        self._settle(self._gap(self._drawer.draw(parse(self._rest[:cut]))))
-        self._rest = self._rest[cut:]
-        return True
+    def line(self, block: int, offset: int) -> Line:
+        """Line `offset` of `block`; a blank one past its end."""
+        if block >= len(self._blocks):
+            return BLANK
+        drawn, offset = self._look(block), offset - self._gap(block)
+        return drawn.line(offset) if 0 <= offset < len(drawn) else BLANK
 
-    def _draw_code(self, fence: _Fence) -> bool:
-        """Settle each line of the fence that is complete; the line being written is the tail.
+    def _gap(self, place: int) -> int:
+        return int(place > 0 and self._blocks[place].gap)
 
-        Returns:
-            Whether the fence was closed.
-        """
-        *complete, partial = self._rest.split("\n")
-        for index, line in enumerate(complete):
-            if fence.closes(line):
-                self._rest = "\n".join([*complete[index + 1 :], partial])
-                self._finish(fence)
-                return True
-            fence.source.append(fence.body(line))
-            self._settle(fence.painter.line(fence.source[-1]))
-        self._rest = partial
-        if partial and not fence.closes(partial):
-            self._tail = fence.painter.line(fence.body(partial))
-        return False
+    def _put(self, place: int, block: Block, *, settled: bool) -> None:
+        """Make `block` the one at `place`; of an earlier state of it what is drawn already stays."""
+        if place == len(self._blocks):
+            self._blocks.append(block)
+            self._drawn.append(None)
+            self._code = None
+            self._heights.append(self._estimate(place))
+            return
+        before, self._blocks[place] = self._blocks[place], block
+        if block.fence and self._code and place == len(self._blocks) - 1:
+            self._write(self._code, block, settled=settled)
+            self._heights.set(place, len(self._code) + self._gap(place))
+            self._code = None if settled else self._code
+        elif (before.start, before.stop) != (block.start, block.stop) or before.fence != block.fence:
+            self._drawn[place] = None
 
-    def _finish(self, fence: _Fence, last: str = "") -> None:
-        if last and not fence.closes(last):
-            fence.source.append(fence.body(last))
-        source = "\n".join(fence.source)
-        if len(source) <= _BLOCK_LIMIT:
-            self._settled[fence.start :] = fence.painter.block(source)
-        elif last:
-            self._settle(fence.painter.line(fence.source[-1]))
-        self._fence = None
+    def _leave(self, count: int) -> None:
+        """Leave `count` blocks: what seemed to begin another turned out to belong to the one above."""
+        while len(self._blocks) > count:
+            self._blocks.pop()
+            self._drawn.pop()
+            self._heights.pop()
 
-    def _gap(self, drawn: list[Line]) -> list[Line]:
-        return [BLANK, *drawn] if self._settled and drawn else drawn
+    def _look(self, place: int) -> Drawn:
+        drawn = self._drawn[place]
+        if drawn is None:
+            drawn = self._drawn[place] = self._draw(place)
+            self._heights.set(place, len(drawn) + self._gap(place))
+        return drawn
 
-    def _settle(self, drawn: list[Line]) -> None:
-        self._settled += drawn
+    def _draw(self, place: int) -> Drawn:
+        block = self._blocks[place]
+        if block.fence:
+            return self._draw_code(place, block, block.fence)
+        header = f"{self._text[slice(*block.header)]}\n" if block.header else ""
+        lines = self._drawer.draw(parse(header + block.source(self._text)))
+        if lines and not block.gap:
+            lines[0] = Line(lines[0].segments, block.joint, lines[0].lead)
+        return Fixed(lines)
+
+    def _draw_code(self, place: int, block: Block, fence: Fence) -> CodeLines:
+        code = CodeLines(fence.language, self._width, self._inks)
+        settled, self._fed = place < self._settled, 0
+        self._write(code, block, settled=settled)
+        self._code = self._code if settled else code
+        return code
+
+    def _write(self, code: CodeLines, block: Block, *, settled: bool) -> None:
+        """Add to `code` what is new in its fence."""
+        text, stop, fence = self._text, block.stop, block.fence
+        assert fence is not None
+        self._fed = self._fed or text.find("\n", block.start, stop) + 1
+        rows: list[str] = []
+        partial: str | None = None
+        if self._fed:
+            while (end := text.find("\n", self._fed, stop)) >= 0:
+                rows.append(fence.body(text[self._fed : end]))
+                self._fed = end + 1
+            partial = text[self._fed : stop]
+        if settled and partial is not None:
+            rows += [] if fence.closes(partial) else [fence.body(partial)]
+            partial = None
+        code.extend(rows, None if partial is None else fence.body(partial))
+        if settled:
+            code.close()
+
+    def _estimate(self, place: int) -> int:
+        block = self._blocks[place]
+        rows = self._text.count("\n", block.start, block.stop)
+        wrapped = 0 if block.fence else (block.stop - block.start) // max(8, self._width)
+        return max(1, rows, wrapped) + self._gap(place)

@@ -1,4 +1,7 @@
-"""Markdown tables as lines: columns as wide as they need or as the pane lets them be, cells wrapped."""
+"""Markdown tables as lines: columns as wide as they need or as the pane lets them be, cells wrapped.
+
+Where there are more columns than the pane has room for, each row is drawn as a list of its cells.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
@@ -11,14 +14,14 @@ from cogency_tui.tui.drawing.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.theming import Inks
 
 _GAP = 2
-_NARROWEST = 4
+_NARROWEST = 6
 
 Inline = Callable[[Token, str], list[Segment]]
 Cell = list[Segment]
 
 
 def draw_table(tokens: Sequence[Token], width: int, inks: Inks, inline: Inline) -> list[Line]:
-    """The lines of a table whose inner tokens are `tokens`."""
+    """The lines of a table whose inner tokens are `tokens`, none wider than `width` cells."""
     rows: list[list[Cell]] = []
     aligns: list[str] = []
     for index, token in enumerate(tokens):
@@ -31,9 +34,11 @@ def draw_table(tokens: Sequence[Token], width: int, inks: Inks, inline: Inline) 
     if not rows or not rows[0]:
         return []
     sizes = _column_sizes(rows, width)
+    if sizes is None:
+        return _draw_records(rows, width, inks)
     ground = inks()
     lines = _row(rows[0], sizes, aligns, ground)
-    lines.append(Line([Segment("─" * min(width, sum(sizes) + _GAP * (len(sizes) - 1)), inks("rule"))]))
+    lines.append(Line([Segment("─" * (sum(sizes) + _GAP * (len(sizes) - 1)), inks("rule"))]))
     tall = False
     for row in rows[1:]:
         drawn = _row(row, sizes, aligns, ground)
@@ -44,20 +49,24 @@ def draw_table(tokens: Sequence[Token], width: int, inks: Inks, inline: Inline) 
     return lines
 
 
-def _column_sizes(rows: list[list[Cell]], width: int) -> list[int]:
-    """Each column's width: what it needs; the widest ones shrink until all fit."""
-    sizes = [max(map(width_of, column)) for column in zip_longest(*rows, fillvalue=list[Segment]())]
+def _column_sizes(rows: list[list[Cell]], width: int) -> list[int] | None:
+    """Each column's width: what it needs; the widest ones shrink until all fit. None where they cannot."""
+    sizes = [
+        max(1, *map(width_of, column)) for column in zip_longest(*rows, fillvalue=list[Segment]())
+    ]  # fmt: skip
     room = width - _GAP * (len(sizes) - 1)
+    if sum(min(size, _NARROWEST) for size in sizes) > room:
+        return None
     excess = sum(sizes) - room
-    while excess > 0 and max(sizes) > _NARROWEST:
+    while excess > 0:
         widest = max(sizes)
-        second = max((size for size in sizes if size < widest), default=_NARROWEST)
+        second = max((size for size in sizes if size < widest), default=0)
         columns = [index for index, size in enumerate(sizes) if size == widest]
         step = max(1, min(widest - max(second, _NARROWEST), excess // len(columns)))
         for index in columns[: max(1, excess)]:
             sizes[index] -= step
             excess -= step
-    return [max(1, size) for size in sizes]
+    return sizes
 
 
 def _row(row: list[Cell], sizes: list[int], aligns: list[str], ground: Style) -> list[Line]:
@@ -76,4 +85,20 @@ def _row(row: list[Cell], sizes: list[int], aligns: list[str], ground: Style) ->
         lines.append(
             Line([Segment(segment.text, segment.style or ground) for segment in segments if segment.text])
         )
+    return lines
+
+
+def _draw_records(rows: list[list[Cell]], width: int, inks: Inks) -> list[Line]:
+    """Each row as lines of `column: cell`, a rule between rows; only the columns where there are no rows."""
+    head, *body = rows
+    colon = Segment(": ", inks("dim"))
+    if not body:
+        return [line for cell in head for line in wrap(cell, width)]
+    lines: list[Line] = []
+    for row in body:
+        if lines:
+            lines.append(Line([Segment("─" * min(width, 8), inks("rule"))]))
+        for name, cell in zip_longest(head, row, fillvalue=list[Segment]()):
+            if cell:
+                lines += wrap([*name, colon, *cell] if name else cell, width)
     return lines

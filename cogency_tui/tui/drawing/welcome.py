@@ -3,6 +3,7 @@
 import msgspec
 from rich.segment import Segment
 
+from cogency_tui.config_sources import Origin
 from cogency_tui.text import one_line
 from cogency_tui.tui.drawing.lines import BLANK, Line, wrap
 from cogency_tui.tui.theming import Inks
@@ -20,6 +21,7 @@ _TRY_OFFLINE = (
 )
 _WAY_COLUMN = 15
 _WAYS = (
+    ("F2", "which model answers"),
     ("/mode", "how turns are run"),
     ("/permissions", "what runs without asking"),
     ("F1", "all keys and commands"),
@@ -27,10 +29,13 @@ _WAYS = (
 
 
 class Situation(msgspec.Struct, frozen=True):
-    """Which model answers, chosen `by` what."""
+    """Which model answers, and where it was chosen; the variables in which keys for others were found, and
+    the person's file."""
 
     provider: str
     model: str
+    origin: Origin
+    keys: tuple[str, ...]
     config: str
 
 
@@ -42,10 +47,7 @@ def draw_welcome(situation: Situation, width: int, inks: Inks) -> list[Line]:
     lines += wrap(
         [Segment("It reads, searches, edits and runs; you see each step, and are asked first.", dim)], width
     )
-    if situation.provider == OFFLINE:
-        why = "answers, because no other is configured. It is built in: no key, no network, no real model."
-    else:
-        why = "answers, as the configuration says."
+    why = _why(situation)
     lines += [BLANK, *wrap([Segment(model, inks("accent")), Segment(f" {why}", text)], width)]
     tries = _TRY_OFFLINE if situation.provider == OFFLINE else _TRY
     lines += [BLANK, Line([Segment("Try", strong)])]
@@ -54,15 +56,43 @@ def draw_welcome(situation: Situation, width: int, inks: Inks) -> list[Line]:
         for line in (Line([Segment(each, text)]) for each in tries)
     ]
     if situation.provider == OFFLINE:
-        lines += [BLANK, Line([Segment("Add a provider", strong)])]
-        how = "Set OPENAI_API_KEY and start with --provider openai, or write a [providers.NAME] table into "
-        lines += _indent(
-            wrap([Segment(how, text), Segment(one_line(situation.config), inks("edit"))], width - 2), inks
-        )
+        lines += [BLANK, Line([Segment("Have a real model answer", strong)])]
+        lines += _indent(wrap([Segment(_how(situation), text)], width - 2), inks)
+        lines += [BLANK, Line([Segment("See all of it", strong)])]
+        tour = "cogency-tui --tour shows it in a few minutes, in a scratch project."
+        lines += _indent(wrap([Segment(tour, text)], width - 2), inks)
     lines.append(BLANK)
     for key, meaning in _WAYS:
         lines.append(Line([Segment(key.ljust(_WAY_COLUMN), inks("accent")), Segment(meaning, dim)]))
     return lines
+
+
+def _why(situation: Situation) -> str:
+    """Who chose it."""
+    offline = situation.provider == OFFLINE
+    built_in = " It is built in: no key, no network, no real model." if offline else ""
+    origin = situation.origin
+    if origin.source == "default":
+        why = "because no other is configured" if offline else "as the configuration says"
+    elif origin.source == "flag":
+        why = f"as {origin.where} says"
+    elif origin.source == "environment":
+        why = f"as {origin.where} in the environment says"
+    else:
+        why = f"as {one_line(origin.where)} says"
+    return f"answers, {why}.{built_in}"
+
+
+def _how(situation: Situation) -> str:
+    """What is to be done for another model."""
+    if situation.keys:
+        found = " and ".join(map(one_line, situation.keys))
+        return f"A key is here, in {found}: F2 lists its models, tests one, and keeps it if you say so."
+    return (
+        "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and start again, or run a local server "
+        "(ollama, llama.cpp). F2 shows what each needs, tests it, and keeps your choice in "
+        f"{one_line(situation.config)}."
+    )
 
 
 def _indent(lines: list[Line], inks: Inks) -> list[Line]:

@@ -1,0 +1,90 @@
+"""A question as lines: what would happen, whole and with all that hides in it, and why it is asked."""
+
+import msgspec
+from rich.segment import Segment
+
+from cogency_tui.agent.permissions import Question
+from cogency_tui.text import one_line, reveal
+from cogency_tui.tui.drawing.diff import draw_diff, looks_like_diff
+from cogency_tui.tui.drawing.lines import BLANK, Line, width_of, wrap
+from cogency_tui.tui.theming import Inks
+
+BESIDE = 30
+"""Cells that an answer has before what it covers is said."""
+
+_VERBS = {
+    "write": "change files",
+    "command": "run a command",
+    "network": "reach the network",
+    "tool": "do its work",
+    "money": "pass a limit",
+}
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A possible answer: the key for it, what it says, and the `action` behind it.
+
+    `reach` says what it covers, where that is more than this once.
+    """
+
+    key: str
+    label: str
+    action: str
+    reach: str = ""
+
+
+def draw_question(question: Question, width: int, inks: Inks) -> list[Line]:
+    """What is asked, then what exactly it is about."""
+    head = [
+        Segment("? ", inks("edit", attributes="bold")),
+        Segment(one_line(question.tool), inks("text", attributes="bold")),
+        Segment(f" wants to {_VERBS.get(question.effect, 'read')}", inks("text")),
+    ]
+    lines = wrap(head, width)
+    if others := question.others():
+        more = Segment(f"1 of {others + 1}", inks("dim"))
+        space = width - width_of(head) - len(more.text)
+        if space > 0 and len(lines) == 1:
+            lines = [Line([*head, Segment(" " * space, inks()), more])]
+    lines += wrap([Segment(f"Asked because {reveal(question.reason)}.", inks("dim"))], width)
+    if question.pattern and len(rule := _rule_of(question)) > width - BESIDE:
+        # It would be cut beside its key.
+        lines += wrap([Segment(f"A, the rule: {rule}", inks("dim"))], width)
+    detail = question.detail.rstrip("\n")
+    if question.effect != "command" or not detail:
+        summary = Segment(reveal(question.summary), inks("text", attributes="bold"))
+        lines += [BLANK, *wrap([summary], width)]
+    if not detail:
+        return lines
+    if looks_like_diff(detail):
+        return [*lines, BLANK, *draw_diff(detail, width, inks)]
+    mark = "$ " if question.effect == "command" else ""
+    return [*lines, BLANK, *wrap([Segment(mark + reveal(detail), inks("edit"))], width)]
+
+
+def _rule_of(question: Question) -> str:
+    """The rule that "always" makes, as it is stored."""
+    return f'{question.effect} "{reveal(question.pattern)}"'
+
+
+def answers_to(question: Question) -> list[Reply]:
+    """The answers that a question has, no wider yes than it offers; "always" with the rule that is stored."""
+    answers = [Reply("y", "once", "answer(True, 'once')")]
+    if question.grant:
+        answers.append(
+            Reply("a", "for this conversation", "answer(True, 'conversation')", reveal(question.grant))
+        )
+    if question.pattern:
+        answers.append(Reply("A", "always in this project", "answer(True, 'always')", _rule_of(question)))
+    return [
+        *answers,
+        Reply("n", "no", "answer(False, 'once')"),
+        Reply("r", "no, with a reason", "reason"),
+    ]
+
+
+REASONING = (
+    Reply("enter", "no, for this reason", "refuse"),
+    Reply("esc", "back", "answer(False, 'once')"),
+)
+"""What one can do while one writes why not."""
