@@ -9,6 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from cogency_tui.tui.drawing.guard import TerminalGuard, disarmed
 from cogency_tui.tui.drawing.lines import width_of
 from cogency_tui.tui.host import app_of
 from cogency_tui.tui.theming import Inks, inks_of
@@ -25,9 +26,9 @@ def end_to_end(
 
 
 def filtered(widget: Widget, strips: list[Strip]) -> list[Strip]:
-    """`strips` as the app's filters have them (`NO_COLOR`). Ours need no translation of ANSI colours."""
+    """`strips` as the app's filters have them (`NO_COLOR`). Ours have no ANSI colours, and are disarmed."""
     for line_filter in widget.get_line_filters():
-        if not isinstance(line_filter, ANSIToTruecolor):
+        if not isinstance(line_filter, ANSIToTruecolor | TerminalGuard):
             background = widget.background_colors[1]
             strips = [strip.apply_filter(line_filter, background) for strip in strips]
     return strips
@@ -58,7 +59,7 @@ class Bar(Widget):
         width = self.size.width
         if y:
             return Strip.blank(width, ground)
-        return Strip(self.segments(width)).simplify().adjust_cell_length(width, ground)
+        return Strip(disarmed(self.segments(width))).simplify().adjust_cell_length(width, ground)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         strips = [self.render_line(y).crop(crop.x, crop.right) for y in crop.line_range]

@@ -1,62 +1,168 @@
-"""The conversation pane: reading, and opening thoughts and calls, by key and by mouse."""
+"""The conversation pane: reading, finding, and what can be done with the block that the cursor is on."""
 
-from collections.abc import Callable
-from time import time
 from typing import ClassVar
 
-from rich.segment import Segment
-from textual import events
 from textual.binding import Binding, BindingType
-from textual.strip import Strip
+from textual.message import Message
 
-from cogency_tui.tui.drawing.lines import Line
-from cogency_tui.tui.transcript import Transcript
-from cogency_tui.tui.widgets.unit_view import UnitView
+from cogency_tui.tui.calls import Call
+from cogency_tui.tui.excerpts import answers_of_turn, code_in, links_in, outcome_of, text_of
+from cogency_tui.tui.host import app_of
+from cogency_tui.tui.transcript import Prose, Unit
+from cogency_tui.tui.widgets.find_view import FindView
 
 
-class Conversation(UnitView):
-    """A view of a transcript with a mark on one of its units: the one that Enter opens or closes."""
+def _key(
+    key: str, action: str, description: str, id: str, tooltip: str = "", *, show: bool = False
+) -> Binding:
+    return Binding(key, action, description, show=show, id=f"conversation.{id}", tooltip=tooltip)
+
+
+class Conversation(FindView):
+    """A view of a transcript whose blocks can be copied, opened, searched and forked from."""
 
     BINDING_GROUP_TITLE = "In the conversation"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_up", "Up", show=False, id="conversation.up"),
-        Binding("down,j", "scroll_down", "Down", show=False, id="conversation.down"),
-        Binding("pageup", "page_up", "Page up", show=False, id="conversation.page_up"),
-        Binding("pagedown,space", "page_down", "Page down", show=False, id="conversation.page_down"),
-        Binding("home,g", "first", "Beginning", show=False, id="conversation.home"),
-        Binding("end,G", "last", "End, and follow", show=False, id="conversation.end"),
-        Binding("left_square_bracket", "block(-1)", "Previous block", show=False, id="conversation.previous"),
-        Binding("right_square_bracket", "block(1)", "Next block", show=False, id="conversation.next"),
-        Binding("enter", "expand", "Open or close the block", show=False, id="conversation.expand"),
+        _key("y", "copy", "Copy", "copy", "Copy the block, or what is selected", show=True),
+        _key(
+            "Y",
+            "copy_code",
+            "Copy code",
+            "copy_code",
+            "Copy the code of the block, or of the answer",
+            show=True,
+        ),
+        _key("a", "copy_answer", "Copy answer", "copy_answer", "Copy all that was answered in this turn"),
+        _key("enter,space", "expand", "Open", "expand", "Open or close the block", show=True),
+        _key("slash", "find", "Find", "find", "Find in the conversation", show=True),
+        _key("n", "find_next(1)", "Next find", "find_next"),
+        _key("N", "find_next(-1)", "Previous find", "find_previous"),
+        _key("v", "select_lines", "Select", "select", "Select lines from this block on", show=True),
+        _key("shift+down", "extend(1)", "Select a line more", "extend_down"),
+        _key("shift+up", "extend(-1)", "Select a line more upwards", "extend_up"),
+        _key("f", "fork", "Fork", "fork", "Go on from here in a fork of the conversation", show=True),
+        _key("r", "review", "Review", "review", "See what the call changed, and decide about it", show=True),
+        _key("o", "links", "Links", "links", "Open an address of the block"),
+        _key("left_square_bracket", "block(-1)", "Previous block", "previous"),
+        _key("right_square_bracket", "block(1)", "Next block", "next"),
+        _key("up,k", "line(-1)", "Up", "up"),
+        _key("down,j", "line(1)", "Down", "down"),
+        _key("pageup", "page_up", "Page up", "page_up"),
+        _key("pagedown", "page_down", "Page down", "page_down"),
+        _key("home,g", "first", "Beginning", "home"),
+        _key("end,G", "last", "End, and follow", "end"),
+        _key("escape", "leave", "Leave", "leave", "Select nothing, find nothing"),
     ]
 
-    def __init__(
-        self,
-        welcome: Callable[[int], list[Line]],
-        *,
-        clock: Callable[[], float] = time,
-        id: str | None = None,
-    ) -> None:
-        super().__init__(welcome, clock=clock, id=id)
-        self._marked: int | None = None
+    class FindWanted(Message):
+        """The person wants to find something."""
 
-    def show(self, transcript: Transcript) -> None:
-        self._marked = None
-        super().show(transcript)
+    class ForkWanted(Message):
+        """The person wants to go on from unit `unit` in a fork."""
 
-    def strip_at(self, y: int) -> Strip:
-        strip = super().strip_at(y)
-        if self._marked is None or not self.has_focus or y != self._marked_line(self._marked):
-            return strip
-        mark = Strip([Segment("› ", self.inks("accent", attributes="bold"))], self.MARGIN)
-        return Strip.join([mark, strip.crop(self.MARGIN, strip.cell_length)])
+        def __init__(self, unit: int) -> None:
+            self.unit = unit
+            super().__init__()
+
+    class ReviewWanted(Message):
+        """The person wants to see what the call with this id has changed."""
+
+        def __init__(self, call: str) -> None:
+            self.call = call
+            super().__init__()
+
+    class LinksWanted(Message):
+        """The person wants to open one of these addresses."""
+
+        def __init__(self, addresses: list[str]) -> None:
+            self.addresses = addresses
+            super().__init__()
+
+    def action_copy(self) -> None:
+        """Copy what is selected, or the block: its source."""
+        text = self.screen.get_selected_text() if self.text_selection is not None else None
+        if text:
+            self.screen.clear_selection()
+        self._copy(text or self._block_text())
+
+    def action_copy_code(self) -> None:
+        """Copy the code of the block; where it has none, all of the answer that it belongs to."""
+        if (cursor := self.cursor) is None:
+            return
+        unit = self.transcript.units[cursor.unit]
+        if isinstance(unit, Call):
+            self._copy(outcome_of(unit))
+            return
+        code = code_in(self._block_text())
+        if not code and isinstance(unit, Prose):
+            code = code_in(unit.text)
+        self._copy("\n\n".join(code), "There is no code here.")
+
+    def action_copy_answer(self) -> None:
+        """Copy all answers of the turn that the block belongs to."""
+        if (cursor := self.cursor) is not None:
+            self._copy(answers_of_turn(self.transcript, cursor.unit), "There is no answer here yet.")
+
+    def action_fork(self) -> None:
+        """Ask for a fork that ends with the unit of the block."""
+        if (cursor := self.cursor) is not None:
+            self.post_message(self.ForkWanted(cursor.unit))
+
+    def action_review(self) -> None:
+        """Ask for the review of what the call of the block has changed."""
+        cursor = self.cursor
+        if cursor is not None and isinstance(unit := self.transcript.units[cursor.unit], Call):
+            self.post_message(self.ReviewWanted(unit.id))
+
+    def action_links(self) -> None:
+        """Ask for the addresses of the block to be shown, to open one."""
+        addresses = links_in(self._block_text())
+        if addresses:
+            self.post_message(self.LinksWanted(addresses))
+        else:
+            self.notify("There is no address here.", markup=False)
+
+    def action_find(self) -> None:
+        """Ask for the field to find by."""
+        self.post_message(self.FindWanted())
+
+    def action_find_next(self, step: int) -> None:
+        self.go_to_find(step)
+
+    def action_leave(self) -> None:
+        """Select nothing; else look for nothing."""
+        if self.text_selection is not None:
+            self.screen.clear_selection()
+        else:
+            self.end_find()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        cursor = self.cursor
+        if action == "leave":
+            return self.text_selection is not None or self.finding
+        if action == "find_next":
+            return self.finding
+        if action == "review":
+            return cursor is not None and _may_have_changed(self.transcript.units[cursor.unit])
+        if action == "expand":
+            return cursor is not None and self.document.is_expandable(cursor.unit)
+        if action in ("copy", "copy_code", "copy_answer", "fork", "links", "select_lines", "extend", "find"):
+            return cursor is not None
+        return super().check_action(action, parameters)
+
+    def action_line(self, step: int) -> None:
+        """Scroll by a line; while lines are selected, select one more or less."""
+        if self.selects_lines:
+            self.action_extend(step)
+        else:
+            self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
 
     def action_page_up(self) -> None:
-        self.jump(self.scroll_offset.y - self.page + 2)
+        self.jump(max(0, self.scroll_offset.y - self.page + 2))
 
     def action_page_down(self) -> None:
-        self.jump(self.scroll_offset.y + self.page - 2)
+        self.jump(min(self.max_scroll_y, self.scroll_offset.y + self.page - 2))
 
     def action_first(self) -> None:
         self.jump(0)
@@ -64,59 +170,20 @@ class Conversation(UnitView):
     def action_last(self) -> None:
         self.follow()
 
-    def action_block(self, step: int) -> None:
-        """Move the mark to the next or previous unit that opens."""
-        document = self.document
-        bottom, _offset = document.locate(self.scroll_offset.y + self.page - 1)
-        index = self._marked if self._marked is not None else bottom + 1
-        index += step
-        while 0 <= index < len(self.transcript.units) and not document.is_expandable(index):
-            index += step
-        if 0 <= index < len(self.transcript.units):
-            self._mark(index)
+    def _block_text(self) -> str:
+        """The source of the block."""
+        if (cursor := self.cursor) is None:
+            return ""
+        unit, source = self.transcript.units[cursor.unit], self.document.source(*cursor)
+        return text_of(unit) if source is None else text_of(unit)[slice(*source)]
 
-    def action_expand(self) -> None:
-        """Open or close the marked unit, or the last one in view that opens."""
-        if self._marked is None or not self.is_visible(self._marked):
-            self._marked = None
-            self.action_block(-1)
-        if self._marked is not None:
-            self.toggle(self._marked)
+    def _copy(self, text: str, otherwise: str = "There is nothing to copy here.") -> None:
+        if text:
+            app_of(self).copy_to_clipboard(text)
+        else:
+            self.notify(otherwise, markup=False)
 
-    def toggle(self, index: int) -> None:
-        """Open or close unit `index`; what is above it stays where it is."""
-        self.document.expanded ^= {index}
-        self.document.touch(index)
-        self.set_following(False)
-        self.settle()
-        self.set_following(self.scroll_offset.y >= self.max_scroll_y)
-        self.refresh()
 
-    def on_click(self, event: events.Click) -> None:
-        if not self.transcript.units or self.text_selection is not None:
-            return
-        y = self.scroll_offset.y + event.y
-        if y >= self.document.height:
-            return
-        index, offset = self.document.locate(y)
-        if self.document.is_expandable(index) and offset <= 1:
-            self.toggle(index)
-
-    def on_focus(self) -> None:
-        self.refresh()
-
-    def on_blur(self) -> None:
-        self.refresh()
-
-    def _mark(self, index: int) -> None:
-        self._marked = index
-        document = self.document
-        document.measure(index)
-        self.resize_column(document.height)
-        self.reveal(document.top(index) + 1)
-        self.refresh()
-
-    def _marked_line(self, index: int) -> int:
-        """The first line of unit `index` that is not blank."""
-        top = self.document.top(index)
-        return top + (not self.document.line(index, 0).segments)
+def _may_have_changed(unit: Unit) -> bool:
+    """Whether there may be edits of it: a command says nothing of what it changed."""
+    return isinstance(unit, Call) and unit.settled and (bool(unit.changes()) or unit.name == "shell")

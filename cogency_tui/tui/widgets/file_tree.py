@@ -1,31 +1,23 @@
-"""The file tree: directories listed when they are opened, what the agent changed marked.
+"""The file tree: directories listed when they are opened, what the agent changed and what git says marked.
 
 The widget reads no disk: it asks for a directory's entries with `Wanted`, and is told with `list_directory`.
 What is open stays open when the disk changes.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from cogency_tui.text import one_line
 from cogency_tui.tui.calls import FileChange
-from cogency_tui.tui.drawing.lines import Line, cells, fit
+from cogency_tui.tui.drawing.files import draw_file, draw_found
+from cogency_tui.tui.drawing.lines import Line, wrap
+from cogency_tui.tui.file_rows import FileRows, Node
+from cogency_tui.tui.git_marks import GitMarks
 from cogency_tui.tui.widgets.line_view import LineView
-
-ROOT = "."
-
-
-class Node(NamedTuple):
-    """One entry; `path` is relative to the project, with slashes."""
-
-    name: str
-    path: str
-    is_directory: bool
 
 
 class FileTree(LineView):
@@ -43,7 +35,9 @@ class FileTree(LineView):
         Binding("end,G", "move(1000000)", "Last", show=False, id="files.last"),
         Binding("right,l", "open", "Open directory", show=False, id="files.open"),
         Binding("left,h", "close", "Close directory", show=False, id="files.close"),
-        Binding("enter,space", "flip", "Open or close", show=False, id="files.toggle"),
+        Binding("enter,space", "flip", "Look", id="files.toggle", tooltip="Look at a file; open a directory"),
+        Binding("slash", "filter", "Filter", id="files.filter", tooltip="Find a file by a few letters"),
+        Binding("o", "edit", "Edit", id="files.edit", tooltip="Open the file in $VISUAL or $EDITOR"),
         Binding(
             "at", "mention", "Put into the prompt", id="files.mention", tooltip="Put @path into the prompt"
         ),
@@ -56,78 +50,98 @@ class FileTree(LineView):
             self.path = path
             super().__init__()
 
-    class Mentioned(Message):
-        """`path` is to be put into the prompt."""
+    class Asked(Message):
+        """Something is asked for the file at `path`: `mention`, `look`, `edit` or `reveal`."""
 
-        def __init__(self, path: str) -> None:
+        def __init__(self, what: str, path: str) -> None:
+            self.what = what
             self.path = path
             super().__init__()
 
+    class FilterAsked(Message):
+        """A filter is to be written."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._entries: dict[str, Sequence[Node]] = {}
-        self._open: set[str] = {ROOT}
-        self._rows: list[tuple[int, Node]] = []
-        self._changes: Mapping[str, FileChange] = {}
+        self._files = FileRows()
         self._selected = 0
+        self._letters: Mapping[str, Sequence[int]] = {}
+        self._remembered = ""
+        self._sought = ""
+        """What is to be selected as soon as it is listed."""
 
     @property
     def open_directories(self) -> list[str]:
         """The directories whose entries are shown, or will be."""
-        return sorted(self._open)
+        return sorted(self._files.open)
+
+    @property
+    def node(self) -> Node | None:
+        """The selected entry."""
+        rows = self._files.rows
+        return rows[self._selected][1] if self._selected < len(rows) else None
 
     def list_directory(self, path: str, entries: Sequence[Node]) -> None:
         """These are the entries of `path`."""
-        self._entries[path] = entries
-        self._arrange()
+        kept = self.node
+        if self._files.list_directory(path, entries):
+            self._arranged(kept)
 
     def forget(self, path: str) -> None:
         """There is no directory `path` any more."""
-        self._open.discard(path)
-        self._entries.pop(path, None)
-        self._arrange()
+        kept = self.node
+        self._files.forget(path)
+        self._arranged(kept)
 
     def mark(self, changes: Mapping[str, FileChange]) -> None:
         """These are what the agent has changed, by path."""
-        if changes == self._changes:
-            return
-        for path in changes.keys() - self._changes.keys():
-            self._open_parents(path)
-        self._changes = dict(changes)
-        self._arrange()
+        if changes != self._files.changes:
+            kept = self.node
+            self._want(self._files.change(changes))
+            self._arranged(kept)
+
+    def mark_git(self, marks: GitMarks) -> None:
+        """This is what git says."""
+        if marks != self._files.marks:
+            kept = self.node
+            self._files.mark(marks)
+            self._arranged(kept)
+
+    def show_found(self, found: Mapping[str, Sequence[int]] | None) -> None:
+        """Show these files, the best first, with the letters that were meant; None: the tree again."""
+        kept = self.node
+        if self._files.found is None and kept:
+            self._remembered = kept.path
+        self._letters = found or {}
+        self._files.find(None if found is None else list(found))
+        if found is None:
+            self._arranged(kept)
+            if kept is None and (place := self._files.place(self._remembered)) is not None:
+                self._select(place)
+        else:
+            self._selected = 0
+            self._arranged(None)
+
+    def reveal_path(self, path: str) -> None:
+        """Open the tree as far as needed for `path` to be seen, and select it."""
+        self._want(self._files.reveal(path))
+        self._sought = path
+        self._arranged(self.node)
 
     def line_at(self, y: int) -> Line | None:
-        if y >= len(self._rows):
-            return None
-        depth, node = self._rows[y]
+        files = self._files
+        if y >= len(files.rows):
+            empty = self._empty() if files.found is not None and not files.rows else []
+            return empty[y] if y < len(empty) else None
         on = self.surface_at(y)
-        change = self._changes.get(node.path)
-        if node.is_directory:
-            mark = "▾" if node.path in self._open else "▸"
-            inside = any(path.startswith(f"{node.path}/") for path in self._changes)
-            mark_ink = "edit" if inside and node.path not in self._open else "dim"
-        else:
-            mark, mark_ink = ("●", "edit") if change else (" ", "dim")
-        counts = _counts(change) if change else ""
-        head = "  " * depth
-        room = self.text_width - len(head) - 2 - (len(counts) + 1 if counts else 0)
-        name = fit(one_line(node.name), max(4, room))
-        bold = "bold" if node.is_directory and not depth else ""
-        segments = [
-            Segment(head, self.inks("text", on)),
-            Segment(f"{mark} ", self.inks(mark_ink, on)),
-            Segment(name, self.inks("text", on, bold)),
-        ]
-        if counts:
-            space = self.text_width - len(head) - 2 - cells(name) - len(counts)
-            segments += [
-                Segment(" " * max(1, space), self.inks("text", on)),
-                Segment(counts, self.inks("dim", on)),
-            ]
-        return Line(segments)
+        if files.found is None:
+            return draw_file(files, y, self.text_width, self.inks, on)
+        node = files.rows[y][1]
+        return draw_found(node, self._letters.get(files.found[y], ()), self.text_width, self.inks, on)
 
     def surface_at(self, y: int) -> str:
-        return "cursor" if y == self._selected and self.has_focus and self._rows else "surface"
+        lit = self.has_focus or self._files.found is not None
+        return "cursor" if y == self._selected and lit and self._files.rows else "surface"
 
     def on_focus(self) -> None:
         self.refresh()
@@ -137,7 +151,7 @@ class FileTree(LineView):
 
     def on_click(self, event: events.Click) -> None:
         y = self.scroll_offset.y + event.y
-        if y < len(self._rows):
+        if y < len(self._files.rows):
             self._select(y)
             self.action_flip()
 
@@ -148,71 +162,77 @@ class FileTree(LineView):
         self._select(self._selected + direction * max(1, self.page - 1))
 
     def action_flip(self) -> None:
-        node = self._node()
-        if node and node.is_directory:
-            if node.path in self._open:
-                self.action_close()
-            else:
-                self.action_open()
+        node = self.node
+        if node is None:
+            return
+        if not node.is_directory:
+            self._ask("look")
+        elif self._files.found is not None:
+            self._ask("reveal")
+        elif node.path not in self._files.open:
+            self.action_open()
+        else:
+            self.action_close()
 
     def action_open(self) -> None:
-        node = self._node()
-        if node and node.is_directory and node.path not in self._open:
-            self._open.add(node.path)
-            self.post_message(self.Wanted(node.path))
-            self._arrange()
+        node = self.node
+        closed = node is not None and node.path not in self._files.open
+        if node and node.is_directory and closed and self._files.found is None:
+            self._files.open.add(node.path)
+            self._want([node.path])
+            self._files.arrange()
+            self._arranged(node)
 
     def action_close(self) -> None:
-        node = self._node()
-        if node and node.path in self._open:
-            self._open.discard(node.path)
-            self._arrange()
-        elif node:
-            parent = node.path.rpartition("/")[0]
-            places = (place for place, (_depth, other) in enumerate(self._rows) if other.path == parent)
-            self._select(next(places, self._selected))
+        node = self.node
+        if node is None or self._files.found is not None:
+            return
+        if node.path in self._files.open:
+            self._files.open.discard(node.path)
+            self._files.arrange()
+            self._arranged(node)
+        elif (place := self._files.place(node.path.rpartition("/")[0])) is not None:
+            self._select(place)
 
     def action_mention(self) -> None:
-        if node := self._node():
-            self.post_message(self.Mentioned(node.path))
+        self._ask("mention")
 
-    def _open_parents(self, path: str) -> None:
-        """Open the directories on the way to a file that has just been changed."""
-        parts = path.split("/")[:-1]
-        for depth in range(1, len(parts) + 1):
-            parent = "/".join(parts[:depth])
-            if parent not in self._open:
-                self._open.add(parent)
-                self.post_message(self.Wanted(parent))
+    def action_edit(self) -> None:
+        self._ask("edit")
 
-    def _node(self) -> Node | None:
-        return self._rows[self._selected][1] if self._rows else None
+    def action_filter(self) -> None:
+        self.post_message(self.FilterAsked())
+
+    def _ask(self, what: str) -> None:
+        node = self.node
+        if node and (what in ("mention", "reveal") or not (node.is_directory or node.gone)):
+            self.post_message(self.Asked(what, node.path))
+
+    def _want(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self.post_message(self.Wanted(path))
+
+    def _empty(self) -> list[Line]:
+        return wrap([Segment("No file is like that.", self.inks("dim"))], self.text_width)
 
     def _select(self, row: int) -> None:
-        if self._rows:
-            self._selected = max(0, min(row, len(self._rows) - 1))
+        self._sought = ""
+        if self._files.rows:
+            self._selected = max(0, min(row, len(self._files.rows) - 1))
             self.reveal(self._selected)
             self.refresh()
 
-    def _arrange(self) -> None:
-        """List the rows again, the selection kept on its entry."""
-        node = self._node()
-        self._rows = []
-        self._append_rows(ROOT, 0)
-        if node is not None:
-            places = (place for place, (_depth, other) in enumerate(self._rows) if other.path == node.path)
-            self._selected = next(places, min(self._selected, max(0, len(self._rows) - 1)))
-        self.resize_column(len(self._rows))
+    def _arranged(self, kept: Node | None) -> None:
+        """The rows are others: the selection stays on its entry, `kept`, or goes to its directory."""
+        count = len(self._files.rows)
+        path = kept.path if kept else ""
+        place = self._files.place(path) if path else None
+        if self._sought and (sought := self._files.place(self._sought)) is not None:
+            place, self._sought = sought, ""
+        while place is None and (path := path.rpartition("/")[0]):
+            place = self._files.place(path)
+        self._selected = min(self._selected, max(0, count - 1)) if place is None else place
+        self.resize_column(count)
+        if count:
+            self.reveal(self._selected)
         self.refresh()
-
-    def _append_rows(self, path: str, depth: int) -> None:
-        for node in self._entries.get(path, ()):
-            self._rows.append((depth, node))
-            if node.is_directory and node.path in self._open:
-                self._append_rows(node.path, depth + 1)
-
-
-def _counts(change: FileChange) -> str:
-    counts = [f"+{change.added}"] if change.added else []
-    counts += [f"−{change.removed}"] if change.removed else []
-    return " ".join(counts)

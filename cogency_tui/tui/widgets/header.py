@@ -1,12 +1,13 @@
 """The line at the top: the project, its branch, the conversation and its place among the others."""
 
 import msgspec
+from msgspec.structs import replace
 from rich.segment import Segment
 
 from cogency_tui.text import one_line
 from cogency_tui.tui.drawing.figures import plural
-from cogency_tui.tui.drawing.lines import cells, fit, fit_path, width_of
-from cogency_tui.tui.widgets.bar import Bar, end_to_end
+from cogency_tui.tui.drawing.lines import fit, fit_path
+from cogency_tui.tui.widgets.button_bar import ButtonBar, Part
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -20,7 +21,7 @@ class Place(msgspec.Struct, frozen=True):
     count: int = 0
 
 
-class Header(Bar):
+class Header(ButtonBar):
     """Draws a `Place`."""
 
     def __init__(self, place: Place, *, id: str | None = None) -> None:
@@ -35,24 +36,52 @@ class Header(Bar):
 
     def segments(self, width: int) -> list[Segment]:
         place, inks = self.place, self.inks
-        gap = Segment("   ", inks("text", "background"))
-        left = [
-            Segment(" ", inks("text", "background")),
-            Segment("cogency", inks("accent", "background", "bold")),
+        parts = [
+            Part(
+                [Segment("cogency", inks("accent", "background", "bold"))],
+                "All commands (Ctrl+P)",
+                "app.command_palette",
+                " ",
+            ),
+            self._path(width),
         ]
-        path = fit_path(one_line(place.path), max(8, width // 3))
-        left += [gap, Segment(path, inks("text", "background"))]
         if place.branch and width >= 50:
-            left += [gap, Segment(fit(one_line(place.branch), 24), inks("branch", "background"))]
-            left += [Segment("*", inks("edit", "background"))] if place.dirty else []
-        right: list[Segment] = []
-        if place.count:
-            counted = f"conversation {place.ordinal} of {place.count}  "
-            if not place.ordinal:
-                counted = f"{plural(place.count, 'conversation')}  "
-            if width_of(left) + cells(counted) + 2 <= width:
-                right = [Segment(counted, inks("dim", "background"))]
-        room = width - width_of(left) - width_of(right) - 5
+            parts.append(self._branch())
+        counted = self._counted() if place.count else None
+        taken = sum(part.width for part in parts)
+        if counted is not None and taken + counted.width + 2 > width:
+            counted = None
+        room = width - taken - (counted.width + 2 if counted else 0) - 5
         if place.title and room >= 8:
-            left += [gap, Segment(fit(one_line(place.title), room), inks("text", "background", "bold"))]
-        return end_to_end(left, right, width, inks, "background")
+            title = Segment(fit(one_line(place.title), room), inks("text", "background", "bold"))
+            parts.append(Part([title], one_line(place.title)))
+        if counted is None:
+            return self.lay(parts, width)
+        space = width - sum(part.width for part in parts) - counted.width
+        return self.lay([*parts, replace(counted, lead=" " * space + counted.lead)], width)
+
+    def _path(self, width: int) -> Part:
+        path = one_line(self.place.path)
+        shown = fit_path(path, max(8, width // 3))
+        return Part([Segment(shown, self.inks("text", "background"))], f"The project: {path}")
+
+    def _branch(self) -> Part:
+        place, inks = self.place, self.inks
+        branch = one_line(place.branch)
+        segments = [Segment(fit(branch, 24), inks("branch", "background"))]
+        segments += [Segment("*", inks("edit", "background"))] if place.dirty else []
+        return Part(
+            segments, f"The branch {branch}{', with changes that are not committed' if place.dirty else ''}"
+        )
+
+    def _counted(self) -> Part:
+        place = self.place
+        text = f"conversation {place.ordinal} of {place.count}"
+        if not place.ordinal:
+            text = plural(place.count, "conversation")
+        return Part(
+            [Segment(f"{text}  ", self.inks("dim", "background"))],
+            "The conversations of this project. Click, or Ctrl+R, for another",
+            "command('recall')",
+            "",
+        )

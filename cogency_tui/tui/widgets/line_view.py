@@ -5,8 +5,11 @@ again; scrolling is immediate. Text can be selected: a position is an address of
 same when lines above it come or go, and a character in it.
 """
 
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any, NamedTuple, cast
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Offset, Region, Size
 from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
@@ -14,10 +17,24 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from cogency_tui.tui.drawing.lines import Line
+from cogency_tui.tui.drawing.lines import Line, cells
 from cogency_tui.tui.host import app_of
 from cogency_tui.tui.theming import Inks, inks_of
 from cogency_tui.tui.widgets.bar import filtered
+
+
+class Look(NamedTuple):
+    """What lines are drawn with; the same for all of one frame, and dear to look up."""
+
+    width: int
+    inks: Inks
+    selection: Selection | None
+
+
+def overlaid(strip: Strip, style: Style) -> Strip:
+    """`strip` with `style` over what its segments have; `Strip.apply_style` puts it under that."""
+    segments = [Segment(text, own + style if own else style) for text, own, _control in strip]
+    return Strip(segments, strip.cell_length)
 
 
 class LineView(ScrollView, can_focus=True):
@@ -84,55 +101,61 @@ class LineView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """A line with the positions of its characters, which the screen asks for to select."""
         y += self.scroll_offset.y
-        return self.strip_at(y).apply_offsets(-self.MARGIN, self.address_of(y))
+        return self.strip_at(y, self._look()).apply_offsets(-self.MARGIN, self.address_of(y))
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        top = self.scroll_offset.y
-        strips = [self.strip_at(top + y) for y in crop.line_range]
-        if crop.column_span != (0, self.size.width):
+        top, look = self.scroll_offset.y, self._look()
+        strips = [self.strip_at(top + y, look) for y in crop.line_range]
+        if crop.column_span != (0, look.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return filtered(self, strips)
 
-    def strip_at(self, y: int) -> Strip:
+    def _look(self) -> Look:
+        return Look(self.size.width, self.inks, self.text_selection)
+
+    def strip_at(self, y: int, look: Look) -> Strip:
         """Line `y` as it is shown."""
-        ground = self.inks("text", self.surface_at(y))
+        ground = look.inks("text", self.surface_at(y))
         line = self.line_at(y)
         if line is None:
-            return Strip.blank(self.size.width, ground)
-        strip = line.strip(self.size.width, ground, self.MARGIN)
-        if (selection := self.text_selection) is None:
+            return Strip.blank(look.width, ground)
+        strip = line.strip(look.width, ground, self.MARGIN)
+        if look.selection is None:
             return strip
-        return self._mark_selected(strip, selection, self.address_of(y), len(line.text))
+        return self._mark_selected(strip, look.selection, self.address_of(y), len(line.text))
 
     def _mark_selected(self, strip: Strip, selection: Selection, address: int, length: int) -> Strip:
         span = selection.get_span(address)
         if span is None:
             return strip
         start, end = span
-        end = length if end == -1 else min(end, length)
-        before, rest = strip.text[: self.MARGIN + max(0, start)], strip.text[: self.MARGIN + end]
-        from rich.cells import cell_len
+        style = self.screen.get_component_rich_style("screen--selection")
+        return self.painted(strip, max(0, start), length if end == -1 else min(end, length), style)
 
-        cuts = [cell_len(before), max(cell_len(before), cell_len(rest)), strip.cell_length]
+    def painted(self, strip: Strip, start: int, end: int, style: Style) -> Strip:
+        """`strip` with `style` over the characters of its line from `start` to `end`."""
+        before, rest = strip.text[: self.MARGIN + start], strip.text[: self.MARGIN + end]
+        cuts = [cells(before), max(cells(before), cells(rest)), strip.cell_length]
         if cuts[0] == cuts[1]:
             return strip
-        parts = strip.divide(cuts)
-        style = self.screen.get_component_rich_style("screen--selection")
-        return Strip.join([parts[0], parts[1].apply_style(style), *parts[2:]])
+        before_it, within, *after_it = strip.divide(cuts)
+        return Strip.join([before_it, overlaid(within, style), *after_it])
+
+    def lines_between(self, first: int, last: int | None) -> Iterable[tuple[int, Line]]:
+        """The lines from one address to another, or to the end, each with its address."""
+        y, end = self.line_with(first), self.virtual_size.height - 1 if last is None else self.line_with(last)
+        while y <= end and (line := self.line_at(y)) is not None:
+            yield self.address_of(y), line
+            y += 1
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        start = selection.start or Offset(0, 0)
-        first = self.line_with(start.y)
-        last = self.virtual_size.height - 1 if selection.end is None else self.line_with(selection.end.y)
+        start, end = selection.start or Offset(0, self.address_of(0)), selection.end
         copied: list[str] = []
-        for y in range(first, last + 1):
-            line = self.line_at(y)
-            if line is None:
-                break
+        for address, line in self.lines_between(start.y, None if end is None else end.y):
             text = line.text
-            begin = max(line.lead, start.x) if y == first else line.lead
-            end = selection.end.x if y == last and selection.end is not None else len(text)
-            copied += [line.joint if copied else "", text[begin:end].rstrip()]
+            begin = max(line.lead, start.x) if address == start.y else line.lead
+            stop = end.x if end is not None and address == end.y else len(text)
+            copied += [line.joint if copied else "", text[begin:stop].rstrip()]
         return "".join(copied), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:

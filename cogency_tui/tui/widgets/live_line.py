@@ -3,6 +3,7 @@
 from rich.segment import Segment
 from textual.message import Message
 
+from cogency_tui.tui.activity import Activity
 from cogency_tui.tui.drawing.cards import SPINNER
 from cogency_tui.tui.drawing.figures import whole_seconds
 from cogency_tui.tui.drawing.lines import fit, width_of
@@ -22,21 +23,21 @@ class LiveLine(Bar):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._activity = ""
+        self._activity: Activity | None = None
         self._elapsed = 0.0
         self._frame = 0
         self._following = True
         self._new = 0
         self._queued = 0
 
-    def work(self, activity: str, elapsed: float, frame: int, queued: int) -> None:
+    def work(self, activity: Activity | None, elapsed: float, frame: int, queued: int) -> None:
         """Say what goes on (or nothing), for how many seconds, and how many messages wait."""
         if queued != self._queued:
             self._queued = queued
             self.refresh()
-        state = (activity if elapsed > PATIENCE else "", elapsed, frame)
-        if state[0] or self._activity:
-            self._activity, self._elapsed, self._frame = state
+        shown = activity if elapsed > PATIENCE else None
+        if shown or self._activity:
+            self._activity, self._elapsed, self._frame = shown, elapsed, frame
             self.refresh()
 
     def follow(self, following: bool, new: int) -> None:
@@ -54,11 +55,11 @@ class LiveLine(Bar):
             right = [Segment(f"{label}  ", inks("accent", attributes="bold"))]
         if self._queued:
             left.append(Segment(f"{self._queued} queued   ", inks("accent", attributes="bold")))
-        if self._activity:
-            time = f"  {whole_seconds(self._elapsed)}"
+        if activity := self._activity:
+            time = "" if activity.counts_down else f"  {whole_seconds(self._elapsed)}"
             left.append(Segment(SPINNER[self._frame % len(SPINNER)], inks("accent")))
             room = width - width_of(left) - width_of(right) - len(time) - 2
-            left.append(Segment(f" {fit(self._activity, room)}{time}", inks("dim")))
+            left.append(Segment(f" {fit(activity.text, room)}{time}", inks("dim")))
             hint = [Segment("   esc", inks("accent")), Segment(" interrupts", inks("dim"))]
             if width_of(left) + width_of(hint) + width_of(right) < width:
                 left += hint

@@ -15,12 +15,19 @@ class PaneTitle(Bar):
         super().__init__(id=id, classes="pane-title")
         self._label = label
         self._fact = ""
+        self._aside = ""
         self._focused = False
 
     def state(self, fact: str) -> None:
         """Show another fact."""
         if fact != self._fact:
             self._fact = fact
+            self.refresh()
+
+    def note(self, aside: str) -> None:
+        """Show something else at the right end."""
+        if aside != self._aside:
+            self._aside = aside
             self.refresh()
 
     def light(self, focused: bool) -> None:
@@ -34,4 +41,5 @@ class PaneTitle(Bar):
         margin = Segment("  ", self.inks())
         fact = fit(self._fact, width - width_of([margin, label]) - 4)
         left = [margin, label, Segment(f"  {fact}" if fact else "", self.inks("dim"))]
-        return end_to_end(left, [], width, self.inks, "surface")
+        right = [Segment(f"{self._aside}  ", self.inks("dim"))] if self._aside else []
+        return end_to_end(left, right, width, self.inks, "surface")

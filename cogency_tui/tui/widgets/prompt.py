@@ -1,133 +1,285 @@
 """The prompt: several lines of text, Enter sends, the history is at the edges.
 
 It keeps the line-editing keys that people have in their fingers, and never loses a text: what was being
-written comes back after a walk through the history.
+written comes back after a walk through the history or the queue.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.text import Text
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
+from textual.document._edit import Edit
 from textual.message import Message
-from textual.widgets import TextArea
+from textual.widgets.text_area import EditResult
 
-from cogency_tui.text import clean
+from cogency_tui.store.prompts import Written
+from cogency_tui.text import reveal
+from cogency_tui.tui.host import app_of
+from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_command
+from cogency_tui.tui.theming import inks_of
+from cogency_tui.tui.widgets.chip_area import ChipArea
+from cogency_tui.tui.widgets.completion import Completion
+from cogency_tui.tui.widgets.prompt_keys import PROMPT_KEYS
+from cogency_tui.tui.written import following
 
 
-class Prompt(TextArea):
-    """A text area that sends."""
+class Prompt(ChipArea):
+    """A text that is sent. Its `completion` and `queue` are shown above it by whoever composes them."""
 
     BINDING_GROUP_TITLE = "In the prompt"
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            "enter",
-            "send",
-            "Send",
-            id="prompt.send",
-            tooltip="Send the message, or queue it while one is worked on",
-        ),
-        Binding("shift+enter,ctrl+j,alt+enter", "break_line", "New line", show=False, id="prompt.newline"),
-        Binding("up", "earlier", "Earlier message", show=False, id="prompt.earlier"),
-        Binding("down", "later", "Later message", show=False, id="prompt.later"),
-        Binding("home,ctrl+a", "cursor_line_start", "Beginning of the line", show=False, id="prompt.home"),
-        Binding("end,ctrl+e", "cursor_line_end", "End of the line", show=False, id="prompt.end"),
-        Binding("alt+b,ctrl+left", "cursor_word_left", "Word left", show=False, id="prompt.word_left"),
-        Binding("alt+f,ctrl+right", "cursor_word_right", "Word right", show=False, id="prompt.word_right"),
-        Binding(
-            "ctrl+w,alt+backspace",
-            "delete_word_left",
-            "Delete the word on the left",
-            show=False,
-            id="prompt.delete_word_left",
-        ),
-        Binding(
-            "alt+d", "delete_word_right", "Delete the word on the right", show=False, id="prompt.delete_word"
-        ),
-        Binding(
-            "ctrl+u",
-            "delete_to_start_of_line",
-            "Delete to the beginning of the line",
-            show=False,
-            id="prompt.delete_before",
-        ),
-        Binding(
-            "ctrl+k",
-            "delete_to_end_of_line_or_delete_line",
-            "Delete to the end of the line",
-            show=False,
-            id="prompt.delete_after",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = PROMPT_KEYS
 
     class Sent(Message):
-        """The person sent `text`."""
+        """The person sent `written`. `hides` says that it came with characters that were not to be seen."""
 
-        def __init__(self, text: str) -> None:
-            self.text = text
+        def __init__(self, written: Written, *, hides: bool = False) -> None:
+            self.written = written
+            self.hides = hides
             super().__init__()
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(
-            id=id,
-            placeholder="Ask, @file, /command",
-            soft_wrap=True,
-            show_line_numbers=False,
-            highlight_cursor_line=False,
-            compact=True,
-            tab_behavior="focus",
-        )
-        self.cursor_blink = False
-        self._history: list[str] = []
-        self._place = 0
-        self._draft = ""
+        @property
+        def text(self) -> str:
+            """The whole text."""
+            return self.written.full
 
-    def remember(self, texts: list[str]) -> None:
-        """Make `texts` the history, the oldest first."""
-        self._history = [text for text in texts if text.strip()]
+    class Noted(Message):
+        """The history ends with `written` now."""
+
+        def __init__(self, written: Written) -> None:
+            self.written = written
+            super().__init__()
+
+    class EditorWanted(Message):
+        """The person wants to go on in an editor of theirs."""
+
+    def __init__(self, completion: Completion, queue: MessageQueue, *, id: str | None = None) -> None:
+        super().__init__(id=id, placeholder="Ask, @file, /command, !shell")
+        self._completion = completion
+        self._queue = queue
+        self._history: list[Written] = []
+        self._place = 0
+        self._draft = Written("")
+
+    @property
+    def unsent(self) -> Written:
+        """What would be lost: what stands here, and the draft that a walk through history has left."""
+        walking = self._place < len(self._history) or self._queue.held is not None
+        return self._draft if walking and self._draft.text.strip() else self.written
+
+    @property
+    def entries(self) -> Sequence[Written]:
+        """The history, the oldest first."""
+        return self._history
+
+    def remember(self, history: Sequence[Written]) -> None:
+        """Let `history`, the oldest first, come before what was written since, and may be its end by now."""
+        known = len(self._history)
+        self._history = following(history, self._history)
+        self._place += len(self._history) - known
+
+    def recall(self, texts: Sequence[str]) -> None:
+        """Let the history end with what was said in a conversation that goes on."""
+        said = {text: Written(text) for text in texts if text.strip()}
+        known = {entry.full: entry for entry in self._history if entry.full in said}
+        others = [entry for entry in self._history if entry.full not in said]
+        self._history = [*others, *({**said, **known}).values()]
         self._place = len(self._history)
+
+    def note(self, written: Written) -> None:
+        """Let the history end with `written`."""
+        if written.text.strip() and (not self._history or self._history[-1] != written):
+            self._history.append(written)
+            self.post_message(self.Noted(written))
+        self._place = len(self._history)
+
+    def put(self, written: Written) -> None:
+        super().put(written)
+        self._completion.reset()
 
     def replace_text(self, text: str) -> None:
         """Put `text` in the place of what is there, the cursor at its end."""
-        self.load_text(text)
-        self.move_cursor(self.document.end)
+        self.put(Written(text))
 
-    def clear_draft(self) -> None:
+    def clear_draft(self) -> Written:
         """Empty the prompt; what was in it is the last of the history."""
-        if text := self.text.strip():
-            self.remember([*self._history, text])
-        self.load_text("")
+        written = self.written
+        self.note(written)
+        self._start_over()
+        return written
+
+    def take_back(self, unsent: list[Written]) -> list[Written]:
+        """Put messages that were not sent before what is being written; the commands among them are the last
+        of the history."""
+        if not unsent:
+            return []
+        text, commands = given_back(unsent, self.written)
+        for command in commands:
+            self.note(command)
+        self.put(text)
+        return commands
 
     def action_send(self) -> None:
-        text = self.text.strip()
-        if not text:
+        if self._completes():
             return
-        if not self._history or self._history[-1] != text:
-            self._history.append(text)
-        self._place = len(self._history)
-        self._draft = ""
-        self.load_text("")
-        self.post_message(self.Sent(text))
+        written = self.written
+        if self._queue.held is not None:
+            self._release(written)
+            return
+        written = Written(written.text.strip(), written.pastes)
+        if not written.text:
+            return
+        hides, self.hides = self.hides or reveal(written.full) != written.full, False
+        self.note(written)
+        self._start_over()
+        self.post_message(self.Sent(written, hides=hides))
 
     def action_break_line(self) -> None:
         self.insert("\n")
 
     def action_earlier(self) -> None:
-        if self.cursor_location[0] or not self._place:
+        if self._completion.word is not None:
+            self._completion.move(-1)
+        elif self.cursor_location[0]:
             self.action_cursor_up()
-            return
-        if self._place == len(self._history):
-            self._draft = self.text
-        self._place -= 1
-        self.replace_text(self._history[self._place])
+        elif self._queue.held is not None:
+            self._walk_queue(self._queue.held - 1)
+        elif self._place == len(self._history) and len(self._queue):
+            self._draft = self.written
+            self.put(self._queue.hold(len(self._queue) - 1))
+        elif self._place:
+            if self._place == len(self._history):
+                self._draft = self.written
+            self._place -= 1
+            self.put(self._history[self._place])
+        else:
+            self.action_cursor_up()
 
     def action_later(self) -> None:
-        if not self.cursor_at_last_line or self._place >= len(self._history):
+        if self._completion.word is not None:
+            self._completion.move(1)
+        elif not self.cursor_at_last_line:
             self.action_cursor_down()
+        elif self._queue.held is not None:
+            self._walk_queue(self._queue.held + 1)
+        elif self._place < len(self._history):
+            self._place += 1
+            at_draft = self._place == len(self._history)
+            self.put(self._draft if at_draft else self._history[self._place])
+        else:
+            self.action_cursor_down()
+
+    def edit_queued(self, place: int) -> None:
+        """Bring the message at `place` of the queue back, to change it."""
+        if self._queue.held is None:
+            self._draft = self.written
+            self._place = len(self._history)
+        else:
+            self._queue.release(self.written)
+        if place < len(self._queue):
+            self.put(self._queue.hold(place))
+        else:
+            self.put(self._draft)
+
+    def action_move_queued(self, step: int) -> None:
+        if self._queue.held is not None:
+            self._queue.move(self._queue.held, step)
+
+    def action_remove_queued(self) -> None:
+        if self._queue.held is not None:
+            self.note(self.written)
+            self._release(Written(""))
+
+    def action_take(self) -> None:
+        offer = self._completion.take()
+        word = self._completion.word
+        if offer is None or word is None:
             return
-        self._place += 1
-        at_draft = self._place == len(self._history)
-        self.replace_text(self._draft if at_draft else self._history[self._place])
+        row, column = self.cursor_location
+        following = self.document.get_line(row)[column : column + 1]
+        doubled = following == " " and offer.insert.endswith(" ")
+        insert = offer.insert[:-1] if doubled else offer.insert
+        self.replace(insert, (row, word.column), (row, column), maintain_selection_offset=False)
+        if doubled:
+            self.move_cursor_relative(columns=1)
+
+    def action_close_offers(self) -> None:
+        if self._completion.word is not None:
+            self._completion.close()
+        elif self._queue.held is not None:
+            self._release(self._queue.messages[self._queue.held])
+
+    def action_edit_outside(self) -> None:
+        self.post_message(self.EditorWanted())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "take":
+            return self._completion.take() is not None
+        if action == "close_offers":
+            return self._completion.word is not None or self._queue.held is not None
+        if action in ("move_queued", "remove_queued"):
+            return self._queue.held is not None
+        return super().check_action(action, parameters)
+
+    def edit(self, edit: Edit) -> EditResult:
+        result = super().edit(edit)
+        self._offer()
+        return result
+
+    def get_line(self, line_index: int) -> Text:
+        line = super().get_line(line_index)
+        if not line_index and is_own_command(line.plain):
+            line.stylize(inks_of(app_of(self).theme)("edit", "raised", "bold"), 0, 1)
+        return line
+
+    def on_text_area_selection_changed(self) -> None:
+        if self._completion.word is not None:
+            self._offer()
+
+    def on_blur(self) -> None:
+        self._completion.reset()
+
+    def _offer(self) -> None:
+        row, column = self.cursor_location
+        self._completion.update(self.document.get_line(row)[:column], first=not row)
+
+    def _completes(self) -> bool:
+        """Take what is offered, where there is something left to write or to choose."""
+        word, offer = self._completion.word, self._completion.take()
+        if word is None or offer is None:
+            return False
+        if word.kind == "file" and word.query.endswith("/") and not self._completion.selected:
+            # The directory itself is written, and nothing in it was chosen.
+            return False
+        row, column = self.cursor_location
+        if self.document.get_line(row)[word.column : column] == offer.insert.strip():
+            return False
+        self.action_take()
+        return not offer.whole
+
+    def _walk_queue(self, place: int) -> None:
+        """Leave the message that is edited as it is now, for the one at `place`, or for the draft."""
+        if place < 0:
+            return
+        self._queue.release(self.written)
+        if place < len(self._queue):
+            self.put(self._queue.hold(place))
+        else:
+            self._return_to_draft()
+
+    def _release(self, written: Written) -> None:
+        self._return_to_draft()
+        self._queue.release(written)
+
+    def _return_to_draft(self) -> None:
+        draft, self._draft = self._draft, Written("")
+        self.put(draft)
+
+    def _start_over(self) -> None:
+        self._draft = Written("")
+        self.put(Written(""))
 
     async def _on_key(self, event: events.Key) -> None:
         """Act on our own keys here, in the order in which they were typed.
@@ -136,14 +288,13 @@ class Prompt(TextArea):
         after it, is still on its way.
         """
         if event.is_printable:
+            if event.character == "/" and self._completion.directory_for("/"):
+                event.stop()
+                event.prevent_default()
+                self.action_take()
             return
         active = self.screen.active_bindings.get(event.key)
         if active is not None and active.node is self and active.enabled:
             event.stop()
             event.prevent_default()
             await self.run_action(active.binding.action)
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        event.stop()
-        event.prevent_default()
-        self.insert(clean(event.text))

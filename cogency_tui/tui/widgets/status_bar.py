@@ -5,147 +5,204 @@ Those that can be changed are buttons, and each explains itself in a tooltip.
 """
 
 import msgspec
+from msgspec.structs import replace
 from rich.segment import Segment
-from textual import events
-from textual.message import Message
 
 from cogency_tui.config import Mode, Permissions
 from cogency_tui.protocol.events import Measure
 from cogency_tui.text import one_line
-from cogency_tui.tui.drawing.figures import dollars, duration, tokens
-from cogency_tui.tui.drawing.lines import width_of
+from cogency_tui.tui.drawing.figures import dollars, duration, percent, ratio, tokens
+from cogency_tui.tui.drawing.lines import cells, fit
 from cogency_tui.tui.theming import Inks
-from cogency_tui.tui.widgets.bar import Bar
+from cogency_tui.tui.widgets.button_bar import ButtonBar, Part
 
-_GAP = 3
 _METER = 8
+_REASON = (14, 40)
+"""Cells that a reason takes at least and at most: with less room it is in the tooltip alone."""
+
+_COSTS = "command('show_costs')"
 
 
 class Status(msgspec.Struct, frozen=True):
-    """What the bar shows: the settings in force and the figures of the last cycle and of all."""
+    """What the bar shows: the settings in force and the figures of the last cycle and of all.
+
+    `sandbox` is `sandboxed`, or `not sandboxed: ` and why.
+    """
 
     mode: Mode
     provider: str
     model: str
     permissions: Permissions
+    sandbox: str = ""
     step: Measure = msgspec.field(default_factory=Measure)
     total: Measure = msgspec.field(default_factory=Measure)
 
 
-class _Part(msgspec.Struct, frozen=True):
-    """One segment group: how it looks, what it means, and what a click on it does."""
-
-    segments: list[Segment]
-    tooltip: str
-    action: str = ""
-
-
-class StatusBar(Bar):
-    """Draws a `Status`."""
-
-    class Pressed(Message):
-        """A segment that can be changed was clicked; `action` is the screen's."""
-
-        def __init__(self, action: str) -> None:
-            self.action = action
-            super().__init__()
+class StatusBar(ButtonBar):
+    """Draws a `Status`. A figure keeps the room that it once took, so that those after it stand still."""
 
     def __init__(self, status: Status, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._status = status
-        self._parts: list[tuple[int, int, _Part]] = []
+        self._rooms: dict[str, int] = {}
 
     def report(self, status: Status) -> None:
         """Show other figures."""
         if status != self._status:
+            if not status.total.get("input"):
+                self._rooms = {}
             self._status = status
             self.refresh()
 
     def segments(self, width: int) -> list[Segment]:
-        ground = self.inks("text", "background")
-        shown: list[Segment] = []
-        self._parts = []
-        for part in _parts(self._status, self.inks):
-            gap = _GAP if shown else 0
-            start = width_of(shown) + gap
-            end = start + width_of(part.segments)
-            if end > width:
-                break
-            shown += [Segment(" " * gap, ground), *part.segments]
-            self._parts.append((start, end, part))
-        return [segment for segment in shown if segment.text]
+        return self.lay(self._fitted(width), width)
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        part = self._part_at(event.x)
-        tooltip = part.tooltip if part else None
-        if tooltip != self.tooltip:
-            self.tooltip = tooltip
+    def _fitted(self, width: int) -> list[Part]:
+        """The parts in order; those that can be missed only where there is room for all the others."""
+        parts = [self._steadied(part) for part in _parts(self._status, self.inks)]
+        room = width - sum(part.width for part in parts if not part.spare)
+        reason = _reason(self._status)
+        least, most = _REASON
+        kept = min(least, cells(reason)) + 1 if reason else 0
+        kept = kept if kept <= room else 0
+        room -= kept
+        shown: list[Part] = []
+        for part in parts:
+            if part.spare and part.width > room:
+                continue
+            room -= part.width if part.spare else 0
+            shown.append(part)
+        if kept:
+            short = Segment(fit(reason, min(kept - 1 + room, most)), self.inks("dim", "background"))
+            shown.insert(1, Part([short], shown[0].tooltip, shown[0].action, " "))
+        return shown
 
-    def on_click(self, event: events.Click) -> None:
-        part = self._part_at(event.x)
-        if part and part.action:
-            self.post_message(self.Pressed(part.action))
+    def _steadied(self, part: Part) -> Part:
+        """The part in as many cells as one of its name took at most until now."""
+        if not part.steady:
+            return part
+        room = self._rooms[part.steady] = max(self._rooms.get(part.steady, 0), part.width)
+        blank = Segment(" " * (room - part.width), self.inks("dim", "background"))
+        return replace(part, segments=[*part.segments, blank])
 
-    def _part_at(self, x: int) -> _Part | None:
-        return next((part for start, end, part in self._parts if start <= x < end), None)
 
-
-def _parts(status: Status, inks: Inks) -> list[_Part]:
-    parts = [_mode(status, inks), _model(status, inks)]
+def _parts(status: Status, inks: Inks) -> list[Part]:
+    dim, text = inks("dim", "background"), inks("text", "background")
+    parts = [_mode(status, inks), *_settings(status, inks)]
     total, step = status.total, status.step
+    about = "~" if total.get("estimated") else ""
+    said = " (~: our own estimate, where the provider said nothing)" if about else ""
+    billed = total.get("billed_input", total.get("input", 0))
     if total.get("input") or total.get("output"):
-        about = "~" if total.get("estimated") or step.get("estimated") else ""
         sent, written = tokens(total.get("input", 0)), tokens(total.get("output", 0))
-        text = Segment(f"↑ {about}{sent} ↓ {about}{written}", inks("text", "background"))
-        parts.append(_Part([text], "Tokens sent to the provider, and generated by it, in this conversation"))
-    if cached := total.get("cached"):
-        text = Segment(f"cached {tokens(cached)}", inks("dim", "background"))
-        parts.append(_Part([text], "Tokens of what was sent that the provider took from its cache"))
-    if speed := _speed(step):
-        parts.append(_Part([Segment(speed, inks("dim", "background"))], "Speed, and time to the first token"))
-    if (cost := total.get("cost")) is not None:
-        parts.append(
-            _Part([Segment(dollars(cost), inks("text", "background"))], "What this conversation has cost")
+        tooltip = (
+            "Tokens of this conversation: ↑ sent to the provider, ↓ generated by it; "
+            f"{about}{tokens(billed)} are billed as input{said}. Click for each model"
         )
+        parts.append(
+            Part([Segment(f"↑ {about}{sent} ↓ {about}{written}", text)], tooltip, _COSTS, steady="tokens")
+        )
+    if billed != total.get("input", 0):
+        tooltip = (
+            "Tokens that the provider bills as input: in a session it bills the whole context again, "
+            f"though only ↑ was sent{said}"
+        )
+        parts.append(
+            Part([Segment(f"billed {about}{tokens(billed)}", dim)], tooltip, spare=True, steady="billed")
+        )
+    if cached := total.get("cached"):
+        tooltip = "Tokens of the billed input that the provider had in its cache, which cost less"
+        parts.append(Part([Segment(f"cached {tokens(cached)}", dim)], tooltip, steady="cached"))
+    if speed := _speed(step):
+        tooltip = "The last answer: its tokens a second, and the time to the first of them"
+        parts.append(Part([Segment(speed, dim)], tooltip, steady="speed"))
+    if (cost := total.get("cost")) is not None:
+        tooltip = f"What this conversation has cost, by the prices of its models{said}. Click for each"
+        parts.append(Part([Segment(f"{about}{dollars(cost)}", text)], tooltip, _COSTS, steady="cost"))
     if saved := _saved(total):
-        text = Segment(f"{saved:.1f}× less than replay", inks("good", "background"))
-        parts.append(_Part([text], "How much more replay mode would have sent"))
+        tooltip = "How much more replay mode would have sent. What it would have sent is our own estimate"
+        less = Segment(f"~{ratio(saved)} less than replay", inks("good", "background"))
+        parts.append(Part([less], tooltip, steady="saved"))
     return parts + _context(step, inks)
 
 
-def _mode(status: Status, inks: Inks) -> _Part:
-    used, reason = status.step.get("mode", ""), status.step.get("reason", "")
-    label = f"{status.mode}→{used}" if used and used != status.mode else status.mode
-    why = f": {one_line(reason)}" if reason else ""
-    chip = Segment(f" {label} ", inks("background", "good", "bold"))
-    return _Part([chip], f"How turns are run{why}. Click, or Ctrl+O, for the next", "cycle_mode")
+def _mode(status: Status, inks: Inks) -> Part:
+    used = status.step.get("mode", "") if _decided(status) else ""
+    chip = Segment(
+        f" {status.mode}→{used} " if used else f" {status.mode} ", inks("good", "background", "bold reverse")
+    )
+    why = f". The last cycle: {used}, {_reason(status)}" if used else ""
+    tooltip = f"How turns are run: {status.mode}{why}. Click, or Ctrl+O, for the next mode"
+    return Part([chip], tooltip, "command('cycle_mode')", "")
 
 
-def _model(status: Status, inks: Inks) -> _Part:
-    model = f"{one_line(status.provider)}/{one_line(status.model)}"
-    segments = [
-        Segment(model, inks("text", "background")),
-        Segment(" · ", inks("dim", "background")),
-        Segment(status.permissions, inks("edit", "background")),
+def _decided(status: Status) -> bool:
+    """Whether the last cycle's mode was found by `auto`, and for the model that is still in force."""
+    step = status.step
+    same = (step.get("provider", status.provider), step.get("model", status.model))
+    return (
+        status.mode == "auto" and same == (status.provider, status.model) and step.get("reason") != "chosen"
+    )
+
+
+def _reason(status: Status) -> str:
+    reason = status.step.get("reason", "") if _decided(status) else ""
+    return one_line(reason.removeprefix("auto: "))
+
+
+def _settings(status: Status, inks: Inks) -> list[Part]:
+    model = Segment(f"{one_line(status.provider)}/{one_line(status.model)}", inks("text", "background"))
+    permissions = Segment(status.permissions, inks("edit", "background"))
+    return [
+        Part([model], "The model. Click, or F2, for another", "command('choose_model')"),
+        Part(
+            [permissions],
+            "What the agent may do without asking. Click, or Shift+Tab, for the next",
+            "command('cycle_permissions')",
+            " · ",
+        ),
+        *_sandbox(status, inks),
     ]
-    tooltip = "The model, and what the agent may do without asking. Click, or Shift+Tab, for the next"
-    return _Part(segments, tooltip, "cycle_permissions")
+
+
+def _sandbox(status: Status, inks: Inks) -> list[Part]:
+    """Whether commands are confined; that they are not has its room where the person wants them to be."""
+    state, _colon, reason = one_line(status.sandbox).partition(": ")
+    if not state:
+        return []
+    confined = state == "sandboxed"
+    if confined:
+        meaning = "Commands run without network, and can write only in the project and /tmp"
+    else:
+        meaning = f"Commands run as you do, with all that you may do ({reason})"
+    wanted = reason not in ("switched off", "not tried yet")
+    role = "good" if confined else "edit" if wanted else "dim"
+    return [
+        Part(
+            [Segment("sandboxed" if confined else "no sandbox", inks(role, "background"))],
+            f'{meaning}. `sandbox` in the configuration changes it: "off", "auto" or "require"',
+            lead=" · ",
+            spare=not confined and not wanted,
+        )
+    ]
 
 
 def _speed(step: Measure) -> str:
     ttft = step.get("ttft")
-    writing = step.get("writing", 0.0)
-    speed = f"{written / writing:.0f} tok/s" if (written := step.get("output", 0)) and writing > 0.05 else ""
+    writing, written = step.get("writing", 0.0), step.get("output", 0)
+    about = "~" if step.get("estimated") else ""
+    speed = f"{about}{written / writing:.0f} tok/s" if written and writing > 0.05 else ""
     return " · ".join(part for part in (speed, duration(ttft) if ttft is not None else "") if part)
 
 
 def _saved(total: Measure) -> float:
+    """How many times more replay mode would have sent; 0 where it makes no difference."""
     sent, replayed = total.get("input", 0), total.get("replay_input", 0)
-    ratio = replayed / sent if sent else 0.0
-    return ratio if ratio >= 1.05 else 0.0
+    times = replayed / sent if sent else 0.0
+    return times if times >= 1.05 else 0.0
 
 
-def _context(step: Measure, inks: Inks) -> list[_Part]:
+def _context(step: Measure, inks: Inks) -> list[Part]:
     used, size = step.get("context", 0), step.get("context_size", 0)
     if not used or not size:
         return []
@@ -156,7 +213,7 @@ def _context(step: Measure, inks: Inks) -> list[_Part]:
         Segment("context ", inks("dim", "background")),
         Segment("▓" * full, inks(role, "background")),
         Segment("░" * (_METER - full), inks("dim", "background")),
-        Segment(f" {share:.0%}", inks("text", "background")),
+        Segment(f" {percent(share)}", inks("text", "background")),
     ]
-    tooltip = f"{tokens(used)} of {tokens(size)} tokens of the model's context are used"
-    return [_Part(meter, tooltip)]
+    tooltip = f"About {tokens(used)} of {tokens(size)} tokens of the model's context are used. Click for more"
+    return [Part(meter, tooltip, "command('show_context')")]

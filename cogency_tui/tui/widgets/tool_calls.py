@@ -1,201 +1,212 @@
-"""The tool calls pane: every call of the conversation on a line, and the detail of one of them below.
+"""The tool calls pane: the list of calls, and the detail of one of them below."""
 
-The selection follows the newest call until the person selects another, and again from the last one on.
-"""
-
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from time import time
-from typing import ClassVar
 
 from rich.segment import Segment
-from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from cogency_tui.tui.calls import Call, Step
-from cogency_tui.tui.drawing.calls import call_row, draw_detail, step_row
-from cogency_tui.tui.drawing.lines import Line, wrap
+from cogency_tui.tui.call_rows import BackgroundCommand, CallFilter
+from cogency_tui.tui.calls import Call
+from cogency_tui.tui.drawing.lines import width_of
 from cogency_tui.tui.transcript import Transcript
-from cogency_tui.tui.widgets.bar import Divider, Surface
-from cogency_tui.tui.widgets.line_view import LineView
+from cogency_tui.tui.widgets.bar import Bar, Divider, Surface
+from cogency_tui.tui.widgets.call_detail import CallDetail
+from cogency_tui.tui.widgets.call_list import CallList
+from cogency_tui.tui.widgets.filter_line import FilterLine
 from cogency_tui.tui.widgets.pane_title import PaneTitle
 
+FAILURES = "failures"
 
-class CallList(LineView):
-    """The calls, one line each; below one that others work for, a line for each of their calls."""
 
-    BINDING_GROUP_TITLE = "In the tool calls"
+class Hints(Bar):
+    """The keys of the selected call, while the pane has the focus."""
 
-    ALLOW_SELECT = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Previous call", show=False, id="calls.previous"),
-        Binding("down,j", "move(1)", "Next call", show=False, id="calls.next"),
-        Binding("home,g", "move(-1000000)", "First call", show=False, id="calls.first"),
-        Binding("end,G", "move(1000000)", "Last call", show=False, id="calls.last"),
-        Binding("pageup", "detail(-1)", "Detail up", show=False, id="calls.detail_up"),
-        Binding("pagedown", "detail(1)", "Detail down", show=False, id="calls.detail_down"),
-    ]
+    SURFACE = "surface"
 
-    class Selected(Message):
-        """The person selected another call."""
-
-    class Paged(Message):
-        """The person pages through the detail, one page in `direction`."""
-
-        def __init__(self, direction: int) -> None:
-            self.direction = direction
-            super().__init__()
-
-    def __init__(self, clock: Callable[[], float], *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._clock = clock
-        self._calls: list[Call] = []
-        self._rows: list[tuple[int, Step | None]] = []
-        self.frame = 0
-        self.selected = -1
-        self.following = True
+        self._hints: Sequence[tuple[str, str]] = ()
 
-    @property
-    def call(self) -> Call | None:
-        """The selected call."""
-        return self._calls[self.selected] if self._calls else None
-
-    def show(self, calls: list[Call]) -> None:
-        """Show `calls`; the newest one is selected unless the person went to another."""
-        self._calls = calls
-        if self.following or self.selected >= len(calls):
-            self.selected = _newest(calls)
-        self._rows = []
-        for index, call in enumerate(calls):
-            self._rows.append((index, None))
-            self._rows += [(index, step) for step in call.steps()]
-        self.resize_column(len(self._rows))
-        self._reveal_selected()
-        self.refresh()
-
-    def line_at(self, y: int) -> Line | None:
-        if not self._calls:
-            return self._empty[y] if y < len(self._empty) else None
-        if y >= len(self._rows):
-            return None
-        surface = self.surface_at(y)
-        index, step = self._rows[y]
-        if step is not None:
-            return step_row(step, self.text_width, self.inks, frame=self.frame, on=surface)
-        call = self._calls[index]
-        return call_row(call, self.text_width, self.inks, now=self._clock(), frame=self.frame, on=surface)
-
-    def surface_at(self, y: int) -> str:
-        chosen = y < len(self._rows) and self._rows[y] == (self.selected, None)
-        return "cursor" if chosen and self.has_focus else "surface"
-
-    def _reveal_selected(self) -> None:
-        for y, (index, step) in enumerate(self._rows):
-            if index == self.selected and step is None:
-                self.reveal(y)
-
-    @property
-    def _empty(self) -> list[Line]:
-        said = "What the agent reads, searches, edits and runs appears here as it happens."
-        return wrap([Segment(said, self.inks("dim"))], self.text_width)
-
-    def on_focus(self) -> None:
-        self.refresh()
-
-    def on_blur(self) -> None:
-        self.refresh()
-
-    def on_click(self, event: events.Click) -> None:
-        y = self.scroll_offset.y + event.y
-        self._select(self._rows[y][0] if y < len(self._rows) else len(self._calls) - 1)
-
-    def action_move(self, step: int) -> None:
-        self._select(self.selected + step)
-
-    def action_detail(self, direction: int) -> None:
-        self.post_message(self.Paged(direction))
-
-    def _select(self, index: int) -> None:
-        if self._calls:
-            self.selected = max(0, min(index, len(self._calls) - 1))
-            self.following = self.selected >= _newest(self._calls)
-            self._reveal_selected()
+    def offer(self, hints: Sequence[tuple[str, str]]) -> None:
+        """Show these keys and what they do."""
+        if hints != self._hints:
+            self._hints = hints
             self.refresh()
-            self.post_message(self.Selected())
 
-
-def _newest(calls: list[Call]) -> int:
-    """The last call that something has come of, or is coming; the last one where there is none."""
-    places = (place for place in reversed(range(len(calls))) if calls[place].state != "queued")
-    return next(places, len(calls) - 1)
-
-
-class CallDetail(LineView):
-    """The lines of one call's detail; at the end of one that still runs."""
-
-    def __init__(self, clock: Callable[[], float], *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._clock = clock
-        self._call: Call | None = None
-        self._lines: list[Line] = []
-
-    def show(self, call: Call | None) -> None:
-        """Show `call`, at its end while it runs and else from its beginning."""
-        other = call is not self._call
-        self._call = call
-        self._lines = draw_detail(call, self.text_width, self.inks, self._clock()) if call else []
-        self.resize_column(len(self._lines))
-        if call and not call.settled:
-            self.jump(self.max_scroll_y)
-        elif other:
-            self.jump(0)
-        self.refresh()
-
-    def line_at(self, y: int) -> Line | None:
-        return self._lines[y] if y < len(self._lines) else None
-
-    def on_resize(self) -> None:
-        self.show(self._call)
+    def segments(self, width: int) -> list[Segment]:
+        shown = [Segment("  ", self.inks())]
+        for key, does in self._hints:
+            pair = [Segment(key, self.inks("accent")), Segment(f" {does}   ", self.inks("dim"))]
+            if width_of(shown) + width_of(pair) - 3 > width:
+                break
+            shown += pair
+        return shown
 
 
 class ToolCalls(Surface):
     """Composes the pane."""
 
+    class Located(Message):
+        """The call that is unit `index` of the transcript is to be shown in the conversation."""
+
+        def __init__(self, index: int) -> None:
+            self.index = index
+            super().__init__()
+
+    class StopAsked(Message):
+        """The background command with this id is to be stopped."""
+
+        def __init__(self, command: BackgroundCommand) -> None:
+            self.command = command
+            super().__init__()
+
+    class Copied(Message):
+        """This text is to be copied."""
+
+        def __init__(self, text: str) -> None:
+            self.text = text
+            super().__init__()
+
     def __init__(self, *, clock: Callable[[], float] = time, id: str | None = None) -> None:
         super().__init__(id=id)
         self._clock = clock
-        self._transcript = Transcript()
+        self._outputs: Callable[[str], str] = _no_output
+        self._titled = ""
 
     def compose(self) -> ComposeResult:
         yield PaneTitle("Tool calls", id="calls-title")
+        yield FilterLine("Tool or subject", id="calls-filter")
         yield CallList(self._clock, id="calls-list")
         yield Divider(id="calls-divider")
         yield CallDetail(self._clock, id="calls-detail")
+        yield Hints(id="calls-hints")
 
     def show(self, transcript: Transcript) -> None:
         """Show the calls of another transcript."""
-        self._transcript = transcript
-        self.query_one(CallList).following = True
-        self.refresh_calls()
+        self.query_one(CallList).show(transcript)
+        self._catch_up()
 
-    def refresh_calls(self, frame: int = 0) -> None:
-        """Calls are new or have changed, or time has passed."""
-        calls = [self._transcript.call(index) for index in self._transcript.calls]
-        rows, detail = self.query_one(CallList), self.query_one(CallDetail)
-        rows.frame = frame
-        rows.show(calls)
-        detail.show(rows.call)
-        self.query_one(Divider).display = bool(calls)
-        running = sum(call.state == "running" for call in calls)
-        count = f"{len(calls)} · {running} running" if running else str(len(calls)) if calls else ""
-        self.query_one(PaneTitle).state(count)
+    def update_calls(self, touched: Collection[int], frame: int = 0) -> None:
+        """These units are new or have changed, or time has passed."""
+        self.query_one(CallList).update_calls(sorted(touched), frame)
+        self._catch_up()
+
+    def show_commands(self, commands: Sequence[BackgroundCommand], outputs: Callable[[str], str]) -> None:
+        """Show what runs in the background; `outputs` says what one of them has written."""
+        self._outputs = outputs
+        self.query_one(CallList).show_commands(commands)
+        self._catch_up()
+
+    def go_to(self, index: int) -> bool:
+        """Select the call that is unit `index`, whatever is filtered; whether it is one."""
+        rows = self.query_one(CallList)
+        if index not in rows.rows.transcript.calls:
+            return False
+        if rows.rows.place(index) is None:
+            self._filter(CallFilter())
+            self.query_one(FilterLine).clear()
+        rows.select(index)
+        self.screen.set_focus(rows)
+        return True
 
     def on_call_list_selected(self, event: CallList.Selected) -> None:
         event.stop()
-        self.query_one(CallDetail).show(self.query_one(CallList).call)
+        self._catch_up()
 
     def on_call_list_paged(self, event: CallList.Paged) -> None:
         event.stop()
-        detail = self.query_one(CallDetail)
-        detail.jump(detail.scroll_offset.y + event.direction * max(1, detail.page - 1))
+        self.query_one(CallDetail).action_page(event.direction)
+
+    def on_call_list_asked(self, event: CallList.Asked) -> None:
+        event.stop()
+        rows = self.query_one(CallList)
+        match event.what:
+            case "filter":
+                self.query_one(FilterLine).open()
+            case "failures":
+                shown = rows.rows.filter
+                self._filter(CallFilter(shown.text, not shown.failures))
+            case "locate" if isinstance(rows.selected, int):
+                self.post_message(self.Located(rows.selected))
+            case "stop" if (command := rows.command) and command.state == "running":
+                self.post_message(self.StopAsked(command))
+            case "copy":
+                self._copy(rows.call, rows.command)
+            case _:
+                pass
+
+    def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
+        event.stop()
+        self._filter(CallFilter(event.text, self.query_one(CallList).rows.filter.failures))
+
+    def on_filter_line_moved(self, event: FilterLine.Moved) -> None:
+        event.stop()
+        self.query_one(CallList).action_move(event.step)
+
+    def on_filter_line_accepted(self, event: FilterLine.Accepted) -> None:
+        event.stop()
+        self.screen.set_focus(self.query_one(CallList))
+
+    def on_filter_line_left(self, event: FilterLine.Left) -> None:
+        event.stop()
+        self.screen.set_focus(self.query_one(CallList))
+
+    def on_filter_line_mark_removed(self, event: FilterLine.MarkRemoved) -> None:
+        event.stop()
+        self._filter(CallFilter(self.query_one(CallList).rows.filter.text))
+
+    def on_descendant_focus(self) -> None:
+        self._offer()
+
+    def on_descendant_blur(self) -> None:
+        self._offer()
+
+    def on_resize(self) -> None:
+        self._catch_up()
+
+    def _filter(self, call_filter: CallFilter) -> None:
+        rows = self.query_one(CallList)
+        if call_filter != rows.rows.filter:
+            rows.select_by(call_filter)
+            self.query_one(FilterLine).mark([FAILURES] if call_filter.failures else [])
+            self._catch_up()
+
+    def _copy(self, call: Call | None, command: BackgroundCommand | None) -> None:
+        text = self._outputs(command.id) if command else call.body() if call else ""
+        if text:
+            self.post_message(self.Copied(text))
+
+    def _catch_up(self) -> None:
+        """Show the selected call, and what there is in all."""
+        rows, detail = self.query_one(CallList), self.query_one(CallDetail)
+        if command := rows.command:
+            detail.show_command(command, self._outputs(command.id))
+        elif isinstance(rows.selected, int):
+            detail.show(rows.call, rows.rows.before(rows.selected))
+        else:
+            detail.show(None)
+        self.query_one(Divider).display = bool(rows.rows.rows)
+        self.query_one(PaneTitle).state(self._count(rows))
+        self._offer()
+
+    def _count(self, rows: CallList) -> str:
+        total, shown = len(rows.rows.transcript.calls), len(rows.rows.calls)
+        count = f"{shown} of {total}" if shown != total else str(total) if total else ""
+        running = rows.rows.running
+        return " · ".join(each for each in (count, f"{running} running" if running else "") if each)
+
+    def _offer(self) -> None:
+        rows = self.query_one(CallList)
+        hints: list[tuple[str, str]] = []
+        if (rows.has_focus or self.query_one(CallDetail).has_focus) and rows.selected is not None:
+            command = rows.command
+            hints = [("x", "stop")] if command and command.state == "running" else []
+            hints += [] if command else [("enter", "show")]
+            hints += [("y", "copy"), ("/", "filter"), ("F", "failures")]
+        self.query_one(Hints).offer(hints)
+
+
+def _no_output(_id: str) -> str:
+    return ""

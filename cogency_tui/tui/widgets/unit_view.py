@@ -9,15 +9,27 @@ from collections.abc import Callable, Iterable
 from time import time
 
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Offset, Region
 from textual.message import Message
+from textual.selection import Selection
 
-from cogency_tui.tui.drawing.document import Document
+from cogency_tui.tui.drawing.document import Anchor, Document, Place, prepare
 from cogency_tui.tui.drawing.lines import Line
 from cogency_tui.tui.transcript import Prose, Transcript
 from cogency_tui.tui.widgets.line_view import LineView
 
-_UNIT_BITS = 24
+_BLOCK_BITS, _LINE_BITS = 24, 24
+
+
+def address(place: Place) -> int:
+    """A number for a place that grows with it."""
+    return (place.unit << _BLOCK_BITS | place.block) << _LINE_BITS | (place.line + 1)
+
+
+def place_at(address: int) -> Place:
+    """The place with this address."""
+    block, line = address >> _LINE_BITS, address & ((1 << _LINE_BITS) - 1)
+    return Place(block >> _BLOCK_BITS, block & ((1 << _BLOCK_BITS) - 1), line - 1)
 
 
 class UnitView(LineView):
@@ -45,6 +57,7 @@ class UnitView(LineView):
         self.transcript = Transcript()
         self._greeting: list[Line] = []
         self._seen = 0
+        self._page = 0
         self._pinning = False
         self.following = True
 
@@ -69,6 +82,8 @@ class UnitView(LineView):
         touched = sorted(touched)
         if not touched:
             return
+        if touched[0] == 0:
+            self.run_worker(prepare, group="prepare")
         for index in touched:
             document.touch(index)
         if self.following:
@@ -87,11 +102,12 @@ class UnitView(LineView):
 
     def tick(self, frame: int, live: Iterable[int]) -> None:
         """Draw the units that show a running time again."""
-        self.document.frame = frame
+        document = self.document
+        document.frame = frame
         for index in live:
-            self.document.touch(index)
+            document.touch(index)
             if self.is_visible(index):
-                self.document.measure(index)
+                document.measure(Place(index, 0, 0), 1)
                 self._refresh_from(index)
 
     def line_at(self, y: int) -> Line | None:
@@ -99,37 +115,77 @@ class UnitView(LineView):
             return self._greeting[y] if y < len(self._greeting) else None
         if y >= self.document.height:
             return None
-        return self.document.line(*self.document.locate(y))
+        return self.document.line(self.document.place(y))
 
     def address_of(self, y: int) -> int:
-        if not self.transcript.units:
-            return y
-        unit, offset = self.document.locate(y)
-        return (unit << _UNIT_BITS) + offset
+        return address(self.document.place(y)) if self.transcript.units else y
 
     def line_with(self, address: int) -> int:
+        return self.document.number(place_at(address)) if self.transcript.units else address
+
+    def lines_between(self, first: int, last: int | None) -> Iterable[tuple[int, Line]]:
         if not self.transcript.units:
-            return address
-        return self.document.top(address >> _UNIT_BITS) + (address & ((1 << _UNIT_BITS) - 1))
+            yield from super().lines_between(first, last)
+            return
+        end = Place(len(self.transcript.units), 0, 0) if last is None else place_at(last)
+        for place, line in self.document.places(place_at(first), end):
+            yield address(place), line
+
+    @property
+    def page(self) -> int:
+        return self._page
 
     def on_resize(self, event: events.Resize) -> None:
         del event
+        # Textual looks the size up in the layout each time.
+        self._page = self.size.height
         self.reflow()
 
     def reflow(self) -> None:
-        """Draw for the present width and theme, the reading position kept."""
+        """Draw for the present width and theme, the reading position and what is selected kept."""
         document = self.document
-        if self.transcript.units and not self.following:
-            unit, offset = document.locate(self.scroll_offset.y)
+        if (self.text_width, self.inks) != (document.width, document.inks):
+            held: Anchor | None = None
+            if not self.following and self.transcript.units:
+                held = document.anchor(document.place(self.scroll_offset.y))
+            selected = self._hold_selection()
             document.reflow(self.text_width, self.inks)
-            document.measure(unit)
-            self.resize_column(document.height)
-            self._pin(document.top(unit) + offset)
-        else:
-            document.reflow(self.text_width, self.inks)
+            if held is not None:
+                self.stand_at(document.find(held)[0])
+            if selected:
+                self.screen.selections = {**self.screen.selections, self: selected()}
         self._greeting = self._welcome(self.text_width)
         self.settle()
         self.refresh()
+
+    def stand_at(self, place: Place) -> None:
+        """Have the line at `place` at the top."""
+        self.document.measure(place, 2 * self.page)
+        self.resize_column(self.document.height)
+        self._pin(self.document.number(place))
+
+    def _hold_selection(self) -> Callable[[], Selection] | None:
+        """What is selected, to be asked for again when the lines are others."""
+        document, selection = self.document, self.text_selection
+        if selection is None:
+            return None
+        ends = selection.start, selection.end
+        # The end is held by the last character that belongs to it.
+        held = [
+            None if end is None else document.anchor(place_at(end.y), end.x - back)
+            for end, back in zip(ends, (0, 1), strict=True)
+        ]
+
+        def selected() -> Selection:
+            found = [None if anchor is None else document.find(anchor) for anchor in held]
+            return Selection(
+                *(
+                    None if place is None else Offset(place[1] + forth, address(place[0]))
+                    for place, forth in zip(found, (0, 1), strict=True)
+                )
+            )
+
+        return selected
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -177,27 +233,15 @@ class UnitView(LineView):
             self.resize_column(len(self._greeting))
             return
         if self.following:
-            self._measure_upwards(count - 1, 2 * page)
+            document.measure(Place(count - 1, -1, 0), -2 * page)
             self.resize_column(document.height)
             self._pin(self.max_scroll_y)
             return
-        unit, offset = document.locate(self.scroll_offset.y)
-        document.measure(unit)
-        index, seen = unit, -offset
-        while index < count and seen < 2 * page:
-            document.measure(index)
-            seen += document.top(index + 1) - document.top(index)
-            index += 1
-        self._measure_upwards(unit - 1, page)
+        place = document.place(self.scroll_offset.y)
+        document.measure(place, 2 * page)
+        document.measure(Place(place.unit, place.block, 0), -page)
         self.resize_column(document.height)
-        self._pin(document.top(unit) + offset)
-
-    def _measure_upwards(self, index: int, lines: int) -> None:
-        document = self.document
-        while index >= 0 and lines > 0:
-            document.measure(index)
-            lines -= document.top(index + 1) - document.top(index)
-            index -= 1
+        self._pin(document.number(place))
 
     def _pin(self, y: int) -> None:
         self._pinning = True

@@ -1,0 +1,1 @@
+"""What the prompt offers while one types: files after `@`, commands after `/`."""
