@@ -1,0 +1,1 @@
+"""How the program behaves in a terminal beside drawing: title, notice, clipboard."""

@@ -1,0 +1,111 @@
+"""Where copied text goes: by a program that says whether it worked, else through the terminal, which says
+nothing.
+
+A program of the desktop is used only where it reaches the person's own: not over SSH. In tmux its buffer
+takes the text and passes it on. The terminal's own way (OSC 52) comes last.
+"""
+
+import asyncio
+import base64
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cogency_tui.tui.manners.terminal import Terminal
+
+_PATIENCE = 2.0
+"""Seconds that a program may take."""
+
+_MOST = 74_994
+"""Characters of base64 that every terminal takes which takes any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A program that takes text on stdin; `name` says where it then is."""
+
+    name: str
+    command: tuple[str, ...]
+
+
+_TMUX = Way("the clipboard by way of tmux", ("tmux", "load-buffer", "-w", "-"))
+_OLD_TMUX = Way("the buffer of tmux", ("tmux", "load-buffer", "-"))
+_MAC = Way("the clipboard (pbcopy)", ("pbcopy",))
+_WAYLAND = Way("the clipboard (wl-copy)", ("wl-copy",))
+_X11 = (
+    Way("the clipboard (xclip)", ("xclip", "-selection", "clipboard", "-in")),
+    Way("the clipboard (xsel)", ("xsel", "--clipboard", "--input")),
+)
+
+
+def ways(environ: Mapping[str, str], has: Callable[[str], bool]) -> list[Way]:
+    """The programs to try, the best first; `has` says whether there is one of a name."""
+    terminal = Terminal.of(environ)
+    found: list[Way] = []
+    if not terminal.remote:
+        found += [_MAC] if has("pbcopy") else []
+        found += [_WAYLAND] if environ.get("WAYLAND_DISPLAY") and has("wl-copy") else []
+        found += [way for way in _X11 if environ.get("DISPLAY") and has(way.command[0])]
+    if terminal.tmux and has("tmux"):
+        found += [_TMUX, _OLD_TMUX]
+    return found
+
+
+async def copy(text: str, environ: Mapping[str, str], write: Callable[[str], None]) -> tuple[bool, str]:
+    """Put `text` where the person can paste it from; whether that is known to have worked, and in words where
+    it is. `write` takes a control sequence.
+    """
+
+    def has(name: str) -> bool:
+        return shutil.which(name, path=environ.get("PATH")) is not None
+
+    data = text.encode("utf-8", "replace")
+    for way in await asyncio.to_thread(ways, environ, has):
+        if await _give(way, data, environ):
+            return True, f"Copied {_amount(text)} to {way.name}."
+    terminal = Terminal.of(environ)
+    if not terminal.has_osc52:
+        advice = (
+            "There is no clipboard that we can reach from here. Select with the mouse (with Shift) instead."
+        )
+        return False, advice
+    encoded = base64.b64encode(data).decode("ascii")
+    write(terminal.passed_on(f"\x1b]52;c;{encoded}\x07"))
+    if len(encoded) > _MOST:
+        return (
+            False,
+            f"Sent {_amount(text)} to the terminal's clipboard; many terminals do not take that much.",
+        )
+    return True, f"Copied {_amount(text)} to the terminal's clipboard, if it lets programs do that (OSC 52)."
+
+
+async def _give(way: Way, data: bytes, environ: Mapping[str, str]) -> bool:
+    """Whether the program took the data."""
+    quiet = asyncio.subprocess.DEVNULL
+    try:
+        # Some stay in the background to keep the text: they must not hold our pipes open.
+        process = await asyncio.create_subprocess_exec(
+            *way.command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=quiet,
+            stderr=quiet,
+            env=dict(environ),
+            start_new_session=True,
+        )
+    except OSError:
+        return False
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            await process.communicate(data)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return False
+    return process.returncode == 0
+
+
+def _amount(text: str) -> str:
+    lines = text.count("\n") + 1
+    if lines > 1:
+        return f"{lines} lines"
+    return "1 character" if len(text) == 1 else f"{len(text)} characters"

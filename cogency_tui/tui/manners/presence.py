@@ -1,0 +1,67 @@
+"""What the person sees of us while looking elsewhere: the window's title, and a call when they are needed.
+
+The title that was there before comes back when the program ends or is suspended.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+from cogency_tui.text import disarm, one_line
+from cogency_tui.tui.drawing.lines import fit
+from cogency_tui.tui.manners.terminal import Notice, Terminal
+
+State = Literal["idle", "working", "waiting"]
+
+_LONGEST = 60
+_SAVE, _RESTORE = "\x1b[22;2t", "\x1b[23;2t"
+_SIGNS: dict[State, str] = {"idle": "", "working": "… ", "waiting": "? "}
+_WORDS: dict[State, str] = {"idle": "", "working": ", working", "waiting": ", waiting for you"}
+
+
+class Presence:
+    """Says what goes on in `project` by `write`, which takes control sequences."""
+
+    def __init__(
+        self, project: str, terminal: Terminal, notice: Notice, write: Callable[[str], None]
+    ) -> None:
+        self._project = fit(disarm(one_line(project)), _LONGEST)
+        self._terminal = terminal
+        self._notice = terminal.notice(notice)
+        self._write = write
+        self._shown: str | None = None
+        self._state: State = "idle"
+
+    def begin(self) -> None:
+        """Keep the title that there is, and show ours."""
+        if self._terminal.has_title:
+            self._write(_SAVE)
+            self._show()
+
+    def end(self) -> str:
+        """The sequence that brings the former title back; nothing where ours was not shown."""
+        shown, self._shown = self._shown, None
+        return _RESTORE if shown is not None else ""
+
+    def change(self, state: State, *, watched: bool) -> None:
+        """Show what goes on; call the person if that needs them and they do not watch."""
+        before, self._state = self._state, state
+        if self._shown is not None:
+            self._show()
+        if watched or state == before:
+            return
+        if state == "waiting":
+            self._call(f"{self._project}: waiting for your answer")
+        elif state == "idle" and before == "working":
+            self._call(f"{self._project}: done")
+
+    def _show(self) -> None:
+        title = f"{_SIGNS[self._state]}{self._project}{_WORDS[self._state]} · cogency"
+        if title != self._shown:
+            self._shown = title
+            self._write(f"\x1b]2;{title}\x07")
+
+    def _call(self, text: str) -> None:
+        if self._notice == "bell":
+            self._write("\x07")
+        elif self._notice == "osc9":
+            self._write(self._terminal.passed_on(f"\x1b]9;{text}\x07"))
