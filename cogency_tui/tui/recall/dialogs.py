@@ -1,0 +1,107 @@
+"""Questions about a past conversation: its title, and the form in which it is exported."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from cogency_tui.tui.drawing.lines import Line, wrap
+from cogency_tui.tui.recall.exporting import FORMS, Form
+from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, DialogBody
+from cogency_tui.tui.screens.reading import ReadingScreen
+from cogency_tui.tui.theming import Inks
+from cogency_tui.tui.widgets.in_order import act_in_order
+from cogency_tui.tui.widgets.pane_title import PaneTitle
+from cogency_tui.workspace.names import short_path
+
+RECALL_STYLES = Path(__file__).parent.parent / "styles" / "recall.tcss"
+"""Read when the recall screen is first shown."""
+
+
+class TitleField(Input):
+    """The title, while it is written."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        await act_in_order(self, event)
+
+
+class RenameScreen(ModalScreen["str | None"]):
+    """Returns another title than `title`; an empty one where the first message is to give it again."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Rename", id="rename.accept"),
+        Binding("escape", "close", "Leave", id="rename.leave"),
+    ]
+    AUTO_FOCUS = "#rename-title"
+    CSS_PATH: ClassVar = [STYLES, RECALL_STYLES]
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="rename", classes="recall-dialog"):
+            yield PaneTitle("Title", id="rename-head")
+            yield TitleField(self._title, placeholder="The first message gives it", id="rename-title")
+            with Vertical(classes="dialog-foot"):
+                yield Choices([("enter", "rename", "open"), ("esc", "leave", "close")])
+
+    def on_mount(self) -> None:
+        self.query_one(TitleField).cursor_blink = False
+
+    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        event.stop()
+        self.call_next(self.run_action, event.action)
+
+    def action_open(self) -> None:
+        title = self.query_one(TitleField).value.strip()
+        self.dismiss(None if title == self._title else title)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+
+class ExportScreen(ReadingScreen[Form]):
+    """Returns the form in which the conversation called `title` is to be written into `directory`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "export('md')", "Markdown", id="export.markdown"),
+        Binding("h", "export('html')", "HTML", id="export.html"),
+        Binding("l", "export('jsonl')", "JSON lines", id="export.lines"),
+    ]
+    CSS_PATH: ClassVar = [STYLES, RECALL_STYLES]
+
+    def __init__(self, title: str, directory: Path) -> None:
+        super().__init__()
+        self._title = title
+        self._directory = directory
+
+    def compose(self) -> ComposeResult:
+        choices: list[Choice] = [("m", "Markdown", "export('md')"), ("h", "HTML", "export('html')")]
+        with Vertical(id="export", classes="recall-dialog"):
+            yield PaneTitle("Export", id="export-head")
+            yield DialogBody(self._draw, id="export-body")
+            with Vertical(classes="dialog-foot"):
+                yield Choices([*choices, ("l", "JSON lines", "export('jsonl')"), ("esc", "leave", "close")])
+
+    def on_mount(self) -> None:
+        self.query_one(PaneTitle).state(self._title)
+
+    def action_export(self, form: Form) -> None:
+        self.dismiss(form)
+
+    def _draw(self, width: int, inks: Inks) -> list[Line]:
+        lines: list[Line] = []
+        for name, about in FORMS.values():
+            said = [Segment(f"{name}: ", inks("text", attributes="bold")), Segment(about, inks("dim"))]
+            lines += wrap(said, width)
+        return [
+            *lines,
+            *wrap([Segment(f"It is written into {short_path(self._directory)}.", inks("dim"))], width),
+        ]

@@ -1,0 +1,196 @@
+"""What the selected conversation looks like where it was found, drawn by what draws conversations."""
+
+from collections.abc import Callable, Sequence
+from time import time
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.geometry import Region
+from textual.strip import Strip
+
+from cogency_tui.agent.recall import Recall
+from cogency_tui.agent.recalled import Hit
+from cogency_tui.tui.drawing.document import Place, prepare
+from cogency_tui.tui.drawing.finds import Span, finds_on
+from cogency_tui.tui.drawing.lines import fit
+from cogency_tui.tui.recall.drawing import describe, title_of
+from cogency_tui.tui.recall.rows import Entry
+from cogency_tui.tui.recall.standing import read_numbered, stand
+from cogency_tui.tui.transcript import Transcript
+from cogency_tui.tui.widgets.bar import Bar, Surface
+from cogency_tui.tui.widgets.line_view import Look
+from cogency_tui.tui.widgets.pane_title import PaneTitle
+from cogency_tui.tui.widgets.unit_view import UnitView
+
+_AROUND = 4
+"""Lines above and below the view from which a find may reach into it."""
+
+
+class PreviewView(UnitView):
+    """Shows a transcript from where something was found, each find marked."""
+
+    BINDING_GROUP_TITLE = "In the preview"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "line(-1)", "Up", show=False, id="recall.preview.up"),
+        Binding("down,j", "line(1)", "Down", show=False, id="recall.preview.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="recall.preview.page_up"),
+        Binding("pagedown,space", "page(1)", "Page down", show=False, id="recall.preview.page_down"),
+        Binding("home,g", "line(-1000000000)", "Beginning", show=False, id="recall.preview.first"),
+        Binding("end,G", "line(1000000000)", "End", show=False, id="recall.preview.last"),
+    ]
+
+    def __init__(self, *, clock: Callable[[], float] = time, id: str | None = None) -> None:
+        super().__init__(lambda _width: [], clock=clock, id=id)
+        self._terms: Sequence[str] = ()
+        self._unit: int | None = None
+        self._spans: dict[Place, list[Span]] = {}
+
+    def show_at(self, transcript: Transcript, unit: int | None, terms: Sequence[str]) -> None:
+        """Show `transcript` where `unit` has one of `terms`; its end where there is no unit."""
+        self._terms, self._unit = terms, unit
+        self.show(transcript)
+        self._stand()
+
+    def action_line(self, step: int) -> None:
+        self._unit = None
+        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+
+    def action_page(self, direction: int) -> None:
+        self.action_line(direction * max(1, self.page - 2))
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        # It may be that there was no room to stand anywhere before.
+        self._stand()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._spans = self._finds_in_view() if self._terms else {}
+        return super().render_lines(crop)
+
+    def strip_at(self, y: int, look: Look) -> Strip:
+        strip = super().strip_at(y, look)
+        if self._spans and y < self.document.height:
+            for span in self._spans.get(self.document.place(y), ()):
+                style = look.inks("edit", "cursor", "bold underline")
+                strip = self.painted(strip, span.start, span.stop, style)
+        return strip
+
+    def _stand(self) -> None:
+        if self._unit is not None and self.page and self._unit < len(self.transcript.units):
+            stand(self, self._unit, self._terms)
+
+    def _finds_in_view(self) -> dict[Place, list[Span]]:
+        document, top = self.document, self.scroll_offset.y
+        if not self.transcript.units:
+            return {}
+        first = document.place(max(0, top - _AROUND))
+        last = document.place(max(0, min(top + self.page + _AROUND, document.height) - 1))
+        shown = list(document.places(first, last))
+        lines = [line for _place, line in shown]
+        spans: dict[Place, list[Span]] = {}
+        for term in self._terms:
+            for span in (span for find in finds_on(lines, term) for span in find):
+                spans.setdefault(shown[span.line][0], []).append(span)
+        return spans
+
+
+class FactLine(Bar):
+    """What is known of the conversation."""
+
+    SURFACE = "surface"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._text = ""
+
+    def tell(self, text: str) -> None:
+        """Show another text."""
+        if text != self._text:
+            self._text = text
+            self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        return [Segment("  ", self.inks()), Segment(fit(self._text, width - 4), self.inks("dim"))]
+
+
+class PreviewPane(Surface):
+    """Shows a conversation, and goes from hit to hit in it."""
+
+    def __init__(self, recall: Recall, *, clock: Callable[[], float] = time, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._recall = recall
+        self._clock = clock
+        self._hits: list[Hit] = []
+        self._nth = 0
+        self._standing: tuple[str, Hit | None] | None = None
+        self._title = self._facts = self._told = ""
+
+    def compose(self) -> ComposeResult:
+        yield PaneTitle("Preview", id="recall-preview-title")
+        yield FactLine(id="recall-facts")
+        yield PreviewView(clock=self._clock, id="recall-preview-view")
+
+    def hit_of(self, entry: Entry, otherwise: Hit | None) -> Hit | None:
+        """The hit of this conversation at which one stands; `otherwise` where another is still shown."""
+        standing = self._standing
+        return standing[1] if standing and standing[0] == entry.conversation.id else otherwise
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._hits, self._standing = [], None
+        self._title = self._facts = self._told = ""
+        self._tell()
+        self.query_one(PreviewView).show_at(Transcript(), None, ())
+
+    async def look(
+        self, entry: Entry, hit: Hit | None, query: str, terms: Sequence[str], *, project: bool
+    ) -> None:
+        """Show a conversation at `hit`; `project` whether to say where it was.
+
+        Raises:
+            CogencyError: it cannot be read.
+        """
+        self._hits, self._nth, self._standing = [], 0, None
+        self._title, self._facts, self._told = title_of(entry), describe(entry, project=project), ""
+        self._tell()
+        await self._stand(entry, hit, terms)
+        if hit is None:
+            return
+        self._hits = await self._recall.hits(entry.conversation.id, query)
+        places = [(each.event, each.within, each.kind) for each in self._hits]
+        here = (hit.event, hit.within, hit.kind)
+        self._nth = places.index(here) if here in places else 0
+        self._count(entry)
+
+    async def step(self, entry: Entry, step: int, terms: Sequence[str]) -> None:
+        """Go to the next hit of the conversation, or with -1 to the one before, around the ends.
+
+        Raises:
+            CogencyError: it cannot be read.
+        """
+        if self._hits:
+            self._nth = (self._nth + step) % len(self._hits)
+            self._count(entry)
+            await self._stand(entry, self._hits[self._nth], terms)
+
+    async def _stand(self, entry: Entry, hit: Hit | None, terms: Sequence[str]) -> None:
+        within = hit.within if hit else entry.conversation.id
+        seen = await self._recall.preview(within, hit.event if hit and hit.event else None)
+        await prepare()
+        transcript, units = await read_numbered(seen.events)
+        self._standing = entry.conversation.id, hit
+        unit = units.get(hit.event) if hit else None
+        self.query_one(PreviewView).show_at(transcript, unit, terms)
+
+    def _count(self, entry: Entry) -> None:
+        inside = " in a sub-agent" if self._hits[self._nth].within != entry.conversation.id else ""
+        self._told = f"hit {self._nth + 1:,} of {len(self._hits):,}{inside} · "
+        self._tell()
+
+    def _tell(self) -> None:
+        self.query_one(PaneTitle).state(self._title)
+        self.query_one(FactLine).tell(self._told + self._facts)

@@ -1,0 +1,227 @@
+"""What was found so far, arranged as rows: headings of days, conversations, forks below what they come from.
+
+A family (a conversation and its forks) stands where the one of it stands that was found first. So what comes
+in with a later page is appended, or joins its family; nothing that is shown changes its order.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NamedTuple, TypeAlias
+
+from cogency_tui.agent.recalled import Hit, Listed
+from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.forks import Tree
+
+_WEEK = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A conversation with its first hits, and whether there are `more`; the number of files that it changed,
+    None where that is not known; the process that has it open elsewhere, 0 for none."""
+
+    conversation: Conversation
+    hits: tuple[Hit, ...] = ()
+    more: bool = False
+    files: int | None = None
+    forks: int = 0
+    live: int = 0
+
+
+class Heading(NamedTuple):
+    """When the conversations below it were last worked on."""
+
+    title: str
+
+
+class Item(NamedTuple):
+    """A conversation, `depth` levels below the one it comes from. Below it are `below` others, which are
+    `folded` away or not."""
+
+    id: str
+    depth: int
+    below: int
+    folded: bool
+
+
+class HitRow(NamedTuple):
+    """The `nth` hit of a conversation."""
+
+    id: str
+    depth: int
+    nth: int
+
+
+Row: TypeAlias = Heading | Item | HitRow
+
+
+class Catalogue:
+    """Rows of what `add` was given. `grouped` by day; `whole` families, or only those that were found. What
+    is below those in `folded` is hidden."""
+
+    def __init__(
+        self, now: float, folded: set[str] | None = None, *, grouped: bool = True, whole: bool = True
+    ) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.rows: list[Row] = []
+        self.found = 0
+        self._now = now
+        self._grouped = grouped
+        self._whole = whole
+        self._order: list[str] = []
+        self._trees: dict[str, Tree] = {}
+        self._heads: dict[str, str] = {}
+        self.folded: set[str] = set() if folded is None else folded
+        self._dates: dict[str, float] = {}
+        self._places: dict[str, int] = {}
+        self._title = ""
+
+    def add(self, page: Sequence[Listed], trees: Mapping[str, Tree]) -> None:
+        """Another page; `trees` are those of its conversations that have any, by their ids."""
+        joined = False
+        for each in page:
+            conversation = each.conversation
+            if conversation.id not in self.entries:
+                self.found += 1
+            elif self.entries[conversation.id].files is None:
+                self.found += 1
+                joined = True
+            live = each.live.pid if each.live else 0
+            self.entries[conversation.id] = Entry(
+                conversation, each.hits, each.more, each.files, each.forks, live
+            )
+            if conversation.id in self._heads:
+                joined = True
+                continue
+            self._order.append(conversation.id)
+            self._heads[conversation.id] = conversation.id
+            self._dates[conversation.id] = conversation.updated
+            if (tree := trees.get(conversation.id)) is not None:
+                self._adopt(conversation.id, tree)
+            if not joined:
+                self._append(conversation.id)
+        if joined:
+            self._arrange()
+
+    def fold(self, id: str, folded: bool | None = None) -> None:
+        """Fold away what is below a conversation, or show it; by default the other way than it is."""
+        self.folded ^= {id} if folded is None or folded != (id in self.folded) else set()
+        self._arrange()
+
+    def rename(self, id: str, title: str) -> None:
+        """A conversation has another title."""
+        entry = self.entries[id]
+        self.entries[id] = replace(entry, conversation=replace(entry.conversation, title=title))
+
+    def remove(self, id: str) -> None:
+        """A conversation is here no longer; those below it stay."""
+        del self.entries[id]
+        self.found -= 1
+        self._arrange()
+
+    def place(self, id: str) -> int | None:
+        """The row of a conversation; None where it is not shown."""
+        return self._places.get(id)
+
+    def parent(self, id: str) -> str | None:
+        """The conversation that is shown above one and has it below."""
+        place = self._places.get(id)
+        if place is None:
+            return None
+        depth = self._item(place).depth
+        while place > 0 and depth:
+            place -= 1
+            row = self.rows[place]
+            if isinstance(row, Item) and row.depth < depth:
+                return row.id
+        return None
+
+    def beside(self, y: int, step: int) -> int | None:
+        """The row of the conversation `step` conversations away from row `y`; the last one on the way."""
+        found: int | None = None
+        direction = 1 if step > 0 else -1
+        for _ in range(abs(step)):
+            y += direction
+            while 0 <= y < len(self.rows) and not isinstance(self.rows[y], Item):
+                y += direction
+            if not 0 <= y < len(self.rows):
+                break
+            found = y
+        return found
+
+    def _adopt(self, head: str, tree: Tree) -> None:
+        """Have all of `tree` stand where `head` stands."""
+        self._trees[head] = tree
+        for conversation in _flat(tree):
+            self._heads[conversation.id] = head
+            if self._whole and conversation.trashed is None and conversation.id not in self.entries:
+                self.entries[conversation.id] = Entry(conversation)
+
+    def _arrange(self) -> None:
+        self.rows.clear()
+        self._places.clear()
+        self._title = ""
+        for head in self._order:
+            self._append(head)
+
+    def _append(self, head: str) -> None:
+        rows = list(self._family(head))
+        if not rows:
+            return
+        if self._grouped and (title := day_of(self._dates[head], self._now)) != self._title:
+            self._title = title
+            self.rows.append(Heading(title))
+        for row in rows:
+            if isinstance(row, Item):
+                self._places[row.id] = len(self.rows)
+            self.rows.append(row)
+
+    def _family(self, head: str) -> Iterator[Item | HitRow]:
+        if (tree := self._trees.get(head)) is not None:
+            yield from self._branch(tree, 0, frozenset())
+        elif head in self.entries:
+            yield from self._rows_of(head, 0, 0, frozenset())
+
+    def _branch(self, tree: Tree, depth: int, told: frozenset[str]) -> Iterator[Item | HitRow]:
+        """`tree` as rows; what a fork has in common with the above, which `told` it, is not told again."""
+        id = tree.conversation.id
+        entry = self.entries.get(id)
+        if entry is not None:
+            below = sum(each.id in self.entries for each in _flat(tree)) - 1
+            yield from self._rows_of(id, depth, below, told)
+            if id in self.folded:
+                return
+            told |= {hit.text for hit in entry.hits}
+        for fork in tree.forks:
+            yield from self._branch(fork, depth + (entry is not None), told)
+
+    def _rows_of(self, id: str, depth: int, below: int, told: frozenset[str]) -> Iterator[Item | HitRow]:
+        yield Item(id, depth, below, id in self.folded)
+        for nth, hit in enumerate(self.entries[id].hits):
+            if hit.text not in told:
+                yield HitRow(id, depth, nth)
+
+    def _item(self, place: int) -> Item:
+        row = self.rows[place]
+        assert isinstance(row, Item)
+        return row
+
+
+def _flat(tree: Tree) -> Iterator[Conversation]:
+    yield tree.conversation
+    for fork in tree.forks:
+        yield from _flat(fork)
+
+
+def day_of(then: float, now: float) -> str:
+    """`today`, `yesterday`, `last week`, `March` this year, else `March 2024`; both in Unix seconds."""
+    date, today = datetime.fromtimestamp(then).astimezone(), datetime.fromtimestamp(now).astimezone()
+    days = (today.date() - date.date()).days
+    if days <= 0:
+        return "today"
+    if days == 1:
+        return "yesterday"
+    if days <= _WEEK:
+        return "last week"
+    return f"{date:%B}" if date.year == today.year else f"{date:%B %Y}"

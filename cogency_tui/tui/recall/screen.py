@@ -1,0 +1,293 @@
+"""The recall screen: a search field, the conversations that it finds, and what the selected one looks like.
+
+It composes and wires: `searching` finds, `preview` shows, `upkeep` changes. It returns what the person wants
+to go on with.
+"""
+
+from collections.abc import Callable
+from time import time
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.screen import Screen
+from textual.widgets import Input
+
+from cogency_tui.agent.recall import Where
+from cogency_tui.agent.recalled import Indexed
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.drawing.figures import percent
+from cogency_tui.tui.host import app_of
+from cogency_tui.tui.recall.dialogs import RECALL_STYLES
+from cogency_tui.tui.recall.filters import filters_in, without
+from cogency_tui.tui.recall.keys import RECALL_KEYS
+from cogency_tui.tui.recall.panes import RecallPanes
+from cogency_tui.tui.recall.search_bar import ChipLine, SearchBar, SearchField
+from cogency_tui.tui.recall.searching import Asked, Searching
+from cogency_tui.tui.recall.telling import chips_of, count_of, wider
+from cogency_tui.tui.recall.upkeep import Deed, Upkeep
+from cogency_tui.tui.recall.wanted import Wanted, travel
+from cogency_tui.tui.widgets.button_bar import ButtonBar
+from cogency_tui.tui.widgets.footer import Footer
+from cogency_tui.tui.widgets.pane_title import PaneTitle
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+
+_SHORT = 24
+_NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "trash": "project"}
+
+
+class RecallScreen(Screen[Wanted | None]):
+    """Over the conversations of `agent`. `ready` says whether one can go on with another conversation now,
+    and tells the person why not; `query` is looked for at first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = RECALL_KEYS
+    AUTO_FOCUS = "#recall-field"
+    CSS_PATH = RECALL_STYLES
+    BLANK = True
+
+    def __init__(
+        self,
+        agent: "Agent",
+        ready: Callable[[], bool],
+        *,
+        query: str = "",
+        clock: Callable[[], float] = time,
+    ) -> None:
+        super().__init__(id="recall")
+        self._agent = agent
+        self._ready = ready
+        self._query = query
+        self._clock = clock
+        self._searching = Searching(
+            self,
+            agent,
+            clock,
+            found=self._found,
+            counted=self._show_count,
+            indexed=self.show_index,
+            failed=self._failed,
+        )
+        self._upkeep = Upkeep(
+            self, agent, clock, renamed=self._renamed, removed=self._removed, returned=self._returned
+        )
+        self._opening = False
+        self._keep: str | None = None
+        self._preview_wanted: bool | None = None
+
+    def compose(self) -> ComposeResult:
+        yield PaneTitle("Recall", id="recall-title")
+        yield SearchBar(self._query, id="recall-search")
+        yield RecallPanes(
+            self._agent.recall, self._searching, self._clock, self._upkeep.complain, id="recall-panes"
+        )
+        yield Footer(id="footer")
+
+    def on_mount(self) -> None:
+        app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self._panes.preview.reflow())
+        self._fit()
+        self._ask(Asked(self._query))
+        self.run_worker(self._searching.follow_index(), group="recall-index")
+
+    def on_resize(self, event: events.Resize) -> None:
+        del event
+        self._fit()
+
+    def _fit(self) -> None:
+        size = app_of(self).size
+        self.set_class(size.height < _SHORT, "-short")
+        self._panes.fit(size.width)
+
+    @property
+    def _panes(self) -> RecallPanes:
+        return self.query_one(RecallPanes)
+
+    @property
+    def _field(self) -> SearchField:
+        return self.query_one(SearchField)
+
+    @property
+    def _title(self) -> PaneTitle:
+        return self.query_one("#recall-title", PaneTitle)
+
+    # What is looked for.
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._catch_up()
+
+    def on_search_field_emptied(self) -> None:
+        self.action_scope(wider(self._searching.asked.where))
+
+    def on_chip_line_pressed(self, event: ChipLine.Pressed) -> None:
+        self.call_next(self.run_action, event.action)
+
+    def action_scope(self, where: Where | None = None) -> None:
+        """Look somewhere else; by default in the next place."""
+        asked = self._searching.asked
+        if (there := where or _NEXT[asked.where]) != asked.where:
+            self._ask(asked._replace(where=there))
+
+    def action_order(self) -> None:
+        asked = self._searching.asked
+        self._ask(asked._replace(order="best" if asked.order == "newest" else "newest"))
+
+    def action_drop(self, start: int) -> None:
+        """Take away the filter that begins there."""
+        field = self._field
+        for each in filters_in(field.value):
+            if each.start == start:
+                field.value = without(field.value, each)
+                return
+
+    def on_recall_list_more_wanted(self) -> None:
+        self._searching.go_on()
+
+    def _catch_up(self) -> None:
+        """Look for what has been typed by now."""
+        text = self._field.value
+        if text != self._searching.asked.text:
+            self._ask(self._searching.asked._replace(text=text))
+
+    def _ask(self, asked: Asked, keep: str | None = None) -> None:
+        self._keep, self._opening = keep, False
+        self._searching.ask(asked)
+        self.query_one(ChipLine).show(chips_of(asked, ()))
+
+    def _found(self, another: bool) -> None:
+        if another:
+            self.query_one(ChipLine).show(chips_of(self._searching.asked, self._searching.problems))
+            self._panes.show_found(self._keep)
+        else:
+            self._panes.show_more()
+        self._show_count()
+        if self._opening:
+            self._opening = False
+            self._go_on(fork=False)
+
+    def _failed(self, error: CogencyError) -> None:
+        self._opening = False
+        self._panes.show_failure(error)
+        self._upkeep.complain(error)
+
+    # What is seen.
+
+    def _show_count(self) -> None:
+        searching = self._searching
+        found = searching.catalogue.found
+        self._title.state(count_of(found, searching.total, complete=searching.complete))
+
+    def show_index(self, state: Indexed | None) -> None:
+        """Show how far the index is, while it is made."""
+        if state is None or state.done >= state.total:
+            self._title.note("")
+        else:
+            done = percent(state.done / state.total)
+            self._title.note(f"indexing: {done} of {state.total:,} events")
+
+    def on_descendant_focus(self) -> None:
+        self._title.light(self.focused is not self._panes.preview)
+        self._panes.light()
+
+    def action_preview(self) -> None:
+        """Show or hide the preview; where there is no room beside the list, in its place."""
+        self._panes.toggle_preview(app_of(self).size.width)
+
+    # The selected one.
+
+    def on_recall_list_chosen(self) -> None:
+        self.action_open()
+
+    def on_recall_list_left(self) -> None:
+        self.set_focus(self._field)
+
+    def action_hit(self, step: int) -> None:
+        self._panes.step(step)
+
+    def action_open(self) -> None:
+        """Go on with it; what has just been typed is looked for first."""
+        self._catch_up()
+        if self._searching.busy and self.focused is self._field:
+            self._opening = True
+        else:
+            self._go_on(fork=False)
+
+    def action_fork(self) -> None:
+        self._go_on(fork=True)
+
+    def _go_on(self, *, fork: bool) -> None:
+        entry, hit = self._panes.entry, self._panes.hit
+        if entry is None or not self._ready():
+            return
+        id = entry.conversation.id
+        within, event = (hit.within, hit.event) if hit else (id, 0)
+        self.dismiss(Wanted(id, within, event, self._searching.terms, fork))
+
+    def action_timeline(self) -> None:
+        """The selected conversation at any of its events."""
+        if (entry := self._panes.entry) is not None:
+            travel(self, self._agent, entry.conversation.id, self._ready, self.dismiss)
+
+    async def action_do(self, what: Deed) -> None:
+        """Have something done, to the selected conversation where it is about one."""
+        await self._upkeep.do(what, self._panes.entry, self._searching.asked.where)
+
+    def _renamed(self, id: str, title: str) -> None:
+        self._searching.catalogue.rename(id, title)
+        self._panes.list.refresh()
+        self._panes.look()
+
+    def _removed(self, id: str) -> None:
+        self._searching.catalogue.remove(id)
+        self._panes.show_more()
+        self._show_count()
+
+    def _returned(self, id: str) -> None:
+        self._ask(self._searching.asked, keep=id)
+
+    # Where one is.
+
+    def on_button_bar_pressed(self, event: ButtonBar.Pressed) -> None:
+        self.call_next(self.run_action, event.action)
+
+    def action_enter_list(self, pages: int = 0) -> None:
+        """From the field to the list."""
+        self._panes.enter(pages)
+
+    def action_search(self) -> None:
+        self.set_focus(self._field)
+
+    def action_back(self) -> None:
+        field = self._field
+        if self._panes.covers:
+            self.action_preview()
+        elif self.focused is field and field.value:
+            field.value = ""
+        else:
+            self.dismiss(None)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def action_command(self, handler: str, argument: str = "") -> None:
+        """Carry a command of the palette out where it is at home."""
+        main = app_of(self).screen_stack[0]
+        self.dismiss(None)
+        main.call_next(main.run_action, f"command({handler!r}, {argument!r})")
+
+    def action_help(self) -> None:
+        """The keys that work where one is."""
+        from cogency_tui.tui.screens.help import HelpScreen, collect_keys
+
+        app_of(self).push_screen(HelpScreen("Recall", collect_keys(self)))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What there is nothing to be done with is not offered."""
+        del parameters
+        if action == "search":
+            return not isinstance(self.focused, SearchField)
+        if action == "hit":
+            return bool(self._searching.terms)
+        return True

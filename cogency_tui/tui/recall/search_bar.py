@@ -1,0 +1,132 @@
+"""Where one types what to look for, and chips for where is looked and the filters that were understood."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+
+from cogency_tui.text import one_line
+from cogency_tui.tui.drawing.lines import cells, fit
+from cogency_tui.tui.widgets.bar import Bar, Surface
+from cogency_tui.tui.widgets.filter_field import FilterField
+
+_PLACEHOLDER = 'Words, "a phrase", file: tool: error: model: project: branch: since:30d before: cost:>1'
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """What a chip says, what taking it away (a click) means, and the action of the screen that does it;
+    without one it cannot be taken away. `trouble` marks what was not understood."""
+
+    text: str
+    meaning: str = ""
+    action: str = ""
+    trouble: bool = False
+
+
+class SearchField(FilterField):
+    """The field. Deleting in an empty one takes the first chip away."""
+
+    BINDING_GROUP_TITLE = "In the search field"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.open", "Open", id="recall.field.open", tooltip="Go on with the first one"),
+        Binding("down", "screen.enter_list", "List", id="recall.field.list", tooltip="Go to the list"),
+        Binding("pagedown", "screen.enter_list(1)", "Page down", show=False, id="recall.field.page_down"),
+    ]
+
+    class Emptied(Message):
+        """One deleted where nothing is left."""
+
+    def __init__(self, text: str, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.placeholder = _PLACEHOLDER
+        self.value = text
+
+    async def _on_key(self, event: events.Key) -> None:
+        active = None if event.is_printable else self.screen.active_bindings.get(event.key)
+        if active is not None and active.node is self and active.binding.action.startswith("screen."):
+            # At once, so that keys are acted on in the order in which they come.
+            event.stop()
+            event.prevent_default()
+            await self.run_action(active.binding.action)
+
+    def action_delete_left(self) -> None:
+        if self.value:
+            super().action_delete_left()
+        else:
+            self.post_message(self.Emptied())
+
+
+class ChipLine(Bar):
+    """The chips; a click takes one away."""
+
+    SURFACE = "raised"
+
+    class Pressed(Message):
+        """A chip was clicked that has this action."""
+
+        def __init__(self, action: str) -> None:
+            self.action = action
+            super().__init__()
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._chips: Sequence[Chip] = ()
+        self._places: list[tuple[int, int, Chip]] = []
+
+    def show(self, chips: Sequence[Chip]) -> None:
+        """Show these."""
+        if chips != self._chips:
+            self._chips = chips
+            self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        shown: list[Segment] = []
+        place = 0
+        self._places = []
+        for chip in self._chips:
+            cross = " ✕ " if chip.action else " "
+            room = width - place - 1 - len(cross)
+            if room < min(6, cells(chip.text)):
+                break
+            text = f" {fit(one_line(chip.text), room)}{cross}"
+            role = "bad" if chip.trouble else "accent" if chip.action else "dim"
+            shown += [Segment(text, self.inks(role, "cursor")), Segment(" ", self.inks("text", "raised"))]
+            self._places.append((place, place + cells(text), chip))
+            place += cells(text) + 1
+        return shown
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        chip = self._chip_at(event.x)
+        # As content: of a plain string Textual would read markup.
+        tooltip = Content(chip.meaning) if chip and chip.meaning else None
+        if tooltip != self.tooltip:
+            self.tooltip = tooltip
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        chip = self._chip_at(event.x)
+        if chip and chip.action:
+            self.post_message(self.Pressed(chip.action))
+
+    def _chip_at(self, x: int) -> Chip | None:
+        return next((chip for start, end, chip in self._places if start <= x < end), None)
+
+
+class SearchBar(Surface):
+    """Composes them."""
+
+    def __init__(self, text: str, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        yield SearchField(self._text, id="recall-field")
+        yield ChipLine(id="recall-chips")

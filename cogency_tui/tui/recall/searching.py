@@ -1,0 +1,167 @@
+"""The search behind the list: the last thing asked, page by page. What was asked before is given up."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from textual.screen import Screen
+
+from cogency_tui.agent.recall import Where
+from cogency_tui.agent.recalled import Indexed, Listed, Page
+from cogency_tui.errors import CogencyError, StoreError
+from cogency_tui.store.forks import Tree
+from cogency_tui.store.search.searcher import Cursor, Order
+from cogency_tui.tui.recall.rows import Catalogue
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+
+PREVIEW = "recall-preview"
+"""The group of the workers that fill the preview: they use the same thread."""
+
+_FIRST = 50
+_NEXT = 200
+"""Conversations on the first page, and on each after it."""
+
+
+class Asked(NamedTuple):
+    """What is looked for, where, and in which order."""
+
+    text: str = ""
+    where: Where = "project"
+    order: Order = "newest"
+
+
+class Searching:
+    """Searches for `screen` what `agent` has stored. `found` is told when there is more, and whether it is
+    another catalogue, `counted` when `total` is known; `indexed` how far the index is while it is made, then
+    None; `failed` what could not be done."""
+
+    def __init__(
+        self,
+        screen: Screen[Any],
+        agent: "Agent",
+        clock: Callable[[], float],
+        *,
+        found: Callable[[bool], None],
+        counted: Callable[[], None],
+        indexed: Callable[[Indexed | None], None],
+        failed: Callable[[CogencyError], None],
+    ) -> None:
+        self.asked = Asked()
+        self.catalogue = Catalogue(clock())
+        self.terms: tuple[str, ...] = ()
+        self.problems: tuple[str, ...] = ()
+        self.busy = False
+        self.total: int | None = None
+        """How many conversations there are where is looked, as far as that is known without looking."""
+        self._screen = screen
+        self._agent = agent
+        self._recall = agent.recall
+        self._clock = clock
+        self._found = found
+        self._counted = counted
+        self._indexed = indexed
+        self._failed = failed
+        self._next: Cursor | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all there is has been found."""
+        return not self.busy and self._next is None
+
+    def ask(self, asked: Asked) -> None:
+        """Look for something else."""
+        self.asked = asked
+        self.busy = True
+        workers: Any = self._screen.workers
+        workers.cancel_group(self._screen, PREVIEW)
+        self.total = None
+        self._run(partial(self._begin, asked))
+
+    def go_on(self) -> None:
+        """Find the next page, if there is any and nothing is looked for."""
+        if not self.busy and self._next is not None:
+            self.busy = True
+            self._run(partial(self._continue, self.asked, self._next))
+
+    async def follow_index(self) -> None:
+        """Have the index brought up to date, and tell how far it is."""
+        try:
+            async for state in self._recall.update_index():
+                self._indexed(state)
+        except CogencyError as exc:
+            self._failed(exc)
+        self._indexed(None)
+
+    def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._screen.run_worker(work(), group="recall-search", exclusive=True)
+
+    async def _begin(self, asked: Asked) -> None:
+        listing = not asked.text.strip() and asked.where != "trash"
+        try:
+            page, trees = await self._page(asked, _FIRST, None)
+        except CogencyError as exc:
+            self.busy, self._next = False, None
+            self._failed(exc)
+            return
+        self.catalogue = Catalogue(
+            self._clock(), self.catalogue.folded, grouped=asked.order == "newest", whole=listing
+        )
+        self.terms, self.problems = page.terms, page.problems
+        self._take(page, trees, first=True)
+        if listing and page.next is not None:
+            self._screen.run_worker(partial(self._count, asked), group="recall-count", exclusive=True)
+
+    async def _count(self, asked: Asked) -> None:
+        """Find out how many there are, which takes longer than to find the first."""
+        try:
+            store, project = await self._agent.store(), str(self._agent.project)
+            total = await store.count(project if asked.where == "project" else None)
+        except CogencyError as exc:
+            self._failed(exc)
+            return
+        if asked == self.asked:
+            self.total = total
+            self._counted()
+
+    async def _continue(self, asked: Asked, after: Cursor) -> None:
+        try:
+            page, trees = await self._page(asked, _NEXT, after)
+        except CogencyError as exc:
+            self.busy, self._next = False, None
+            self._failed(exc)
+            return
+        self._take(page, trees, first=False)
+
+    def _take(self, page: Page, trees: dict[str, Tree], *, first: bool) -> None:
+        self.catalogue.add(page.listed, trees)
+        self.busy, self._next = False, page.next
+        self._found(first)
+
+    async def _page(self, asked: Asked, limit: int, after: Cursor | None) -> tuple[Page, dict[str, Tree]]:
+        page = await self._recall.page(
+            asked.text, where=asked.where, order=asked.order, limit=limit, after=after
+        )
+        trees: dict[str, Tree] = {}
+        for each in page.listed if asked.where != "trash" else ():
+            id = each.conversation.id
+            if _has_family(each) and id not in trees:
+                # It may have been taken away since it was found.
+                with suppress(StoreError):
+                    _spread(await self._recall.tree(id), trees)
+        return page, trees
+
+
+def _has_family(listed: Listed) -> bool:
+    return bool(listed.forks) or listed.conversation.parent is not None
+
+
+def _spread(tree: Tree, trees: dict[str, Tree]) -> None:
+    """Note `tree` for all who are in it."""
+    pending = [tree]
+    while pending:
+        each = pending.pop()
+        trees[each.conversation.id] = tree
+        pending += each.forks

@@ -1,0 +1,182 @@
+"""What is done to past conversations from their list: renaming, the trash and back, exports, comparisons.
+
+Each method tells the person what came of it. Nothing is deleted, and no file is overwritten.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from textual.screen import Screen
+
+from cogency_tui.agent.recall import Where
+from cogency_tui.errors import CogencyError
+from cogency_tui.text import one_line
+from cogency_tui.tui.drawing.lines import fit
+from cogency_tui.tui.host import app_of
+from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
+from cogency_tui.tui.recall.drawing import title_of
+from cogency_tui.tui.recall.exporting import Form, directory_of, export
+from cogency_tui.tui.recall.rows import Entry
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+
+_NAMED = 40
+
+Deed: TypeAlias = Literal["rename", "trash", "undo", "export", "compare", "statistics"]
+"""What can be done from the list."""
+
+
+class Upkeep:
+    """Does it for `screen`, which tells apart what of its list is to change: `renamed` has an id and a title,
+    `removed` the id of a conversation that is there no longer, `returned` that of one that is again."""
+
+    def __init__(
+        self,
+        screen: Screen[Any],
+        agent: "Agent",
+        clock: Callable[[], float],
+        *,
+        renamed: Callable[[str, str], None],
+        removed: Callable[[str], None],
+        returned: Callable[[str], None],
+    ) -> None:
+        self._screen = screen
+        self._agent = agent
+        self._clock = clock
+        self._renamed = renamed
+        self._removed = removed
+        self._returned = returned
+        self._trashed: list[Entry] = []
+
+    async def do(self, what: Deed, entry: Entry | None, where: Where) -> None:
+        """Do this, to the conversation `entry` where it is about one, on a list of what is in `where`."""
+        if what == "statistics":
+            self.show_statistics(where)
+        elif what == "undo" and where != "trash":
+            await self.undo()
+        elif entry is None:
+            return
+        elif what == "rename":
+            self.rename(entry)
+        elif what == "export":
+            self.export(entry)
+        elif what == "compare":
+            await self.compare(entry)
+        elif what == "undo":
+            await self.restore(entry)
+        elif where == "trash":
+            self.say("It is in the trash already. u takes it out.")
+        else:
+            await self.trash(entry)
+
+    def rename(self, entry: Entry) -> None:
+        """Ask for another title, and give it."""
+
+        async def given(title: str | None) -> None:
+            if title is None:
+                return
+            try:
+                await self._agent.recall.rename(entry.conversation.id, title)
+            except CogencyError as exc:
+                self.complain(exc)
+            else:
+                self._renamed(entry.conversation.id, title)
+
+        shown = entry.conversation.title
+        app_of(self._screen).push_screen(RenameScreen(one_line(shown) if shown else ""), given)
+
+    async def trash(self, entry: Entry) -> None:
+        """Move a conversation to the trash."""
+        try:
+            await self._agent.recall.trash(entry.conversation.id)
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        self._trashed.append(entry)
+        self._removed(entry.conversation.id)
+        self.say(f"{_name(entry)} is in the trash. u takes it back; nothing is ever deleted by itself.")
+
+    async def restore(self, entry: Entry) -> None:
+        """Take a conversation out of the trash, which is listed."""
+        if await self._restore(entry):
+            self._removed(entry.conversation.id)
+
+    async def undo(self) -> None:
+        """Take back what was moved to the trash last."""
+        if not self._trashed:
+            self.say("Nothing was moved to the trash from here. F2 shows what is in it.")
+            return
+        entry = self._trashed.pop()
+        if await self._restore(entry):
+            self._returned(entry.conversation.id)
+
+    async def _restore(self, entry: Entry) -> bool:
+        try:
+            await self._agent.recall.restore(entry.conversation.id)
+        except CogencyError as exc:
+            self.complain(exc)
+            return False
+        self._trashed = [each for each in self._trashed if each.conversation.id != entry.conversation.id]
+        self.say(f"{_name(entry)} is out of the trash again.")
+        return True
+
+    def export(self, entry: Entry) -> None:
+        """Ask for a form, and write the conversation into a file."""
+
+        def chosen(form: Form | None) -> None:
+            if form is not None:
+                self._screen.run_worker(partial(self._export, entry, form), group="recall-export")
+
+        dialog = ExportScreen(title_of(entry), directory_of(self._agent))
+        app_of(self._screen).push_screen(dialog, chosen)
+
+    async def _export(self, entry: Entry, form: Form) -> None:
+        try:
+            path = await export(self._agent, entry.conversation, form, app_of(self._screen).theme)
+        except CogencyError as exc:
+            self.complain(exc)
+        else:
+            self._screen.notify(f"{_name(entry)} is in {path}.", timeout=15, markup=False)
+
+    async def compare(self, entry: Entry) -> None:
+        """Show what a fork and what it comes from came to; of one that is no fork, its first fork."""
+        from cogency_tui.tui.recall.comparison import ComparisonScreen
+
+        recall, conversation = self._agent.recall, entry.conversation
+        try:
+            left, right = conversation.parent, conversation.id
+            if left is None:
+                tree = await recall.tree(conversation.id)
+                forks = [fork.conversation for fork in tree.forks if fork.conversation.trashed is None]
+                if not forks:
+                    self.say("This conversation has no fork to compare it with. f makes one.")
+                    return
+                left, right = conversation.id, forks[-1].id
+            comparison = await recall.compare(left, right)
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        app_of(self._screen).push_screen(ComparisonScreen(comparison))
+
+    def show_statistics(self, where: Where) -> None:
+        """Show what periods came to."""
+        from cogency_tui.tui.recall.statistics import StatisticsScreen
+
+        def ask(place: Where, since: float | None) -> Any:
+            return self._agent.recall.statistics(where=place, since=since)
+
+        app_of(self._screen).push_screen(StatisticsScreen(ask, where, clock=self._clock))
+
+    def say(self, text: str) -> None:
+        """Tell in passing."""
+        self._screen.notify(text, markup=False)
+
+    def complain(self, error: CogencyError) -> None:
+        """Tell what could not be done, with the next step."""
+        self._screen.notify(error.advice, severity="error", markup=False)
+
+
+def _name(entry: Entry) -> str:
+    return f"“{fit(title_of(entry), _NAMED)}”"

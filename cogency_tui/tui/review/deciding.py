@@ -1,0 +1,116 @@
+"""What the person decides, carried out in the background and one after the other; the screen goes on."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui.agent.reversal import Obstacle
+from cogency_tui.agent.review.conflicts import Choice
+from cogency_tui.agent.review.model import Outcome, Target
+from cogency_tui.agent.review.review import Review
+from cogency_tui.errors import CogencyError, LossError
+from cogency_tui.store.reviews import ActionKind
+from cogency_tui.text import one_line
+from cogency_tui.tui.drawing.figures import plural
+from cogency_tui.tui.host import app_of
+from cogency_tui.tui.screens.dialogs import Confirmation
+
+_DONE: dict[ActionKind, str] = {
+    "keep": "Keeping it",
+    "revert": "Taking it back",
+    "edit": "Your edit",
+    "comment": "Your comment",
+    "resolve": "Settling the conflict",
+}
+
+Work = Callable[[], Awaitable[Outcome | None]]
+
+
+class Deciding:
+    """Acts on `review` for `screen`; `after` is called with what came of each action."""
+
+    def __init__(self, screen: Screen[Any], review: Review, after: Callable[[Outcome], None]) -> None:
+        self._screen = screen
+        self._review = review
+        self._after = after
+
+    def keep(self, target: Target) -> None:
+        """Keep it, or bring it back."""
+        self._do(partial(self._review.keep, target))
+
+    def revert(self, target: Target, *, tell: bool = False) -> None:
+        """Take it back; where it is more than what one sees, `tell` how much that was."""
+
+        async def work() -> Outcome | None:
+            try:
+                outcome = await self._review.revert(target)
+            except LossError as exc:
+                question = Confirmation(f"{exc} Take it back all the same?")
+                if not await app_of(self._screen).push_screen_wait(question):
+                    return None
+                outcome = await self._review.revert(target, for_good=True)
+            if outcome.conflicts:
+                paths = ", ".join(one_line(each.path) for each in outcome.conflicts[:3])
+                self._warn(f"Somebody changed the same lines since: {paths}. Both sides are shown there (≠).")
+            elif tell:
+                files = {edit.path for edit in outcome.edits}
+                self._say(f"Taken back in {plural(len(files), 'file')}. u brings it back.")
+            return outcome
+
+        self._do(work)
+
+    def edit(self, target: Target, text: str) -> None:
+        """Put these lines in the place of a hunk."""
+        self._do(partial(self._review.edit, target, text))
+
+    def comment(self, target: Target, text: str) -> None:
+        """Say something to the agent."""
+
+        async def work() -> None:
+            await self._review.comment(target, text)
+            self._say("The agent is told with your next message.")
+
+        self._do(work)
+
+    def settle(self, target: Target, conflict: Obstacle, choices: Sequence[Choice]) -> None:
+        """Settle a conflict."""
+        self._do(partial(self._review.resolve, target, conflict, choices))
+
+    def undo(self) -> None:
+        """Take back the last decision."""
+
+        async def work() -> Outcome:
+            kind, outcome = await self._review.undo()
+            self._say(f"{_DONE[kind]} is undone. U does it again.")
+            return outcome
+
+        self._do(work)
+
+    def redo(self) -> None:
+        """Do again what was undone."""
+
+        async def work() -> Outcome:
+            kind, outcome = await self._review.redo()
+            self._say(f"{_DONE[kind]} is done again.")
+            return outcome
+
+        self._do(work)
+
+    def _do(self, work: Work) -> None:
+        self._screen.run_worker(partial(self._carry_out, work), group="review-decide")
+
+    async def _carry_out(self, work: Work) -> None:
+        try:
+            outcome = await work()
+        except CogencyError as exc:
+            self._warn(exc.advice)
+            outcome = None
+        self._after(outcome or Outcome())
+
+    def _say(self, text: str) -> None:
+        self._screen.notify(text, markup=False)
+
+    def _warn(self, text: str) -> None:
+        self._screen.notify(text, severity="warning", markup=False)

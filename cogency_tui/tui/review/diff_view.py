@@ -1,0 +1,246 @@
+"""The diff of one file, with a cursor that stands on a line and so in a hunk.
+
+Invariant: whatever is laid out again (another width, a fold, news of the file), the cursor stays on its line
+and the line on its place of the screen.
+"""
+
+from typing import ClassVar, Literal
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from cogency_tui.agent.review.model import Hunk
+from cogency_tui.tui.drawing.lines import Line, wrap
+from cogency_tui.tui.review.keys import filter_key
+from cogency_tui.tui.review.layout import Known, Layout
+from cogency_tui.tui.review.open_file import OpenFile
+from cogency_tui.tui.review.sections import Key
+from cogency_tui.tui.widgets.line_view import LineView, Look, overlaid
+
+Way = Literal["auto", "side by side", "unified"]
+WAYS: tuple[Way, ...] = ("auto", "side by side", "unified")
+
+_SPLIT_FROM = 104
+"""Cells from which on there is room for both sides."""
+
+
+class DiffView(LineView):
+    """Shows an `OpenFile`, or says why there is none."""
+
+    MARGIN = 1
+    BINDING_GROUP_TITLE = "In the diff"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "line(-1)", "Line up", show=False, id="review.diff.up"),
+        Binding("down", "line(1)", "Line down", show=False, id="review.diff.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="review.diff.page_up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="review.diff.page_down"),
+        Binding("home", "end(-1)", "Beginning", show=False, id="review.diff.home"),
+        Binding("end", "end(1)", "End", show=False, id="review.diff.end"),
+        filter_key("review.diff.filter"),
+    ]
+
+    class Moved(Message):
+        """The cursor is in another hunk."""
+
+    class Entered(Message):
+        """Somebody clicked the line that the cursor is on."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.way: Way = "auto"
+        self.file: OpenFile | None = None
+        self._said = ""
+        self._layout: Layout | None = None
+        self._known: Known = {}
+        self._known_for: object = None
+        self._cursor = 0
+        self._unseen = False
+        self._texts: list[Line] = []
+
+    @property
+    def hunk(self) -> Hunk | None:
+        """The hunk that the cursor is in."""
+        place = self.place
+        return self.file.hunks[place] if self.file and place is not None else None
+
+    @property
+    def place(self) -> int | None:
+        """The number of that hunk, from 0."""
+        found = self._layout.locate(self._cursor) if self._layout else None
+        return found[0].hunk if found and self.file and self.file.hunks else None
+
+    @property
+    def fold(self) -> int | None:
+        """The fold that the cursor is on."""
+        found = self._layout.locate(self._cursor) if self._layout else None
+        return found[0].fold if found else None
+
+    @property
+    def line_number(self) -> int:
+        """The line of the file after the change that the cursor is at, from 1."""
+        found = self._layout.locate(self._cursor) if self._layout else None
+        return max(1, found[0].number(found[1])) if found else 1
+
+    @property
+    def is_split(self) -> bool:
+        """Whether both sides are beside each other."""
+        file = self.file
+        if self.way != "auto" or file is None:
+            return self.way == "side by side"
+        # Where there is but one side, the other would be an empty half.
+        return self.text_width >= _SPLIT_FROM and bool(file.diff.old and file.diff.new)
+
+    def say(self, text: str) -> None:
+        """Show no file but a text."""
+        self.file = self._layout = None
+        self._said = text
+        self._texts = wrap([Segment(text, self.inks("dim"))], self.text_width - 1) if text else []
+        self.resize_column(len(self._texts))
+        self.jump(0)
+        self.refresh()
+
+    def open(self, file: OpenFile, hunk: int) -> None:
+        """Show another file, the cursor on this hunk."""
+        self.file = file
+        self._cursor = 0
+        self._lay()
+        self.jump(0)
+        self.go_to(hunk)
+
+    def renew(self, file: OpenFile | None = None) -> None:
+        """Show the same file again: it has changed."""
+        if file is not None:
+            self.file = file
+        anchor = self._anchor()
+        self._lay()
+        self._return_to(anchor)
+        self.refresh()
+
+    def turn(self, way: Way) -> None:
+        """Show both sides in another way."""
+        self.way = way
+        self.renew()
+
+    def go_to(self, hunk: int) -> None:
+        """Put the cursor on a hunk, and have it in view: all of it where it fits."""
+        if self._layout is None:
+            return
+        top, end = self._layout.hunk_span(hunk)
+        page, at = self.page, self.scroll_offset.y
+        self._unseen = not page
+        if end - top >= page or top - 1 < at:
+            self.jump(max(0, top - 1))
+        elif end > at + page:
+            self.jump(end - page)
+        self._put(top)
+
+    def unfold(self, gap: int) -> None:
+        """Show the lines of a fold."""
+        if self.file is not None:
+            self.file.unfolded.add(gap)
+            self.renew()
+
+    def toggle_folds(self) -> None:
+        """Show all lines, or fold them again."""
+        if self.file is not None:
+            gaps = set(range(len(self.file.hunks) + 1))
+            self.file.unfolded = set() if self.file.unfolded == gaps else gaps
+            self.renew()
+
+    def line_at(self, y: int) -> Line | None:
+        if self._layout is None:
+            return self._texts[y].indented(Segment(" ", self.inks())) if y < len(self._texts) else None
+        found = self._layout.locate(y)
+        if found is None:
+            return None
+        section, offset = found
+        mine = self.file is not None and self.file.hunks and section.hunk == self.place
+        bar = Segment("▌" if mine and section.fold is None else " ", self.inks("accent"))
+        return section.line(offset).indented(bar)
+
+    def strip_at(self, y: int, look: Look) -> Strip:
+        strip = super().strip_at(y, look)
+        if self._layout is None or y != self._cursor or y >= self._layout.height or not self.has_focus:
+            return strip
+        cursor = look.inks("text", "cursor")
+        over = Style(bgcolor=cursor.bgcolor, reverse=cursor.reverse)
+        return overlaid(strip, over)
+
+    def on_resize(self) -> None:
+        if self._layout is None:
+            self.say(self._said)
+        else:
+            self.renew()
+            if self._unseen and self.page:
+                self.go_to(self.place or 0)
+            self.reveal(self._cursor)
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        y = self.scroll_offset.y + event.y
+        if self._layout is not None and y < self._layout.height:
+            self._put(y)
+            if self.fold is not None:
+                self.unfold(self.fold)
+
+    def action_line(self, step: int) -> None:
+        if self._layout is None:
+            return
+        self._put(max(0, min(self._cursor + step, self._layout.height - 1)))
+        self.reveal(self._cursor)
+
+    def action_page(self, way: int) -> None:
+        step = way * max(1, self.page - 2)
+        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+        self.action_line(step)
+
+    def action_end(self, way: int) -> None:
+        self.action_line(way * self.virtual_size.height)
+
+    def _put(self, y: int) -> None:
+        before = self.place
+        self._cursor = y
+        if self.place != before:
+            self.post_message(self.Moved())
+        self.refresh()
+
+    def _lay(self) -> None:
+        file = self.file
+        if file is None:
+            return
+        facts = (file, self.text_width, self.inks, self.is_split)
+        if self._known_for != facts:
+            self._known, self._known_for = {}, facts
+        self._layout = Layout(file, self.text_width - 1, self.inks, self._known, split=self.is_split)
+        self.resize_column(self._layout.height)
+
+    def _anchor(self) -> tuple[Key, int, int, int | None]:
+        """What the cursor is on, how far down the screen that is, and the hunk."""
+        found = self._layout.locate(self._cursor) if self._layout else None
+        if found is None:
+            return ("", ""), 0, 0, None
+        section, offset = found
+        return section.key, offset, self._cursor - self.scroll_offset.y, self.place
+
+    def _return_to(self, anchor: tuple[Key, int, int, int | None]) -> None:
+        key, offset, down, hunk = anchor
+        layout = self._layout
+        if layout is None:
+            return
+        y = layout.place(key, offset)
+        if y is None and hunk is not None and self.file and hunk < len(self.file.hunks):
+            # A fold that was opened: its lines follow the hunk, or come before the first.
+            y = layout.hunk_span(hunk)[0] if key[0] != "fold" else None
+        y = max(0, min(self._cursor if y is None else y, layout.height - 1))
+        self._cursor = y
+        self.jump(max(0, min(y - down, self.max_scroll_y)))

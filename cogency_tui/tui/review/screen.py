@@ -1,0 +1,224 @@
+"""The review: changed files on the left, the diff of one on the right, and a key for every decision.
+
+It composes, and passes keys on: `showing` keeps the widgets in step, `acting` decides. The agent may go on
+meanwhile: `look` shows what is new.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.screen import Screen
+
+from cogency_tui.agent.review.review import Review
+from cogency_tui.tui.host import app_of
+from cogency_tui.tui.review.acting import Acting
+from cogency_tui.tui.review.deciding import Deciding
+from cogency_tui.tui.review.diff_view import WAYS, DiffView
+from cogency_tui.tui.review.file_list import FileList
+from cogency_tui.tui.review.keys import REVIEW_KEYS
+from cogency_tui.tui.review.picking import Picking
+from cogency_tui.tui.review.showing import Showing, Widgets
+from cogency_tui.tui.review.titles import FileTitle, ReviewHeader
+from cogency_tui.tui.review.writing import REVIEW_STYLES
+from cogency_tui.tui.widgets.bar import Surface
+from cogency_tui.tui.widgets.button_bar import ButtonBar
+from cogency_tui.tui.widgets.filter_line import FilterLine
+from cogency_tui.tui.widgets.footer import Footer
+from cogency_tui.tui.widgets.pane_title import PaneTitle
+
+BOTH_FIT = 80
+"""Cells from which on list and diff are beside each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Where the person wants to go in the conversation: to a call, or where it is not seen to a turn."""
+
+    call: str
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What the person wants done on the main screen."""
+
+    handler: str
+    argument: str
+
+
+class ReviewScreen(Screen[Jump | Command | None]):
+    """The review of the conversation called `title`, in `project`; `call` is one whose changes come first."""
+
+    BINDINGS = REVIEW_KEYS
+    AUTO_FOCUS = ""
+    BLANK = True
+    CSS_PATH: ClassVar = [REVIEW_STYLES]
+
+    def __init__(self, review: Review, project: Path, title: str = "", call: str = "") -> None:
+        super().__init__(id="review")
+        self._widgets = Widgets(
+            ReviewHeader(title, id="review-header"),
+            PaneTitle("Changed files", id="review-files-title"),
+            FilterLine("path, state, kind or prompt", id="review-filter"),
+            FileList(id="review-files"),
+            FileTitle(id="review-file-title"),
+            DiffView(id="review-diff"),
+        )
+        self._files, self._view = self._widgets.files, self._widgets.view
+        self._showing = Showing(self, review, self._widgets, call)
+        self._picking = Picking(self._view)
+        deciding = Deciding(self, review, self._showing.decided)
+        self._acting = Acting(self, project, self._view, self._files, self._picking, deciding)
+        self._straight = bool(call)
+
+    def compose(self) -> ComposeResult:
+        widgets = self._widgets
+        yield widgets.header
+        with Horizontal(id="review-panes"):
+            with Surface(id="review-left"):
+                yield widgets.list_title
+                yield widgets.filter
+                yield widgets.files
+            with Surface(id="review-right"):
+                yield widgets.file_title
+                yield widgets.view
+        yield Footer(id="footer")
+
+    def on_mount(self) -> None:
+        size = app_of(self).size
+        self._fit(size.width, size.height)
+        self.set_focus(self._files if size.width < BOTH_FIT and not self._straight else self._view)
+        app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self._view.renew())
+        self.look()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit(event.size.width, event.size.height)
+
+    def look(self) -> None:
+        """There may be news: show it."""
+        self._showing.reading.look()
+
+    def work(self, working: bool) -> None:
+        """Show whether the agent works."""
+        self._widgets.header.work(working)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        in_diff = event.widget is self._view
+        self._widgets.file_title.light(in_diff)
+        self._widgets.list_title.light(not in_diff)
+        self.set_class(in_diff, "-diff")
+
+    def on_file_list_selected(self) -> None:
+        self._showing.show_selected()
+
+    def on_file_list_opened(self) -> None:
+        self.set_focus(self._view)
+
+    def on_diff_view_moved(self) -> None:
+        self._picking.follow()
+        self._showing.show_title()
+
+    def on_filter_line_changed(self) -> None:
+        self._showing.show_list()
+
+    def on_filter_line_moved(self, event: FilterLine.Moved) -> None:
+        self._files.move(event.step)
+
+    def on_filter_line_accepted(self) -> None:
+        self.set_focus(self._view if self._files.file else self._files)
+
+    def on_filter_line_left(self) -> None:
+        self.set_focus(self._files)
+
+    def on_button_bar_pressed(self, event: ButtonBar.Pressed) -> None:
+        self.call_next(self.run_action, event.action)
+
+    def action_do(self, what: str) -> None:
+        """Decide, or ask for what is needed to."""
+        self._acting.handlers[what]()
+
+    def action_hunk(self, step: int) -> None:
+        """Go to another hunk; after the last one of a file, to the next file's first."""
+        self.set_focus(self._view)
+        file, place = self._view.file, self._view.place
+        if file is None or place is None or not 0 <= place + step < len(file.hunks):
+            self._showing.leave(step)
+        else:
+            self._view.go_to(place + step)
+
+    def action_file(self, step: int) -> None:
+        self._files.move(step)
+
+    def action_enter(self) -> None:
+        """Open the fold; else go to where the hunk was made."""
+        view = self._view
+        if view.fold is not None:
+            view.unfold(view.fold)
+        elif view.file is not None:
+            edits = view.hunk.edits if view.hunk else view.file.file.edits
+            self.dismiss(Jump(edits[-1].call, edits[-1].origin.turn))
+
+    def action_pick(self) -> None:
+        self._picking.toggle()
+        self._showing.show_title()
+
+    def action_range(self) -> None:
+        self._picking.toggle_range()
+        self._showing.show_title()
+
+    def action_sides(self) -> None:
+        way = WAYS[(WAYS.index(self._view.way) + 1) % len(WAYS)]
+        self._view.turn(way)
+        self._showing.show_title()
+
+    def action_folds(self) -> None:
+        self._view.toggle_folds()
+
+    def action_group(self) -> None:
+        """Group by turn, or by file."""
+        reading = self._showing.reading
+        reading.by = "file" if reading.by == "turn" else "turn"
+        reading.look()
+
+    def action_filter(self) -> None:
+        self.set_class(False, "-diff")
+        self._widgets.filter.open()
+
+    def action_switch(self) -> None:
+        self.set_focus(self._files if self._view.has_focus else self._view)
+
+    def action_to_list(self) -> None:
+        self.set_focus(self._files)
+
+    def action_help(self) -> None:
+        from cogency_tui.tui.screens.help import HelpScreen, collect_keys
+
+        app_of(self).push_screen(HelpScreen("Review", collect_keys(self)))
+
+    def action_step_back(self) -> None:
+        """Pick nothing, select no text, show the list where it is covered; else close."""
+        if self.selections:
+            self.clear_selection()
+        elif self._picking.any:
+            self._picking.clear()
+            self._showing.show_title()
+        elif self.has_class("-one") and self._view.has_focus and self._files.file is not None:
+            self.set_focus(self._files)
+        else:
+            self.dismiss(None)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def action_command(self, handler: str, argument: str = "") -> None:
+        """A command that was picked in the palette is the main screen's."""
+        self.dismiss(Command(handler, argument))
+
+    def _fit(self, width: int, height: int) -> None:
+        self.set_class(width < BOTH_FIT, "-one")
+        self.set_class(width >= 150, "-wide")
+        self.set_class(height < 24, "-short")

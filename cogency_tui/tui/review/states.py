@@ -1,0 +1,50 @@
+"""What was decided about a hunk, and what became of it: a glyph, a role of the theme and a word each."""
+
+from collections.abc import Mapping
+
+from rich.segment import Segment
+
+from cogency_tui.agent.review.model import Fate
+from cogency_tui.store.versions import Kind, State
+from cogency_tui.tui.theming import Inks
+
+STATES: tuple[State, ...] = ("new", "conflict", "edited", "kept", "reverted")
+"""All of them: what is to be decided comes first."""
+
+GLYPHS: Mapping[State, str] = {"new": "●", "kept": "✓", "reverted": "↺", "edited": "✎", "conflict": "≠"}
+ROLES: Mapping[State, str] = {
+    "new": "edit",
+    "kept": "good",
+    "reverted": "dim",
+    "edited": "accent",
+    "conflict": "bad",
+}
+FATES: Mapping[Fate, str] = {
+    "still there": "dim",
+    "moved": "dim",
+    "changed since": "edit",
+    "gone": "edit",
+    "unknown": "dim",
+}
+"""The role of each word."""
+
+KIND_LETTERS: Mapping[Kind, str] = {
+    "created": "A",
+    "changed": "M",
+    "deleted": "D",
+    "renamed": "R",
+    "mode": "M",
+    "snapshot": " ",
+}
+"""As git has them."""
+
+
+def state_mark(state: State, inks: Inks, on: str, *, word: bool = True) -> list[Segment]:
+    """Glyph and word of a state."""
+    style = inks(ROLES[state], on)
+    return [Segment(f"{GLYPHS[state]} {state}" if word else GLYPHS[state], style)]
+
+
+def counted(added: int, removed: int) -> str:
+    """`+4 −1`; nothing where no lines were changed."""
+    return " ".join([*([f"+{added}"] if added else []), *([f"−{removed}"] if removed else [])])

@@ -1,0 +1,48 @@
+"""A pane that shows one block of lines, made for the width and the colours that there are."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from cogency_tui.tui.drawing.lines import Line
+from cogency_tui.tui.drawing.sheet import Block, Fixed
+from cogency_tui.tui.theming import Inks
+from cogency_tui.tui.timeline.panes import Read
+
+Make: TypeAlias = Callable[[int, Inks], Block]
+"""Makes a block so many cells wide, in these colours."""
+
+
+def _nothing(_width: int, _inks: Inks) -> Block:
+    return Fixed([])
+
+
+class BlockPane(Read):
+    """Shows what was made last."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._make: Make = _nothing
+        self._block: Block = Fixed([])
+        self._made_for: object = None
+
+    def show(self, make: Make = _nothing, *, keep: bool = False) -> None:
+        """Show another block; from its beginning, or where one reads with `keep`."""
+        top = self.scroll_offset.y if keep else 0
+        self._make, self._made_for = make, None
+        self._lay()
+        self.jump(min(top, self.max_scroll_y))
+        self.refresh()
+
+    def line_at(self, y: int) -> Line | None:
+        self._lay()
+        return self._block.line(y) if y < len(self._block) else None
+
+    def on_resize(self) -> None:
+        self._lay()
+
+    def _lay(self) -> None:
+        wanted = self.text_width, self.inks
+        if self._made_for != wanted:
+            self._made_for = wanted
+            self._block = self._make(*wanted)
+            self.resize_column(len(self._block))

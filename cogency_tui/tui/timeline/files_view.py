@@ -1,0 +1,208 @@
+"""The files as they were: a list, and of the selected one what differs today or what it held."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from cogency_tui.agent.timeline.model import PastFile
+from cogency_tui.text import one_line
+from cogency_tui.tui.drawing.figures import plural
+from cogency_tui.tui.drawing.lines import Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.review.states import KIND_LETTERS
+from cogency_tui.tui.timeline.block_pane import BlockPane, Make
+from cogency_tui.tui.timeline.panes import Travelled
+from cogency_tui.tui.widgets.bar import Bar, Surface, end_to_end
+from cogency_tui.tui.widgets.select_list import SelectList
+
+Looked = tuple[PastFile, bool | None]
+"""A file, and whether it is still as it was."""
+
+_WORDS = {True: "as today", False: "differs today", None: "not known today"}
+_WORDY = 44
+"""Cells from which on a row has room for words."""
+
+_GLYPHS = {True: "=", False: "≠", None: "?"}
+_INKS = {True: "good", False: "edit", None: "dim"}
+
+
+class FileRows(Travelled, SelectList[Looked]):
+    """Selects one; the text beside it is scrolled from here."""
+
+    BINDING_GROUP_TITLE = "In the files"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "step(-1)", "Previous file", show=False, id="timeline.files.up"),
+        Binding("down", "step(1)", "Next file", show=False, id="timeline.files.down"),
+        Binding(
+            "enter,space",
+            "turn",
+            "Diff or text",
+            id="timeline.files.turn",
+            tooltip="What differs today, or what the file held",
+        ),
+        Binding("k", "scroll_text('line', -1)", "Text up", show=False, id="timeline.files.text_up"),
+        Binding("j", "scroll_text('line', 1)", "Text down", show=False, id="timeline.files.text_down"),
+        Binding("pageup", "scroll_text('page', -1)", "Page up", show=False, id="timeline.files.page_up"),
+        Binding("pagedown", "scroll_text('page', 1)", "Page down", show=False, id="timeline.files.page_down"),
+    ]
+
+    class Selected(Message):
+        """Another file is selected."""
+
+    class Turned(Message):
+        """The person wants the other text of it."""
+
+    class Scrolled(Message):
+        """The text is to be scrolled, by lines or by pages."""
+
+        def __init__(self, by: str, step: int) -> None:
+            self.by = by
+            self.step = step
+            super().__init__()
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.can_focus = True
+
+    def action_step(self, step: int) -> None:
+        before = self.selected
+        self.move(step)
+        if self.selected != before:
+            self.post_message(self.Selected())
+
+    def action_turn(self) -> None:
+        self.post_message(self.Turned())
+
+    def action_scroll_text(self, by: str, step: int) -> None:
+        self.post_message(self.Scrolled(by, step))
+
+    def on_click(self, event: events.Click) -> None:
+        super().on_click(event)
+        self.post_message(self.Selected())
+
+    def draw_row(self, row: Looked, on: str) -> Line:
+        file, still = row
+        width, inks = self.text_width, self.inks
+        letter = KIND_LETTERS[file.change.kind] if file.change else "·"
+        words = _words(file, still)
+        left = [
+            Segment(f"{_GLYPHS[still]} ", inks(_INKS[still], on)),
+            Segment(f"{letter} ", inks("dim", on)),
+        ]
+        right = Segment(f"  {fit(words, width // 2) if width >= _WORDY else ''}", inks("dim", on))
+        room = max(4, width - width_of([*left, right]))
+        path = fit_path(one_line(file.path), room)
+        name = Segment(path + " " * (room - cells(path)), inks("text" if file.change else "dim", on))
+        return Line([*left, name, right])
+
+
+class TextTitle(Bar):
+    """Which text of which file is shown."""
+
+    SURFACE = "surface"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._path = self._what = ""
+
+    def say(self, path: str, what: str) -> None:
+        """Show another path, and what is shown of it."""
+        self._path, self._what = one_line(path), what
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        inks = self.inks
+        right = [Segment(f"{fit(self._what, width // 2)}  ", inks("dim"))]
+        path = fit_path(self._path, max(4, width - width_of(right) - 4))
+        return end_to_end(
+            [Segment(f"  {path}", inks("text", attributes="bold"))], right, width, inks, "surface"
+        )
+
+
+class FilesView(Surface):
+    """The list above, the text below."""
+
+    class Wanted(Message):
+        """What differs of this file, or what it `held`, is to be read and shown."""
+
+        def __init__(self, file: PastFile, *, held: bool) -> None:
+            self.file = file
+            self.held = held
+            super().__init__()
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._rows = FileRows(id="timeline-file-rows")
+        self._title = TextTitle(id="timeline-file-title")
+        self._text = BlockPane(id="timeline-file-text")
+        self._text.can_focus = False
+        self._held = False
+        self._shown = ""
+
+    def compose(self) -> ComposeResult:
+        yield self._rows
+        yield self._title
+        yield self._text
+
+    @property
+    def rows(self) -> FileRows:
+        return self._rows
+
+    def show(self, files: Sequence[Looked]) -> None:
+        """Show other files; the one that was selected is again, where it is there."""
+        path = self._rows.row[0].path if self._rows.row else ""
+        place = next((at for at, (file, _still) in enumerate(files) if file.path == path), 0)
+        self._rows.show(files, place)
+        self._rows.styles.height = max(1, min(len(files), max(2, self.size.height // 3)))
+        self._ask()
+
+    def show_text(self, file: PastFile, make: Make) -> None:
+        """Show the text that was asked for, unless another file is selected by now."""
+        row = self._rows.row
+        if row is not None and row[0] == file:
+            self._text.show(make, keep=self._shown == file.path)
+            self._shown = file.path
+
+    def describe(self) -> str:
+        """How many files there are, in a line."""
+        rows = self._rows.rows
+        changed = sum(file.change is not None for file, _still in rows)
+        later = len(rows) - changed
+        facts = [f"{plural(changed, 'file')} changed"]
+        return " · ".join([*facts, *([f"{later} later"] if later else [])])
+
+    def on_file_rows_selected(self, event: FileRows.Selected) -> None:
+        event.stop()
+        self._ask()
+
+    def on_file_rows_turned(self, event: FileRows.Turned) -> None:
+        event.stop()
+        self._held = not self._held
+        self._shown = ""
+        self._ask()
+
+    def on_file_rows_scrolled(self, event: FileRows.Scrolled) -> None:
+        event.stop()
+        (self._text.action_line if event.by == "line" else self._text.action_page)(event.step)
+
+    def _ask(self) -> None:
+        row = self._rows.row
+        if row is None:
+            self._title.say("", "")
+            self._text.show()
+            return
+        self._title.say(row[0].path, "as it was" if self._held else "− then   + today")
+        self.post_message(self.Wanted(row[0], held=self._held))
+
+
+def _words(file: PastFile, still: bool | None) -> str:
+    if file.then.kind == "absent":
+        return "not there yet" if file.change is None else "deleted by then"
+    if file.path_today != file.path and still is not False:
+        return f"today {one_line(file.path_today)}"
+    return _WORDS[still] if file.change else f"changed later · {_WORDS[still]}"

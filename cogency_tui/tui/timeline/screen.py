@@ -1,0 +1,248 @@
+"""The timeline: a slider over all events, the conversation as it was on the left, what is known of that
+moment on the right.
+
+It composes, and passes keys on. The conversation follows each key at once; what takes longer follows when one
+stands still.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.screen import Screen
+
+from cogency_tui.agent.preview import Plan
+from cogency_tui.agent.timeline.model import Past, Point
+from cogency_tui.agent.timeline.timeline import Timeline
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.drawing.document import prepare
+from cogency_tui.tui.drawing.figures import plural
+from cogency_tui.tui.host import app_of
+from cogency_tui.tui.screens.undo import UndoScreen
+from cogency_tui.tui.timeline.details import Detail, Details
+from cogency_tui.tui.timeline.keys import TIMELINE_KEYS
+from cogency_tui.tui.timeline.scrubbing import Scrubbing
+from cogency_tui.tui.timeline.slider import FactLine, Slider, TimelineHeader
+from cogency_tui.tui.timeline.spent import Totals
+from cogency_tui.tui.timeline.then_view import ThenView
+from cogency_tui.tui.widgets.bar import Surface
+from cogency_tui.tui.widgets.button_bar import ButtonBar
+from cogency_tui.tui.widgets.footer import Footer
+from cogency_tui.tui.widgets.pane_title import PaneTitle
+
+BOTH_FIT = 96
+"""Cells from which on both panes are beside each other."""
+
+TIMELINE_STYLES = Path(__file__).parent.parent / "styles" / "timeline.tcss"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the person wants to go on: at a point, by which they had `said` so many messages, or in a `fork`
+    from there."""
+
+    point: Point
+    said: int
+    fork: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What the person wants done on the main screen."""
+
+    handler: str
+    argument: str
+
+
+class TimelineScreen(Screen[Place | Command | None]):
+    """Over one conversation. `ready` says whether anything can be changed now, else tells why."""
+
+    BINDINGS = TIMELINE_KEYS
+    AUTO_FOCUS = ""
+    BLANK = True
+    CSS_PATH: ClassVar = [TIMELINE_STYLES]
+
+    def __init__(self, timeline: Timeline, ready: Callable[[], bool], title: str = "") -> None:
+        super().__init__(id="timeline")
+        self._timeline = timeline
+        self._ready = ready
+        self._header = TimelineHeader(title, id="timeline-header")
+        self._slider = Slider(id="timeline-slider")
+        self._facts = FactLine(id="timeline-facts")
+        self._then_title = PaneTitle("Conversation", id="timeline-then-title")
+        self._then = ThenView(id="timeline-then")
+        self._details = Details(timeline, self._complain, id="timeline-right")
+        self._scrubbing = Scrubbing()
+        self._past: Past | None = None
+        self._totals: Totals | None = None
+        self._index = 0
+
+    @property
+    def details(self) -> Details:
+        """What is beside the conversation."""
+        return self._details
+
+    def compose(self) -> ComposeResult:
+        yield self._header
+        yield self._slider
+        yield self._facts
+        with Horizontal(id="timeline-panes"):
+            with Surface(id="timeline-left"):
+                yield self._then_title
+                yield self._then
+            yield self._details
+        yield Footer(id="footer")
+
+    def on_mount(self) -> None:
+        self._fit()
+        self.set_focus(self._then)
+        app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self._then.reflow())
+        self.look()
+
+    def on_resize(self, event: events.Resize) -> None:
+        del event
+        self._fit()
+
+    def look(self) -> None:
+        """There may be news: read the conversation again."""
+        self.run_worker(self._read, group="timeline-read", exclusive=True)
+
+    async def _read(self) -> None:
+        try:
+            past = await self._timeline.read()
+        except CogencyError as exc:
+            self._complain(exc)
+            if self._past is None:
+                self.dismiss(None)
+            return
+        await prepare()
+        scrubbing = Scrubbing()
+        await scrubbing.read(past.points)
+        before = self._past
+        at_end = before is None or self._index == len(before.points) - 1
+        number = before.points[self._index].number if before else 0
+        self._past, self._scrubbing, self._totals = past, scrubbing, Totals(past)
+        self._slider.show(past)
+        self._header.rename(past.conversation.title or scrubbing.title)
+        self._then.show(scrubbing.transcript)
+        self._go_to(len(past.points) - 1 if at_end else past.index_of(number))
+
+    def _go_to(self, index: int) -> None:
+        past = self._past
+        if past is None:
+            return
+        self._index = max(0, min(index, len(past.points) - 1))
+        self._then.move(*self._scrubbing.go_to(self._index))
+        self._slider.stand_at(self._index)
+        self._facts.show(past, self._index, self._totals.at(self._index) if self._totals else None)
+        self._details.stand_at(past, self._index)
+        left = len(past.points) - 1 - self._index
+        self._then_title.state("as it was then" if left else "as it is now")
+        self._then_title.note(f"{plural(left, 'event')} later" if left else "")
+
+    def on_slider_moved(self, event: Slider.Moved) -> None:
+        self._go_to(event.index)
+
+    def on_button_bar_pressed(self, event: ButtonBar.Pressed) -> None:
+        self.call_next(self.run_action, event.action)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        on_left = event.widget is self._then
+        self._then_title.light(on_left)
+        self._details.light()
+        self.set_class(not on_left, "-detail")
+
+    def action_event(self, step: int) -> None:
+        self._go_to(self._index + step)
+
+    def action_turn(self, step: int) -> None:
+        if self._past is not None:
+            self._go_to(self._past.turn_begins(self._index, step))
+
+    def action_end(self, way: int) -> None:
+        if self._past is not None:
+            self._go_to(0 if way < 0 else len(self._past.points) - 1)
+
+    def action_detail(self, detail: Detail) -> None:
+        """Show a detail, and have the focus there."""
+        self._details.turn(detail)
+        self.set_focus(self._details.target)
+        self._details.light()
+
+    def action_switch(self) -> None:
+        self.set_focus(self._details.target if self._then.has_focus else self._then)
+
+    def action_fork(self) -> None:
+        self._leave(fork=True)
+
+    def action_open(self) -> None:
+        self._leave(fork=False)
+
+    def _leave(self, *, fork: bool) -> None:
+        if self._past is not None and (not fork or self._ready()):
+            point = self._past.points[self._index]
+            self.dismiss(Place(point, self._scrubbing.said(self._index), fork))
+
+    def action_restore(self) -> None:
+        """Show what a restore would do, and do it when the person says so."""
+        if (past := self._past) is not None and self._ready():
+            index = self._index
+            told = "Restored: {}. u reverses it."
+            if left := self._timeline.others_after(past, index):
+                told += f" {plural(left, 'change')} from before the fork stay."
+            title = f"Restore the files as they were at event {index + 1:,}"
+            self._do(partial(self._timeline.restore, past, index), title, told)
+
+    def action_unrestore(self) -> None:
+        """Show how the last restore would be taken back, and do it when the person says so."""
+        if self._past is not None and self._ready():
+            self._do(self._timeline.redo, "", "Brought back: {}. /undo reverses it.")
+
+    def _do(self, planned: Callable[[], Awaitable[Plan]], title: str, told: str) -> None:
+        async def work() -> None:
+            try:
+                plan = await planned()
+                if not await app_of(self).push_screen_wait(UndoScreen(plan, title)):
+                    return
+                done = await self._timeline.apply(plan)
+            except CogencyError as exc:
+                self._complain(exc)
+                return
+            self.notify(told.format(plural(len(done), "change")), markup=False)
+            self.look()
+
+        self.run_worker(work, group="timeline-restore", exclusive=True)
+
+    def _complain(self, error: CogencyError) -> None:
+        self.notify(error.advice, severity="error", markup=False)
+
+    def action_help(self) -> None:
+        from cogency_tui.tui.screens.help import HelpScreen, collect_keys
+
+        app_of(self).push_screen(HelpScreen("Timeline", collect_keys(self)))
+
+    def action_step_back(self) -> None:
+        """Select no text; show the conversation where it is covered; else close."""
+        if self.selections:
+            self.clear_selection()
+        elif self.has_class("-one") and not self._then.has_focus:
+            self.set_focus(self._then)
+        else:
+            self.dismiss(None)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def action_command(self, handler: str, argument: str = "") -> None:
+        """A command that was picked in the palette is the main screen's."""
+        self.dismiss(Command(handler, argument))
+
+    def _fit(self) -> None:
+        size = app_of(self).size
+        self.set_class(size.width < BOTH_FIT, "-one")
+        self.set_class(size.height < 24, "-short")

@@ -1,0 +1,191 @@
+"""Where one stands in time: a slider over all events, and the facts about the one that one is at."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.segment import Segment
+from textual import events
+from textual.message import Message
+
+from cogency_tui.agent.progress import call_line
+from cogency_tui.agent.timeline.model import Past
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.transcript import call_record
+from cogency_tui.text import one_line
+from cogency_tui.tui.costs import Cost
+from cogency_tui.tui.drawing.figures import dollars, tokens
+from cogency_tui.tui.drawing.lines import fit, width_of
+from cogency_tui.tui.widgets.bar import Bar, end_to_end
+
+_LONGEST = 400
+_SPARSE = 3
+"""Cells that a mark needs on an average, for all of them to be told apart."""
+
+
+class TimelineHeader(Bar):
+    """What this is, and which conversation."""
+
+    def __init__(self, title: str, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._title = one_line(title)
+        self._note = ""
+
+    def rename(self, title: str) -> None:
+        """Show another title."""
+        self._title = one_line(title)
+        self.refresh()
+
+    def note(self, text: str) -> None:
+        """Show something else at the right end."""
+        self._note = text
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        inks, on = self.inks, "background"
+        name = Segment(" Timeline", inks("accent", on, "bold"))
+        right = [Segment(f"{self._note}  ", inks("dim", on))] if self._note else []
+        room = width - width_of([name, *right]) - 5
+        left = [name, Segment(f"   {fit(self._title, room)}" if room >= 8 else "", inks("text", on, "bold"))]
+        return end_to_end(left, right, width, inks, on)
+
+
+class Slider(Bar):
+    """A cell stands for as many events as it has to. `turns` and `edits` are marked where there is room."""
+
+    class Moved(Message):
+        """Somebody wants to go to the event with this index."""
+
+        def __init__(self, index: int) -> None:
+            self.index = index
+            super().__init__()
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._count = 0
+        self._index = 0
+        self._turns: Sequence[int] = ()
+        self._edits: Sequence[int] = ()
+        self._marks: tuple[int, frozenset[int], frozenset[int]] | None = None
+        self._dragged = False
+
+    def show(self, past: Past) -> None:
+        """Stand for another past."""
+        self._count = len(past.points)
+        self._turns = [at for at, point in enumerate(past.points) if point.event["type"] == "user"]
+        self._edits = sorted({each.at for each in past.edits})
+        self._marks = None
+        self.refresh()
+
+    def stand_at(self, index: int) -> None:
+        """Stand at the event with this index."""
+        self._index = index
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        inks, on, room = self.inks, "background", max(1, width - 2)
+        if not self._count:
+            return [Segment(" " + "─" * room, inks("rule", on))]
+        if self._marks is None or self._marks[0] != room:
+            self._marks = (room, self._cells(self._turns, room), self._cells(self._edits, room))
+        _room, turns, edits = self._marks
+        here = self._cell(self._index, room)
+        found = [Segment(" ", inks("text", on))]
+        for cell in range(room):
+            past = cell <= here
+            if cell == here:
+                found.append(Segment("●", inks("accent", on, "bold")))
+            elif cell in edits:
+                found.append(Segment("✎", inks("edit" if past else "dim", on)))
+            elif cell in turns:
+                found.append(Segment("┃" if past else "│", inks("accent" if past else "dim", on)))
+            else:
+                found.append(Segment("━" if past else "─", inks("accent" if past else "rule", on)))
+        return found
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._dragged = True
+        self.capture_mouse()
+        self._want(event.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self._dragged:
+            self._want(event.x)
+
+    def on_mouse_up(self) -> None:
+        self._dragged = False
+        self.release_mouse()
+
+    def _want(self, x: int) -> None:
+        room = max(1, self.size.width - 2)
+        if self._count:
+            share = max(0, min(x - 1, room - 1)) / max(1, room - 1)
+            self.post_message(self.Moved(round(share * (self._count - 1))))
+
+    def _cells(self, indices: Sequence[int], room: int) -> frozenset[int]:
+        found = frozenset(self._cell(index, room) for index in indices)
+        return found if len(found) * _SPARSE <= room or len(found) == len(indices) else frozenset()
+
+    def _cell(self, index: int, room: int) -> int:
+        return round(index * (room - 1) / max(1, self._count - 1))
+
+
+class FactLine(Bar):
+    """Which event it is, of which turn, when it was, what it was; and what had been taken by then."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._facts: list[str] = []
+        self._said = ""
+        self._taken: Cost | None = None
+
+    def show(self, past: Past, index: int, taken: Cost | None) -> None:
+        """Tell of another event."""
+        point = past.points[index]
+        asked = past.asked_at(index)
+        turn = f"turn {point.turn} of {past.turns}"
+        if asked is not None and asked.turn == point.turn and asked.cycle > 1:
+            turn += f", cycle {asked.cycle}"
+        moment = datetime.fromtimestamp(point.event["timestamp"]).astimezone()
+        self._facts = [f"event {index + 1:,} of {len(past.points):,}", turn, f"{moment:%d %b %Y %H:%M:%S}"]
+        self._said = describe(point.event)
+        self._taken = taken
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        inks, on = self.inks, "background"
+        first, *rest = self._facts or ["reading …"]
+        right = [Segment(f"{_taken(self._taken)} ", inks("dim", on))] if self._taken else []
+        left = [Segment(f" {first}", inks("text", on, "bold"))]
+        for fact in rest:
+            left.append(Segment(f"  {fact}", inks("dim", on)))
+            if width_of([*left, *right]) + 2 > width:
+                left.pop()
+                break
+        room = width - width_of([*left, *right]) - 4
+        if room >= 12:
+            left.append(Segment(f"   {fit(self._said, room)}", inks("text", on)))
+        return end_to_end(left, right, width, inks, on)
+
+
+def describe(event: Event) -> str:
+    """An event in a few words."""
+    match event["type"]:
+        case "user":
+            return f"You: {one_line(event['content'][:_LONGEST])}"
+        case "think":
+            return f"Thought: {one_line(event['content'][:_LONGEST])}"
+        case "respond":
+            return f"Answer: {one_line(event['content'][:_LONGEST])}"
+        case "call":
+            return f"Call: {one_line(call_line(call_record(event)).removeprefix('· '))}"
+        case "result":
+            mark = "✗" if event["payload"]["error"] else "✓"
+            return f"{mark} {one_line(event['tool'])}: {one_line(event['payload']['outcome'][:_LONGEST])}"
+        case _:
+            return event["type"]
+
+
+def _taken(cost: Cost) -> str:
+    about = "~" if cost.estimated else ""
+    facts = f"↑ {about}{tokens(cost.sent)}  ↓ {about}{tokens(cost.generated)}"
+    return facts if cost.dollars is None else f"{facts}  {about}{dollars(cost.dollars)}"
