@@ -1,9 +1,20 @@
 """What the agent is doing right now, read off the transcript."""
 
+import math
+
+import msgspec
+
 from cogency_tui.text import one_line
 from cogency_tui.tui.calls import Call
-from cogency_tui.tui.drawing.figures import plural
-from cogency_tui.tui.transcript import Prose, Transcript
+from cogency_tui.tui.drawing.figures import plural, whole_seconds
+from cogency_tui.tui.transcript import Notice, Prose, Transcript, Unit
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """One line: `Running pytest`, `Waiting for openai/…`. One that counts down says its own time."""
+
+    text: str
+    counts_down: bool = False
 
 
 def live_units(transcript: Transcript) -> list[int]:
@@ -15,9 +26,17 @@ def live_units(transcript: Transcript) -> list[int]:
     ]
 
 
-def describe_activity(transcript: Transcript, model: str) -> str:
-    """One line: `Running pytest`, `Waiting for openai/…`."""
+def describe_activity(transcript: Transcript, model: str, now: float) -> Activity:
+    """What goes on in this turn at `now`, in Unix seconds."""
     units = transcript.units[transcript.turn_start :]
+    last = units[-1] if units else None
+    if isinstance(last, Notice) and last.due > now:
+        left = whole_seconds(math.ceil(last.due - now))
+        return Activity(f"Asking again in {left} · attempt {last.attempt}", counts_down=True)
+    return Activity(_describe_work(units, model))
+
+
+def _describe_work(units: list[Unit], model: str) -> str:
     calls = [unit for unit in units if isinstance(unit, Call) and not unit.settled]
     if any(call.state == "waiting" for call in calls):
         return "Waiting for your answer"
@@ -32,7 +51,8 @@ def describe_activity(transcript: Transcript, model: str) -> str:
     last = units[-1] if units else None
     if isinstance(last, Prose) and last.open:
         return "Thinking" if last.thinking else "Writing"
-    return f"Waiting for {one_line(model)}"
+    attempt = f" · attempt {last.attempt}" if isinstance(last, Notice) and last.due else ""
+    return f"Waiting for {one_line(model)}{attempt}"
 
 
 def _is_live(unit: object) -> bool:

@@ -5,31 +5,46 @@ Nothing typed while it starts is lost: keys wait until the prompt can take them.
 
 import asyncio
 import gc
+import os
 import signal
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
+from textual.notifications import SeverityLevel
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, TextArea
 
-from cogency_tui.errors import ConfigError
+from cogency_tui.palettes import DEFAULT, load_palette
+from cogency_tui.text import clean
+from cogency_tui.tui.appearance import Appearance
 from cogency_tui.tui.commands import CommandSource
+from cogency_tui.tui.drawing.guard import TerminalGuard
+from cogency_tui.tui.manners.hangup import when_hung_up
+from cogency_tui.tui.manners.presence import Presence
+from cogency_tui.tui.manners.terminal import Terminal
 from cogency_tui.tui.screens.main import MainScreen
-from cogency_tui.tui.theming import DEFAULT, load_palette, textual_theme, theme_names, variables
+from cogency_tui.tui.theming import variables
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
+    from cogency_tui.tui.frames import FrameLog
 
 _BREATH = 0.1
 """Seconds after the first frame in which nothing but keys is worked on: loading the engine can wait."""
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C means it."""
+
+_GUARD = TerminalGuard()
+_COLOURLESS = NoColor()
 
 
 class CogencyApp(App[int]):
@@ -63,17 +78,39 @@ class CogencyApp(App[int]):
             id="command_palette",
             tooltip="All commands",
         ),
+        Binding(
+            "ctrl+z",
+            "suspend_process",
+            "Suspend",
+            show=False,
+            priority=True,
+            id="suspend",
+            tooltip="Go back to the shell; `fg` brings the program back",
+        ),
     ]
     ENABLE_SELECT_AUTO_SCROLL = True
 
-    def __init__(self, agent: "Agent", *, prompt: str = "", conversation_id: str | None = None) -> None:
+    def __init__(
+        self,
+        agent: "Agent",
+        *,
+        prompt: str = "",
+        conversation_id: str | None = None,
+        screen: Callable[..., MainScreen] = MainScreen,
+    ) -> None:
         super().__init__()
-        self._main = MainScreen(agent, prompt=prompt, conversation_id=conversation_id)
+        self._main = screen(agent, prompt=prompt, conversation_id=conversation_id)
         self._held: list[events.Event] | None = []
         self._pressed = 0.0
-        self._complaint = ""
-        self._use_theme(agent.settings.theme)
-        self.set_keymap(agent.settings.keys)
+        # By the convention an empty one means nothing.
+        self.no_color = bool(os.environ.get("NO_COLOR"))
+        self.appearance = Appearance(self, colourless=self.no_color)
+        self.appearance.begin(agent.settings.theme)
+        self.presence = Presence(
+            agent.project.name, Terminal.of(os.environ), agent.settings.notify, self.send_to_terminal
+        )
+        # One without a key has none: Textual would leave it its own.
+        self.set_keymap({id: key or "no_key" for id, key in agent.settings.keys.items()})
 
     def get_default_screen(self) -> Screen[None]:
         return self._main
@@ -85,6 +122,41 @@ class CogencyApp(App[int]):
         """None of Textual's own: `CommandSource` has ours."""
         del screen
         return ()
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's, and the guard between every widget and the terminal."""
+        unwanted = (Monochrome, ANSIToTruecolor) if self.native_ansi_color else Monochrome
+        filters = [each for each in super().get_line_filters() if not isinstance(each, unwanted)]
+        return [*filters, *([_COLOURLESS] if self.no_color else []), _GUARD]
+
+    def send_to_terminal(self, sequence: str) -> None:
+        """Have the terminal act on a control sequence, between two frames."""
+        if self._driver is not None and not self._driver.is_headless:
+            self._driver.write(sequence)
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Put `text` where the person can paste it from, and say where that is."""
+        self._clipboard = text
+        self.run_worker(partial(self._copy, text), group="copy", exclusive=True)
+
+    async def _copy(self, text: str) -> None:
+        from cogency_tui.tui.manners.clipboard import copy
+
+        done, said = await copy(text, os.environ, self.send_to_terminal)
+        self.notify(said, severity="information" if done else "warning", markup=False)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Tell the person in passing; what is told is text, and never markup."""
+        del markup
+        super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
 
     async def on_event(self, event: events.Event) -> None:
         if self._held is not None and isinstance(event, events.Key | events.Paste):
@@ -98,32 +170,53 @@ class CogencyApp(App[int]):
             # Until now the terminal was not ours, and its driver turned Enter into a newline.
             early = isinstance(event, events.Key) and event.key == "ctrl+j"
             await super().on_event(events.Key("enter", "\r") if early else event)
-        if self._complaint:
-            self.notify(self._complaint, severity="warning", markup=False)
-        self.set_timer(_BREATH, self._main.begin)
+        if self.appearance.complaint:
+            self.notify(self.appearance.complaint, severity="warning", markup=False)
+        signals: Any = self
+        signals.app_suspend_signal.subscribe(self._main, self._go_away, immediate=True)
+        signals.app_resume_signal.subscribe(self._main, self._come_back)
+        self._main.set_timer(_BREATH, self._begin)
         # What exists now lives as long as the program: the collector need not look at it again, and a
         # full collection in the middle of a stream would be seen.
         gc.freeze()
         gc.set_threshold(20_000, 20, 100)
         gc.enable()
 
+    def _begin(self) -> None:
+        """What can wait until the first frame stands."""
+        self.presence.begin()
+        self._main.begin()
+        self.run_worker(self.appearance.watch, group="themes")
+        if self._main.agent.settings.keys:
+            self.run_worker(self._check_keys, group="keys")
+
+    async def _check_keys(self) -> None:
+        """Tell the person what is wrong with the keys of the configuration."""
+        from cogency_tui.tui.key_table import describe_problems
+
+        for problem in describe_problems(self._main.agent.settings.keys):
+            self.notify(problem, severity="error", timeout=15, markup=False)
+
+    def _go_away(self, _app: object) -> None:
+        self.send_to_terminal(self.presence.end())
+
+    def _come_back(self, _app: object) -> None:
+        """After `fg` the terminal shows something else: all of it is drawn again."""
+        self.presence.begin()
+        self.refresh(layout=True)
+
+    def on_main_screen_state_changed(self, event: MainScreen.StateChanged) -> None:
+        self.presence.change(event.state, watched=self.app_focus)
+
     def action_set_theme(self, name: str) -> None:
-        if not name:
-            self.notify(f"The theme is {self.theme}. There are: {', '.join(theme_names())}", markup=False)
-            return
-        try:
-            self.register_theme(textual_theme(load_palette(name)))
-        except ConfigError as exc:
-            self.notify(exc.advice, severity="error", markup=False)
-            return
-        self.theme = name
+        self.appearance.choose(name)
 
     def action_leave(self) -> None:
         """Leave; asked for again while it is asked about, leave at once."""
         if isinstance(self.screen, ModalScreen) and self._main.bridge.working:
             self.exit()
         else:
-            self._main.action_leave()
+            self._main.leave()
 
     def action_copy_or_interrupt(self) -> None:
         """Copy a selection; else interrupt; pressed again, leave."""
@@ -140,30 +233,48 @@ class CogencyApp(App[int]):
                 self._main.action_step_back()
             self.notify("Press Ctrl+C again to leave.", timeout=_TWICE, markup=False)
 
-    def _use_theme(self, name: str) -> None:
-        """Begin with theme `name`, before any style sheet is read."""
-        try:
-            palette = load_palette(name)
-        except ConfigError as exc:
-            palette, self._complaint = load_palette(DEFAULT), exc.advice
-        self.register_theme(textual_theme(palette))
-        self.set_reactive(App.theme, palette.name)
-        self.stylesheet.set_variables(self.get_css_variables())
+
+def run(
+    agent: "Agent",
+    *,
+    prompt: str = "",
+    conversation_id: str | None = None,
+    mouse: bool = True,
+    animation: bool = True,
+    frames: "FrameLog | None" = None,
+    screen: Callable[..., MainScreen] = MainScreen,
+) -> int:
+    """Show the interface until the person leaves; the exit status. The settings too must allow the mouse and
+    what moves by itself. `frames` takes down which frames were late.
+    """
+    try:
+        with asyncio.Runner(loop_factory=frames.loop if frames else None) as runner:
+            app = partial(CogencyApp, agent, prompt=prompt, conversation_id=conversation_id, screen=screen)
+            return runner.run(_run(agent, app, mouse, animation))
+    finally:
+        if frames:
+            frames.close()
 
 
-def run(agent: "Agent", *, prompt: str = "", conversation_id: str | None = None) -> int:
-    """Show the interface until the person leaves; the exit status."""
-    return asyncio.run(_run(agent, prompt, conversation_id))
-
-
-async def _run(agent: "Agent", prompt: str, conversation_id: str | None) -> int:
-    app = CogencyApp(agent, prompt=prompt, conversation_id=conversation_id)
+async def _run(agent: "Agent", make: Callable[[], CogencyApp], mouse: bool, animation: bool) -> int:
+    app = make()
+    if not (animation and agent.settings.animation) or os.environ.get("COGENCY_NO_ANIMATION"):
+        app.animation_level = "none"
+    if app.console.color_system in (None, "standard"):
+        app.appearance.limit()
     loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGHUP"):
         with suppress(AttributeError, NotImplementedError):
             loop.add_signal_handler(getattr(signal, name), app.exit)
+    in_browser = "TEXTUAL_DRIVER" in os.environ
+    if sys.__stdin__ is not None and (in_browser or sys.__stdin__.isatty()):
+        when_hung_up(sys.__stdin__.fileno(), lambda: loop.call_soon_threadsafe(app.exit))
     try:
-        await app.run_async()
+        await app.run_async(mouse=mouse and agent.settings.mouse)
     finally:
+        # Textual's driver is gone by now; it wrote to the same place.
+        if sys.__stderr__ is not None and sys.__stderr__.isatty():
+            sys.__stderr__.write(app.presence.end())
+            sys.__stderr__.flush()
         await agent.close()
     return app.return_code or 0

@@ -1,12 +1,10 @@
-"""The agent as workers of a screen: its events come as messages, at most twenty-five times a second.
+"""The agent as workers of a screen: turns and summaries, one at a time; their events come as messages.
 
-Nothing is lost or reordered on the way: text deltas of one unit are joined, all else is passed on as it
-is. The next batch is sent only after the one before has been drawn, so a slow terminal is never flooded.
-This is the only module that talks to the agent.
+This module has the agent work; `inquiry` asks it what it knows.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import partial
 from time import time
@@ -17,73 +15,20 @@ from textual.widget import Widget
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import ErrorEvent, Event, Measure
+from cogency_tui.store.prompts import Written
+from cogency_tui.tui.coalescer import Coalescer
+from cogency_tui.tui.drawing.figures import plural, tokens
+from cogency_tui.tui.inquiry import read_measures
+from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.history import Compacted
     from cogency_tui.agent.permissions import Answer, Question
-    from cogency_tui.store.conversations import Conversation
-
-FRAME = 1 / 25
-"""Seconds between two batches of events, at least."""
-
-
-class Coalescer:
-    """Collects events and delivers them in batches, the first at once."""
-
-    def __init__(self, deliver: Callable[[list[Event]], None], interval: float = FRAME) -> None:
-        self._deliver = deliver
-        self._interval = interval
-        self._events: list[Event] = []
-        self._own: Event | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._undrawn = False
-        self._due = 0.0
-
-    def put(self, event: Event) -> None:
-        """Pass `event` on with the next batch."""
-        last = self._events[-1] if self._events else None
-        if (
-            last is not None
-            and (event["type"] == "respond" or event["type"] == "think")
-            and last["type"] == event["type"]
-            and last["id"] == event["id"]
-        ):
-            if last is not self._own:
-                last = self._own = self._events[-1] = last.copy()
-            last["content"] += event["content"]
-            if event.get("interrupted"):
-                last["interrupted"] = True
-            return
-        self._events.append(event)
-        self._schedule()
-
-    def drawn(self) -> None:
-        """The last batch is on the screen."""
-        self._undrawn = False
-        self._schedule()
-
-    def flush(self) -> None:
-        """Deliver what there is."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._events:
-            events, self._events, self._own = self._events, [], None
-            self._undrawn = True
-            self._due = asyncio.get_running_loop().time() + self._interval
-            self._deliver(events)
-
-    def _schedule(self) -> None:
-        if self._events and self._timer is None and not self._undrawn:
-            loop = asyncio.get_running_loop()
-            if loop.time() >= self._due:
-                self.flush()
-            else:
-                self._timer = loop.call_at(self._due, self.flush)
 
 
 class Bridge:
-    """Runs turns for `screen`, one at a time, and queues what is sent meanwhile."""
+    """Works for `screen`, on one thing at a time, and queues what is sent meanwhile."""
 
     class Arrived(Message):
         """Events of the running turn."""
@@ -93,14 +38,27 @@ class Bridge:
             super().__init__()
 
     class TurnChanged(Message):
-        """A turn began or ended, or a message was queued."""
+        """A turn or a summary began or ended, or a message was queued."""
+
+    class Compacted(Message):
+        """A summary stands for the conversation now: its figures are others."""
+
+    class Failed(Message):
+        """What was asked for could not be done."""
+
+        def __init__(self, error: CogencyError) -> None:
+            self.error = error
+            super().__init__()
 
     class Returned(Message):
         """A message could not be taken: it is the person's again."""
 
-        def __init__(self, text: str) -> None:
-            self.text = text
+        def __init__(self, message: Written) -> None:
+            self.message = message
             super().__init__()
+
+    class QueueChanged(Message):
+        """Other messages wait, or in another order."""
 
     class Asked(Message):
         """The person has to decide; `answer` waits for it."""
@@ -116,29 +74,46 @@ class Bridge:
     def __init__(self, agent: "Agent", screen: Widget) -> None:
         self.agent = agent
         self.conversation_id: str | None = None
-        self.queued: list[str] = []
+        self.queue = MessageQueue(self._queue_changed)
         self.started: float | None = None
-        """When the running turn began, in Unix seconds; None while none runs."""
+        """When what is worked on began, in Unix seconds; None while there is nothing."""
         self._screen = screen
         self._coalescer = Coalescer(self._deliver)
+        self._compaction: asyncio.Task[Compacted] | None = None
         agent.ask = self._ask
 
     @property
     def working(self) -> bool:
         return self.started is not None
 
-    def send(self, text: str) -> None:
-        """Run a turn with `text`, after the one that runs now if any."""
+    @property
+    def compacting(self) -> bool:
+        """Whether what is worked on is a summary."""
+        return self._compaction is not None
+
+    def send(self, message: Written) -> None:
+        """Run a turn with `message`, or a command of the person's, after what is worked on now if anything
+        is."""
         if self.working:
-            self.queued.append(text)
+            self.queue.add(message)
         else:
-            self._start(text)
+            self._start(message)
         self._screen.post_message(self.TurnChanged())
 
-    def interrupt(self) -> str:
-        """Stop the running turn; what was queued, which is not sent any more."""
-        unsent, self.queued = "\n\n".join(self.queued), []
-        self.agent.interrupt(self.conversation_id)
+    def compact(self, conversation_id: str) -> None:
+        """Have this conversation summarised; nothing else may be worked on."""
+        self.started = time()
+        self._compaction = asyncio.create_task(self.agent.compact(conversation_id))
+        self._screen.run_worker(partial(self._follow_compaction, self._compaction), group="compact")
+        self._screen.post_message(self.TurnChanged())
+
+    def interrupt(self) -> list[Written]:
+        """Stop what is worked on; what was queued, which is not sent any more."""
+        unsent = self.queue.clear()
+        if self._compaction is not None:
+            self._compaction.cancel()
+        else:
+            self.agent.interrupt(self.conversation_id)
         return unsent
 
     def drawn(self) -> None:
@@ -161,33 +136,10 @@ class Bridge:
         await store.recover(conversation_id)
         events = await with_progress(store, conversation_id)
         usage = await store.usage(conversation_id)
+        if any(measure.get("estimated") for measure in await read_measures(store, conversation_id)):
+            usage["estimated"] = True
         self.conversation_id = conversation_id
         return events, usage
-
-    async def conversations(self, limit: int) -> "list[Conversation]":
-        """The last conversations of this project, the newest first.
-
-        Raises:
-            CogencyError: the store cannot be read.
-        """
-        store = await self.agent.store()
-        return await store.conversations(str(self.agent.project), limit=limit)
-
-    async def place(self) -> tuple[int, int]:
-        """Which conversation of how many of this project this is, counted from the oldest.
-
-        Raises:
-            CogencyError: the store cannot be read.
-        """
-        store = await self.agent.store()
-        count = await store.count(str(self.agent.project))
-        if self.conversation_id is None:
-            return count + 1, count + 1
-        newer = await store.conversations(str(self.agent.project), limit=1000)
-        ids = [conversation.id for conversation in newer]
-        if self.conversation_id not in ids:
-            return 0, count
-        return count - ids.index(self.conversation_id), count
 
     async def open(self) -> None:
         """Open the store, so that the first turn does not wait for it.
@@ -204,30 +156,63 @@ class Bridge:
     def _deliver(self, events: list[Event]) -> None:
         self._screen.post_message(self.Arrived(events))
 
-    def _start(self, text: str) -> None:
+    def _start(self, message: Written) -> None:
         self.started = time()
-        self._screen.run_worker(partial(self._turn, text), group="turn")
+        self._screen.run_worker(partial(self._turn, message), group="turn")
 
-    async def _turn(self, text: str) -> None:
+    def _queue_changed(self) -> None:
+        self._screen.post_message(self.QueueChanged())
+        if not self.working and (message := self.queue.take()):
+            # It was being edited when its turn came.
+            self.send(message)
+
+    async def _turn(self, message: Written) -> None:
         if self.conversation_id is None:
             from cogency_tui.store.conversations import new_conversation_id
 
             self.conversation_id = new_conversation_id()
         begun = False
         try:
-            async for event in self.agent.stream(text, conversation_id=self.conversation_id, chunks=True):
+            async for event in self._events(message, self.conversation_id):
                 begun = True
                 self._coalescer.put(event)
         except CogencyError as exc:
             self._coalescer.put(error_event(exc))
             if not begun:
-                self._screen.post_message(self.Returned(text))
+                self._screen.post_message(self.Returned(message))
         finally:
-            self._coalescer.flush()
-            self.started = None
-            if self.queued:
-                self._start(self.queued.pop(0))
-            self._screen.post_message(self.TurnChanged())
+            self._finish()
+
+    def _events(self, message: Written, conversation_id: str) -> AsyncIterator[Event]:
+        text = message.full
+        if is_own_command(text):
+            return self.agent.run_command(text[1:].strip(), conversation_id=conversation_id)
+        typed = message.text if message.own else ""
+        return self.agent.stream(text, conversation_id=conversation_id, chunks=True, typed=typed)
+
+    async def _follow_compaction(self, work: "asyncio.Task[Compacted]") -> None:
+        try:
+            await asyncio.wait([work])
+            if work.cancelled():
+                self._coalescer.put(notice_event("Interrupted: nothing was summarised."))
+            elif isinstance(failure := work.exception(), CogencyError):
+                self._screen.post_message(self.Failed(failure))
+            else:
+                self._coalescer.put(notice_event(_describe(work.result())))
+                self._screen.post_message(self.Compacted())
+        finally:
+            work.cancel()
+            self._compaction = None
+            self._finish()
+
+    def _finish(self) -> None:
+        """Nothing is worked on any more: go on with what is queued."""
+        self._coalescer.flush()
+        self.started = None
+        if message := self.queue.take():
+            self._start(message)
+            self._screen.post_message(self.QueueChanged())
+        self._screen.post_message(self.TurnChanged())
 
     async def _ask(self, question: "Question") -> "Answer":
         self._coalescer.flush()
@@ -244,3 +229,16 @@ class Bridge:
 def error_event(error: CogencyError) -> ErrorEvent:
     """An error of ours as the event that shows it."""
     return {"type": "error", "timestamp": time(), "payload": {"error": str(error), "hint": error.hint}}
+
+
+def notice_event(text: str) -> ErrorEvent:
+    """A remark of ours as the event that shows it."""
+    return {"type": "error", "timestamp": time(), "payload": {"error": text, "notice": True}}
+
+
+def _describe(done: "Compacted") -> str:
+    verb = "is" if done.events == 1 else "are"
+    return (
+        f"{plural(done.events, 'event')} {verb} now a summary: about {tokens(done.before)} tokens became "
+        f"{tokens(done.after)}. /context shows it."
+    )

@@ -11,7 +11,9 @@ import msgspec
 
 from cogency_tui.protocol.events import CallEvent, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call
-from cogency_tui.text import Sanitizer, clean
+from cogency_tui.text import clean
+from cogency_tui.tui.output import Output
+from cogency_tui.tui.steps import Step, Steps
 
 State = Literal["writing", "queued", "waiting", "running", "done", "failed", "skipped", "interrupted"]
 
@@ -38,7 +40,6 @@ ROLES: dict[State, str] = {
 OPEN: frozenset[State] = frozenset({"writing", "queued", "waiting", "running"})
 
 _DELEGATING = frozenset({"agent", "workflow"})
-_STEP_STATES: dict[str, State] = {"·": "running", "✓": "done", "✗": "failed", "!": "failed"}
 _CHANGING = frozenset({"write", "edit", "replace", "file_write", "file_edit"})
 _OUTPUT_LIMIT = 400_000
 _DECODER = json.JSONDecoder(strict=False)
@@ -52,15 +53,21 @@ class FileChange(msgspec.Struct, frozen=True):
     removed: int
 
 
-class Step(msgspec.Struct):
-    """One call within a call: what a sub-agent or a workflow is doing."""
+class Action(msgspec.Struct, frozen=True):
+    """What the action dialect says of a call beside its tool and arguments; `timeout` in seconds."""
 
-    state: State
-    text: str
+    id: str = ""
+    depends_on: tuple[str, ...] = ()
+    output_key: str = ""
+    mode: str = ""
+    timeout: float | None = None
 
 
 class Call(msgspec.Struct):
-    """One tool call. Times are Unix seconds, `duration` seconds."""
+    """One tool call. Times are Unix seconds, `duration` seconds.
+
+    `output` is what it has written, until it has a result that has it.
+    """
 
     id: str
     name: str = ""
@@ -70,10 +77,11 @@ class Call(msgspec.Struct):
     duration: float = 0.0
     outcome: str = ""
     content: Any = None
-    output: str = ""
+    action: Action = Action()
+    output: Output | None = None
+    _steps: Steps | None = None
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
-    _sanitizer: Sanitizer = msgspec.field(default_factory=Sanitizer)
 
     @property
     def args(self) -> dict[str, Any]:
@@ -95,6 +103,7 @@ class Call(msgspec.Struct):
         args = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
         if not event.get("partial"):
             self.arguments = args
+            self.action = _action(fields)
             self._pieces.clear()
             if self.state == "writing":
                 self.state = "queued"
@@ -122,12 +131,18 @@ class Call(msgspec.Struct):
             if self.state != "running":
                 self.state, self.started = "running", event["timestamp"]
             if isinstance(payload["content"], str):
-                self.output = (self.output + self._sanitizer.feed(payload["content"]))[-_OUTPUT_LIMIT:]
+                self._write_output(payload["content"])
             return
+        if self._steps:
+            self._steps.close()
         self.duration = event["duration"]
         self.outcome = clean(payload["outcome"])
         self.content = payload["content"]
         self.state = _final_state(payload["error"], self.outcome)
+        if self.content is not None:
+            self.output = None
+        elif self.output:
+            self.output.close()
 
     @property
     def settled(self) -> bool:
@@ -141,23 +156,19 @@ class Call(msgspec.Struct):
 
     def steps(self) -> list[Step]:
         """The calls within this one, from the lines in which its progress is reported."""
-        steps: list[Step] = []
-        for line in self.output.splitlines() if self.name in _DELEGATING else ():
-            mark, _, text = line.partition(" ")
-            state = _STEP_STATES.get(mark)
-            if state is None:
-                continue
-            tool = text.partition(":")[0]
-            begun = [step for step in steps if step.state == "running" and step.text.split(" ")[0] == tool]
-            if mark in "✓✗" and begun:
-                begun[0].state = state
-            else:
-                steps.append(Step(state, text))
-        if self.settled:
-            for step in steps:
-                if step.state == "running":
-                    step.state = "interrupted"
-        return steps
+        return self._steps.all if self._steps else []
+
+    @property
+    def growing(self) -> str:
+        """The text argument that is being written, if it is one."""
+        return next(reversed(self._pieces), "") if self.state == "writing" else ""
+
+    def _write_output(self, text: str) -> None:
+        self.output = self.output or Output(_OUTPUT_LIMIT)
+        self.output.feed(text)
+        if self.name in _DELEGATING:
+            self._steps = self._steps or Steps()
+            self._steps.feed(clean(text))
 
     def changes(self) -> list[FileChange]:
         """The files that this call has changed, with the counts that its result gives."""
@@ -183,19 +194,24 @@ class Call(msgspec.Struct):
         return text if "\n@@ " in f"\n{text}" else ""
 
     def body(self) -> str:
-        """What it brought: its result's text, or its output so far."""
+        """What it brought: its result's text as it came, or what it has written so far, cleaned."""
+        text = self.result_text()
+        if text is None:
+            return "\n".join(self.output.texts()) if self.output else ""
+        return clean(text)
+
+    def result_text(self) -> str | None:
+        """The text of its result, not cleaned; None while there is none."""
         content: Any = self.content
         if not self.settled or content is None:
-            return self.output
+            return None
         if isinstance(content, dict):
             fields = cast("dict[str, Any]", content)
             for key in ("output", "text", "content"):
                 if isinstance(fields.get(key), str):
                     content = fields[key]
                     break
-        if not isinstance(content, str):
-            content = json.dumps(content, ensure_ascii=False, indent=2)
-        return clean(content)
+        return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
 
 
 def _final_state(error: bool, outcome: str) -> State:
@@ -205,6 +221,18 @@ def _final_state(error: bool, outcome: str) -> State:
     if start.startswith("interrupted"):
         return "interrupted"
     return "skipped" if start.startswith("skipped") else "failed"
+
+
+def _action(fields: dict[str, Any]) -> Action:
+    depends_on, timeout = fields.get("depends_on"), fields.get("timeout")
+    names = cast("list[Any]", depends_on) if isinstance(depends_on, list) else []
+    return Action(
+        id=str(fields.get("id") or ""),
+        depends_on=tuple(map(str, names)),
+        output_key=str(fields.get("output_key") or ""),
+        mode=str(fields.get("mode") or ""),
+        timeout=float(timeout) if isinstance(timeout, int | float) else None,
+    )
 
 
 def _object(text: str) -> dict[str, Any]:

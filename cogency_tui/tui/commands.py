@@ -3,8 +3,9 @@
 One registry for both, and the same actions as the keys.
 """
 
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from textual.command import DiscoveryHit, Hit, Hits, Provider
@@ -13,46 +14,89 @@ from textual.screen import Screen
 
 from cogency_tui.config import DIALECTS, MODES, PERMISSIONS
 from cogency_tui.errors import UsageError
-from cogency_tui.tui.theming import theme_names
+from cogency_tui.palettes import theme_names
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.custom_files import CustomCommand
+
+PROFILE_CHOICES = ("show", "on", "off", "clear")
+
+
+CUSTOM = "custom"
+"""Who carries out the commands that stand in files; it is given the name before the argument."""
+
+_NAMED = re.compile(r"/[A-Za-z][A-Za-z0-9-]*")
 
 
 class Command(msgspec.Struct, frozen=True):
-    """`action` is called with the argument; `choices` are what it may be, if it is not free."""
+    """`handler` names who carries it out with the argument: one of `choices`, or anything where `takes` says
+    what it is."""
 
     name: str
     summary: str
-    action: str
+    handler: str
     choices: Callable[[], tuple[str, ...]] | None = None
+    takes: str = ""
+
+    def action(self, argument: str = "") -> str:
+        """The action of the main screen that carries it out."""
+        if self.handler == CUSTOM:
+            argument = f"{self.name} {argument}"
+        return f"screen.command({self.handler!r}, {argument!r})"
 
 
 COMMANDS = (
-    Command("new", "Begin a new conversation", "screen.new_conversation"),
-    Command("resume", "Go on with a past conversation", "screen.recall"),
-    Command("mode", "How turns are run", "screen.set_mode", lambda: MODES),
-    Command("dialect", "The language that the model writes calls in", "screen.set_dialect", lambda: DIALECTS),
-    Command(
-        "permissions", "What the agent may do without asking", "screen.set_permissions", lambda: PERMISSIONS
-    ),
-    Command("theme", "The colours of the screen", "app.set_theme", lambda: tuple(theme_names())),
-    Command("help", "Keys and commands", "screen.help"),
-    Command("quit", "Leave", "screen.leave"),
+    Command("new", "Begin a new conversation", "new_conversation"),
+    Command("resume", "Go on with a past conversation", "recall", takes="[QUERY]"),
+    Command("recall", "Search everything that ever happened", "recall", takes="[QUERY]"),
+    Command("model", "Which model answers", "choose_model", takes="[PROVIDER[/MODEL]]"),
+    Command("mode", "How turns are run", "set_mode", lambda: MODES),
+    Command("dialect", "The language that the model writes calls in", "set_dialect", lambda: DIALECTS),
+    Command("permissions", "What the agent may do without asking", "permissions", lambda: PERMISSIONS),
+    Command("trust", "What this project brings, and whether it is used", "trust"),
+    Command("mcp", "The MCP servers: how they stand, started again", "mcp", takes="[NAME]"),
+    Command("review", "Every edit of the agent, hunk by hunk", "review"),
+    Command("undo", "Take back what the last turn changed", "undo"),
+    Command("redo", "Bring back what was taken back", "redo"),
+    Command("timeline", "The conversation at any of its events", "timeline"),
+    Command("fork", "Go on in a copy of this conversation", "fork"),
+    Command("context", "What fills the model's context", "show_context"),
+    Command("compact", "Have the conversation summarised", "compact"),
+    Command("cost", "What the conversation took", "show_costs"),
+    Command("profile", "What is known of you, and whether anything is", "profile", lambda: PROFILE_CHOICES),
+    Command("theme", "The colours of the screen", "set_theme", lambda: tuple(theme_names())),
+    Command("settings", "Every option, what it means, and where it is from", "settings"),
+    Command("keys", "Every key, and how it can be changed", "show_keys"),
+    Command("help", "Keys and commands", "help"),
+    Command("quit", "Leave", "leave"),
 )
 
 
-def parse_command(text: str) -> tuple[Command, str]:
-    """The command that `text` (with its slash) names, and its argument.
+def with_custom(custom: "Iterable[CustomCommand]") -> tuple[Command, ...]:
+    """Ours, and those that stand in files: none of these takes the place of one of ours."""
+    taken = {command.name for command in COMMANDS}
+    others = [each for each in custom if each.name not in taken]
+    return (*COMMANDS, *(Command(each.name, _summary(each), CUSTOM, takes=each.takes) for each in others))
+
+
+def _summary(command: "CustomCommand") -> str:
+    return f"{command.description or 'A message of yours'} · {command.place}"
+
+
+def parse_command(text: str, commands: Sequence[Command] = COMMANDS) -> tuple[Command, str]:
+    """The one of `commands` that `text` (with its slash) names, and its argument.
 
     Raises:
         UsageError: there is none of that name, or it does not take that argument.
     """
     name, _space, argument = text.removeprefix("/").partition(" ")
     argument = argument.strip()
-    command = next((command for command in COMMANDS if command.name == name), None)
+    command = next((command for command in commands if command.name == name), None)
     if command is None:
-        names = " ".join(f"/{command.name}" for command in COMMANDS)
+        names = " ".join(f"/{command.name}" for command in commands)
         raise UsageError(f"There is no command /{name}.", f"There are: {names}")
     choices = command.choices() if command.choices else ()
-    if argument and argument not in choices:
+    if argument and argument not in choices and not command.takes:
         takes = f"one of: {', '.join(choices)}" if choices else "nothing after it"
         raise UsageError(f"/{name} does not take {argument!r}.", f"It takes {takes}.")
     return command, argument
@@ -61,7 +105,7 @@ def parse_command(text: str) -> tuple[Command, str]:
 def is_command(text: str) -> bool:
     """Whether a message is a command: one line, a slash and a word. A path (`/etc/hosts is …`) is none."""
     first = text.split(maxsplit=1)[0] if text else ""
-    return first.startswith("/") and first[1:].isalpha() and "\n" not in text
+    return bool(_NAMED.fullmatch(first)) and "\n" not in text
 
 
 class CommandSource(Provider):
@@ -69,23 +113,28 @@ class CommandSource(Provider):
 
     async def discover(self) -> Hits:
         for title, summary, run in self._entries():
-            yield DiscoveryHit(Content(title), run, text=title, help=summary)
+            yield DiscoveryHit(Content(title), run, text=title, help=_unread(summary))
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
         for title, summary, run in self._entries():
             if (score := matcher.match(f"{title} {summary}")) > 0:
-                yield Hit(score, Content(title), run, text=title, help=summary)
+                yield Hit(score, Content(title), run, text=title, help=_unread(summary))
 
     def _entries(self) -> list[tuple[str, str, Callable[[], Any]]]:
         screen: Screen[Any] = self.screen
         entries: list[tuple[str, str, Callable[[], Any]]] = []
-        for command in COMMANDS:
+        for command in cast("Sequence[Command]", getattr(screen, "commands", COMMANDS)):
             for argument in command.choices() if command.choices else ("",):
                 title = f"/{command.name} {argument}".rstrip()
 
-                def run(action: str = f"{command.action}({argument!r})") -> Any:
+                def run(action: str = command.action(argument)) -> Any:
                     return screen.run_action(action)
 
                 entries.append((title, command.summary, run))
         return entries
+
+
+def _unread(text: str) -> str:
+    """`text` as the palette shows it as it is: of a string it would read markup."""
+    return cast("str", Content(text))

@@ -8,4 +8,5 @@ from textual.dom import DOMNode
 
 def app_of(node: DOMNode) -> App[Any]:
     """The app of `node`."""
+    # Textual's own type of it has a parameter that it leaves open.
     return cast("App[Any]", node.app)  # pyright: ignore[reportUnknownMemberType]

@@ -1,50 +1,113 @@
-"""The project's files for the file tree: directories listed in a thread, changes on disk watched.
+"""The project's files for the files pane: directories listed in a thread, those that are shown watched.
 
-Nothing here is needed for the first frame; watching begins after it. A tree that cannot be watched is
-shown all the same, and listed again when a turn ends.
+Only directories that are open in the tree are watched, and git's own: that costs nothing in a tree of fifty
+thousand files, and nothing else would be drawn. Where watching is not possible the tree is shown all the
+same, and listed again when a turn ends.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+import os
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.tui.widgets.file_tree import ROOT, Node
+from cogency_tui.tui.file_rows import ROOT, Node
+from cogency_tui.tui.watching import import_awatch
 
 if TYPE_CHECKING:
     from cogency_tui.workspace.paths import Workspace
 
-_STEP = 1000
+_STEP = 250
+"""Milliseconds without a change after which those before it are told."""
+
 _DEBOUNCE = 1000
-"""Milliseconds: how often the disk is looked at, and for how long changes are gathered."""
+"""Milliseconds after which changes are told at the latest."""
+
+_OVERLAP = 0.6
+"""Seconds for which the last watch goes on when another begins, so that nothing is missed between."""
+
+_GIT_NAMES = frozenset({"HEAD", "index", "MERGE_HEAD", "ORIG_HEAD"})
 
 
-def _import_awatch() -> Any:
-    from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType]
+class Changed(msgspec.Struct, frozen=True):
+    """What changed on the disk: in which `directories`, whether what git keeps did, and in which of the
+    directories the rules of what is ignored."""
 
-    return cast("Any", awatch)
+    directories: frozenset[str]
+    git: bool = False
+    rules: frozenset[str] = frozenset()
 
 
 class ProjectFiles:
-    """Lists and watches the directories of one workspace."""
+    """Lists and watches directories of one workspace."""
 
     def __init__(self, workspace: "Workspace") -> None:
         self._workspace = workspace
+        self._root = str(workspace.root)
+        self._git = _git_directory(workspace.root)
+        self._followed: frozenset[str] = frozenset()
+        self._stop: asyncio.Event | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._changes: asyncio.Queue[Iterable[tuple[Any, str]]] = asyncio.Queue()
 
     async def list_directory(self, path: str) -> list[Node] | None:
         """What is in `path`, directories first; None if it is no directory that can be read."""
         return await asyncio.to_thread(self._list, path)
 
-    async def watch(self) -> AsyncIterator[set[str]]:
-        """The directories in which something changed, each time that something did."""
-        awatch = await asyncio.to_thread(_import_awatch)
-        root = self._workspace.root
-        try:
-            async for changes in awatch(root, step=_STEP, debounce=_DEBOUNCE, ignore_permission_denied=True):
-                yield set(self._directories(path for _change, path in changes))
-        except OSError:
+    def follow(self, directories: Collection[str]) -> None:
+        """Watch these directories from now on, and no others."""
+        followed = frozenset(directories)
+        if followed == self._followed:
             return
+        self._followed = followed
+        if self._stop is not None:
+            asyncio.get_running_loop().call_later(_OVERLAP, self._stop.set)
+        self._stop = asyncio.Event()
+        task = asyncio.create_task(self._watch(followed, self._stop))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def changes(self) -> AsyncIterator[Changed]:
+        """What changed in the directories that are followed, each time that something did."""
+        try:
+            while True:
+                yield self._sort(await self._changes.get())
+        finally:
+            for task in list(self._tasks):
+                task.cancel()
+
+    async def _watch(self, directories: Iterable[str], stop: asyncio.Event) -> None:
+        awatch = await asyncio.to_thread(import_awatch)
+        paths = await asyncio.to_thread(self._existing, directories)
+        options = {"recursive": False, "step": _STEP, "debounce": _DEBOUNCE, "watch_filter": None}
+        # A directory that goes while it is watched, or too many watches: what is shown is listed anyway.
+        with suppress(OSError):
+            async for changes in awatch(*paths, stop_event=stop, ignore_permission_denied=True, **options):
+                self._changes.put_nowait(changes)
+
+    def _existing(self, directories: Iterable[str]) -> list[str]:
+        paths = [self._root if path == ROOT else f"{self._root}{os.sep}{path}" for path in directories]
+        paths += [self._git] if self._git else []
+        return [path for path in paths if Path(path).is_dir()]
+
+    def _sort(self, changes: Iterable[tuple[Any, str]]) -> Changed:
+        directories: set[str] = set()
+        rules: set[str] = set()
+        git = False
+        for _change, path in changes:
+            directory, _, name = path.rpartition(os.sep)
+            if directory == self._git:
+                git = git or name in _GIT_NAMES
+            elif directory == self._root or directory.startswith(f"{self._root}{os.sep}"):
+                relative = directory[len(self._root) + 1 :].replace(os.sep, "/") or ROOT
+                directories.add(relative)
+                if name == ".gitignore":
+                    rules.add(relative)
+        return Changed(frozenset(directories), git, frozenset(rules))
 
     def _list(self, path: str) -> list[Node] | None:
         from cogency_tui.workspace.ignore import Tree
@@ -55,9 +118,8 @@ class ProjectFiles:
             return None
         return [Node(entry.name, entry.path, entry.kind == "directory") for entry in entries]
 
-    def _directories(self, paths: Iterable[str]) -> Iterable[str]:
-        root = self._workspace.root
-        for path in paths:
-            parent = Path(path).parent
-            if parent.is_relative_to(root):
-                yield parent.relative_to(root).as_posix() if parent != root else ROOT
+
+def _git_directory(project: Path) -> str:
+    """Where git keeps what it knows of `project`; empty where there is none, or it is elsewhere."""
+    found = (directory / ".git" for directory in (project, *project.parents))
+    return next((str(path) for path in found if path.is_dir()), "")

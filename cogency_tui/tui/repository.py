@@ -1,10 +1,9 @@
 """What the header says about the project's repository: read from files, or asked of git in the background."""
 
 import asyncio
-from contextlib import suppress
 from pathlib import Path
 
-_PATIENCE = 10.0
+_LONGEST = 4096
 
 
 def read_branch(project: Path) -> str:
@@ -13,8 +12,8 @@ def read_branch(project: Path) -> str:
         git = directory / ".git"
         try:
             if git.is_file():
-                git = directory / git.read_text("utf-8").removeprefix("gitdir:").strip()
-            head = (git / "HEAD").read_text("utf-8").strip()
+                git = directory / _line(git).removeprefix("gitdir:").strip()
+            head = _line(git / "HEAD")
         except (OSError, UnicodeDecodeError):
             continue
         prefix = "ref: refs/heads/"
@@ -23,33 +22,24 @@ def read_branch(project: Path) -> str:
 
 
 async def is_dirty(project: Path) -> bool:
-    """Whether git knows of changes that are not committed; False where there is no git to ask."""
-    command = (
-        "git",
-        "--no-optional-locks",
-        "-C",
-        str(project),
-        "status",
-        "--porcelain",
-        "--untracked-files=no",
-    )
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-    except OSError:
-        return False
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            output, _errors = await process.communicate()
-    except TimeoutError:
-        return False
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    return bool(output.strip())
+    """Whether git knows of changes that are not committed; False where it cannot say, or not soon."""
+    return await asyncio.to_thread(_is_dirty, project)
+
+
+def _is_dirty(project: Path) -> bool:
+    # Not needed for the first frame.
+    from cogency_tui.tools.git_facts import Repository
+
+    return Repository(project).dirty
+
+
+def _line(path: Path) -> str:
+    """What a small file says; opening a FIFO in its place would never end.
+
+    Raises:
+        OSError, UnicodeDecodeError: there is no such file, or no text in it.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(path)
+    with path.open("rb") as file:
+        return file.read(_LONGEST).decode().strip()

@@ -4,14 +4,18 @@ A pure function of the events fed to it, live or from the store: a unit is only 
 settled, never moved or taken away. `feed` says which units changed.
 """
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Sequence
+from time import perf_counter
 from typing import TypeAlias
 
 import msgspec
 
-from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.agent.own_command import NAME, ran_in
+from cogency_tui.protocol.events import ErrorEvent, Event, Measure
 from cogency_tui.text import Sanitizer, clean
 from cogency_tui.tui.calls import Call, FileChange
+from cogency_tui.tui.own_calls import as_call
 
 
 class Said(msgspec.Struct):
@@ -50,11 +54,24 @@ class Problem(msgspec.Struct):
     tool: str = ""
 
 
+class Notice(msgspec.Struct):
+    """Something that was decided on the way to the model. Where this is to ask again, `due` says when, in
+    Unix seconds, and `attempt` which try that will be."""
+
+    text: str
+    due: float = 0.0
+    attempt: int = 0
+
+
 class Stopped(msgspec.Struct):
     """The person stopped the turn here."""
 
 
-Unit: TypeAlias = Said | Prose | Call | Problem | Stopped
+_SLICE = 0.008
+_AT_ONCE = 100
+"""Seconds, and events, that are read before others have their turn."""
+
+Unit: TypeAlias = Said | Prose | Call | Problem | Notice | Stopped
 
 
 class Transcript:
@@ -96,6 +113,12 @@ class Transcript:
         index = self._calls.get(call_id)
         return None if index is None else (index, self.call(index))
 
+    def measure(self, step: Measure, total: Measure) -> None:
+        """These are the figures now; a total that any cycle's estimate went into is one as well."""
+        estimated = step.get("estimated") or self.total.get("estimated")
+        self.step = step
+        self.total = {**total, "estimated": True} if estimated else total
+
     def changes(self) -> dict[str, FileChange]:
         """What the agent has changed in this conversation, by path."""
         changes: dict[str, FileChange] = {}
@@ -115,6 +138,9 @@ class Transcript:
                 )
                 if event.get("interrupted"):
                     self._settle(touched, interrupted=True)
+            case "user" if ran := ran_in(event["content"]):
+                for each in as_call(ran, self._own_call(), event["timestamp"]):
+                    self._take(each, touched)
             case "user":
                 self._settle(touched)
                 text = clean(event["content"]).strip()
@@ -133,6 +159,9 @@ class Transcript:
                 if (index := self._calls.get(event["id"])) is not None:
                     self.call(index).report(event)
                     touched.add(index)
+            case "error" if event["payload"].get("notice"):
+                self._settle(touched)
+                self._note(event, touched)
             case "error":
                 self._settle(touched)
                 payload = event["payload"]
@@ -143,9 +172,29 @@ class Transcript:
                     self._append(Stopped(), touched)
                 self._settle(touched, interrupted=True)
             case "metric":
-                self.step, self.total = event["step"], event["total"]
+                self.measure(event["step"], event["total"])
             case "execute" | "end":
                 self._settle(touched)
+
+    def _own_call(self) -> str:
+        """The call that previews a command of the person's, or an id for one that was not previewed."""
+        calls = (self.call(index) for index in reversed(self.calls))
+        running = (call.id for call in calls if call.name == NAME and not call.settled)
+        return next(running, f"own-{len(self.units)}")
+
+    def _note(self, event: ErrorEvent, touched: set[int]) -> None:
+        """Show a notice; one that announces yet another try stands in the place of the one before."""
+        payload = event["payload"]
+        text, wait = clean(payload["error"]), payload.get("retry")
+        if wait is None:
+            self._append(Notice(text), touched)
+            return
+        due, last = event["timestamp"] + wait, self.units[-1] if self.units else None
+        if isinstance(last, Notice) and last.due:
+            last.text, last.due, last.attempt = text, due, last.attempt + 1
+            touched.add(len(self.units) - 1)
+        else:
+            self._append(Notice(text, due, attempt=2), touched)
 
     def _write(self, unit_id: str, thinking: bool, text: str, now: float, touched: set[int]) -> None:
         prose = self.units[self._prose] if self._prose is not None else None
@@ -171,3 +220,16 @@ class Transcript:
         self.units.append(unit)
         touched.add(len(self.units) - 1)
         return len(self.units) - 1
+
+
+async def read_transcript(events: Sequence[Event]) -> Transcript:
+    """The transcript of stored events, which nothing more comes to; however many, no frame waits for it."""
+    transcript = Transcript()
+    began = perf_counter()
+    for start in range(0, len(events), _AT_ONCE):
+        transcript.feed(events[start : start + _AT_ONCE])
+        if perf_counter() - began > _SLICE:
+            await asyncio.sleep(0)
+            began = perf_counter()
+    transcript.close()
+    return transcript

@@ -1,9 +1,9 @@
 """Questions to the person. Each is a modal screen that returns a typed answer, and changes nothing itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from rich.segment import Segment
 from textual import events
@@ -16,11 +16,11 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.text import one_line, reveal
-from cogency_tui.tui.drawing.diff import draw_diff, looks_like_diff
-from cogency_tui.tui.drawing.lines import BLANK, Line, width_of, wrap
+from cogency_tui.tui.drawing.lines import Line, width_of, wrap
+from cogency_tui.tui.drawing.question import REASONING, answers_to, draw_question
 from cogency_tui.tui.host import app_of
 from cogency_tui.tui.theming import Inks
+from cogency_tui.tui.widgets.answers import Answers
 from cogency_tui.tui.widgets.bar import Bar
 from cogency_tui.tui.widgets.line_view import LineView
 
@@ -31,19 +31,16 @@ DEAF = 0.4
 """Seconds for which a question hears no key: what was typed for something else must not answer it."""
 
 
+_SHORT = 24
+"""Lines of a screen on which a question leaves no room around it."""
+
 Choice: TypeAlias = tuple[str, str, str]
 """A key, what it answers, and the action behind it."""
 
-_ANSWERS: list[Choice] = [
-    ("y", "once", "answer(True, 'once')"),
-    ("a", "for this conversation", "answer(True, 'conversation')"),
-    ("n", "no", "answer(False, 'once')"),
-    ("r", "no, with a reason", "reason"),
-]
-_REASONING: list[Choice] = [
-    ("enter", "no, for this reason", "refuse"),
-    ("esc", "back", "answer(False, 'once')"),
-]
+_SCOPES: Mapping[str, Literal["conversation", "always"]] = {
+    "conversation": "conversation",
+    "always": "always",
+}
 
 
 class Choices(Bar):
@@ -108,6 +105,10 @@ class DialogBody(LineView):
         self._lines = self._draw(max(8, width - 2 * self.MARGIN), self.inks)
         return len(self._lines)
 
+    def redraw(self) -> None:
+        """What it says has changed."""
+        self.refresh(layout=True)
+
     def on_resize(self) -> None:
         self._lines = self._draw(self.text_width, self.inks)
         self.resize_column(len(self._lines))
@@ -126,6 +127,13 @@ class PermissionQuestion(ModalScreen[Answer | None]):
             id="question.conversation",
             tooltip="Allow calls like this until the conversation ends",
         ),
+        Binding(
+            "shift+a,A",
+            "answer(True, 'always')",
+            "Yes, always",
+            id="question.always",
+            tooltip="Make it a rule, which /permissions lists and takes back",
+        ),
         Binding("n,escape", "answer(False, 'once')", "No", id="question.no", tooltip="Refuse this call"),
         Binding(
             "r", "reason", "No, with a reason", id="question.reason", tooltip="Refuse, and tell the model why"
@@ -141,15 +149,15 @@ class PermissionQuestion(ModalScreen[Answer | None]):
     def __init__(self, question: Question, *, clock: Callable[[], float] = monotonic) -> None:
         super().__init__()
         self._question = question
-        self._clock = clock
+        self.clock = clock
         self._hears_from = clock() + DEAF
 
     def compose(self) -> ComposeResult:
         with Vertical(id="question"):
             yield DialogBody(self._draw, id="question-body")
             yield Input(placeholder="Why not? Enter sends it to the model", id="question-reason")
-            with Vertical(classes="dialog-foot"):
-                yield Choices(_ANSWERS)
+            with Vertical(classes="dialog-foot", id="question-foot"):
+                yield Answers(answers_to(self._question), id="answers")
 
     def on_mount(self) -> None:
         self._begin_deaf()
@@ -160,37 +168,60 @@ class PermissionQuestion(ModalScreen[Answer | None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave room for the answers however long the detail is."""
-        self.query_one(DialogBody).styles.max_height = max(3, event.size.height * 86 // 100 - 6)
+        height = event.size.height
+        self.set_class(height < _SHORT, "-short")
+        self._leave_room(height)
+
+    def _leave_room(self, height: int) -> None:
+        answers = self.query_one(Answers).count + self.query_one("#question-reason").display
+        around = 1 if height < _SHORT else 4 + height * 14 // 100
+        self.query_one(DialogBody).styles.max_height = max(3, height - answers - around)
 
     def _begin_deaf(self) -> None:
         """What is pressed in the first moments was meant for something else.
 
         The same goes for the click that brings the terminal to the front.
         """
-        self._hears_from = self._clock() + DEAF
+        self._hears_from = self.clock() + DEAF
+        self.query_one(Answers).hear(deaf=True)
+        self.set_timer(DEAF, self._end_deaf)
+
+    def _end_deaf(self) -> None:
+        if (left := self._hears_from - self.clock()) > 0:
+            self.set_timer(left, self._end_deaf)
+            return
+        self.query_one(Answers).hear(deaf=False)
+        # By now the other calls of its batch wait as well.
+        self.query_one(DialogBody).redraw()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        del parameters
-        return action not in ("answer", "reason") or self._clock() >= self._hears_from
+        if action not in ("answer", "reason"):
+            return True
+        offered = {answer.action for answer in answers_to(self._question)}
+        if action == "answer" and f"answer({parameters[0]}, '{parameters[1]}')" not in offered:
+            return False
+        return self.clock() >= self._hears_from
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+    def on_answers_chosen(self, event: Answers.Chosen) -> None:
         event.stop()
         self.call_next(self.run_action, event.action)
 
     def action_answer(self, allow: bool, scope: str) -> None:
         field = self.query_one("#question-reason", Input)
         if field.display and not allow:
-            field.display = False
-            self.query_one(Choices).offer(_ANSWERS)
-            self.set_focus(None)
+            self._reason(shown=False)
             return
-        self.dismiss(Answer(allow, "conversation" if scope == "conversation" else "once"))
+        self.dismiss(Answer(allow, _SCOPES.get(scope, "once")))
 
     def action_reason(self) -> None:
+        self._reason(shown=True)
+
+    def _reason(self, *, shown: bool) -> None:
         field = self.query_one("#question-reason", Input)
-        field.display = True
-        field.focus()
-        self.query_one(Choices).offer(_REASONING)
+        field.display = shown
+        self.set_focus(field if shown else None)
+        self.query_one(Answers).offer(REASONING if shown else answers_to(self._question))
+        self._leave_room(self.size.height)
 
     def action_scroll(self, lines: int) -> None:
         body = self.query_one(DialogBody)
@@ -205,29 +236,7 @@ class PermissionQuestion(ModalScreen[Answer | None]):
         self.action_refuse()
 
     def _draw(self, width: int, inks: Inks) -> list[Line]:
-        question = self._question
-        verb = {"write": "change files", "command": "run a command"}.get(question.effect, "read")
-        head = [
-            Segment("? ", inks("edit", attributes="bold")),
-            Segment(one_line(question.tool), inks("text", attributes="bold")),
-            Segment(f" wants to {verb}", inks("text")),
-        ]
-        lines = [
-            Line(head),
-            *wrap([Segment(f"Asked because {reveal(question.reason)}.", inks("dim"))], width),
-        ]
-        detail = question.detail.rstrip("\n")
-        if question.effect != "command" or not detail:
-            lines += [
-                BLANK,
-                *wrap([Segment(reveal(question.summary), inks("text", attributes="bold"))], width),
-            ]
-        if not detail:
-            return lines
-        if looks_like_diff(detail):
-            return [*lines, BLANK, *draw_diff(detail, width, inks)]
-        mark = "$ " if question.effect == "command" else ""
-        return [*lines, BLANK, *wrap([Segment(mark + reveal(detail), inks("edit"))], width)]
+        return draw_question(self._question, width, inks)
 
 
 class Confirmation(ModalScreen[bool]):

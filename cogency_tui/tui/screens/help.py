@@ -1,43 +1,46 @@
-"""Help for where one is: the keys that work there, and the commands. Made from the bindings themselves."""
+"""Help for where one is, and the list of all keys: made from the bindings, and filtered as one types."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import msgspec
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.dom import DOMNode
 from textual.screen import ModalScreen, Screen
+from textual.widgets import Input
 
-from cogency_tui.tui.commands import COMMANDS
-from cogency_tui.tui.drawing.lines import BLANK, Line, wrap
+from cogency_tui.tui.commands import Command
+from cogency_tui.tui.drawing.keys import key_name
+from cogency_tui.tui.drawing.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.host import app_of
-from cogency_tui.tui.screens.dialogs import STYLES, DialogBody
+from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, DialogBody
 from cogency_tui.tui.theming import Inks
+from cogency_tui.tui.widgets.filter_field import FilterField
+from cogency_tui.tui.widgets.pane_title import PaneTitle
 
-_KEY_COLUMN = 30
+_KEY_COLUMN = 22
+_ID_COLUMN = 26
 _EVERYWHERE = "Everywhere"
-_NAMES = {
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "question_mark": "?",
-    "at": "@",
-    "escape": "Esc",
-    "pageup": "PgUp",
-    "pagedown": "PgDn",
-}
+_KEYS: list[Choice] = [("↑ ↓", "scroll", "scroll(1)"), ("esc", "close", "back")]
 
 
-def key_name(key: str) -> str:
-    """A key as people write it: `Ctrl+O`, `Shift+Tab`, `F1`."""
-    parts = [_NAMES.get(part, part) for part in key.split("+")]
-    return "+".join(
-        part if len(part) == 1 and len(parts) == 1 else part[:1].upper() + part[1:] for part in parts
-    )
+class HelpRow(msgspec.Struct, frozen=True):
+    """What one presses or types, and what it does; `id` is what a key is changed by, where that is said."""
+
+    keys: str
+    meaning: str
+    id: str = ""
 
 
-def collect_keys(screen: Screen[Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The keys that work on `screen` where its focus is, by who reacts to them: keys and what they do."""
+HelpGroup = tuple[str, Sequence[HelpRow]]
+"""Rows under the title of where they work."""
+
+
+def collect_keys(screen: Screen[Any]) -> list[HelpGroup]:
+    """The keys that work on `screen` where its focus is, by who reacts to them."""
     groups: dict[str, dict[tuple[str, str], list[str]]] = {_EVERYWHERE: {}}
     active = [each for each in screen.active_bindings.values() if each.enabled and each.binding.id]
     for each in sorted(
@@ -48,10 +51,22 @@ def collect_keys(screen: Screen[Any]) -> list[tuple[str, list[tuple[str, str]]]]
         meaning = each.tooltip or each.binding.description
         keys = groups.setdefault(where, {}).setdefault((each.binding.action, meaning), [])
         keys.append(key_name(each.binding.key))
-    return [
-        (where, [(" ".join(dict.fromkeys(keys)), meaning) for (_action, meaning), keys in rows.items()])
-        for where, rows in groups.items()
+    # What works just here is what one most wants to know.
+    order = sorted(groups.items(), key=lambda group: group[0] == _EVERYWHERE)
+    return [(where, [_row(keys, meaning) for (_act, meaning), keys in rows.items()]) for where, rows in order]
+
+
+def _row(keys: Sequence[str], meaning: str) -> HelpRow:
+    return HelpRow(" ".join(dict.fromkeys(keys)), meaning)
+
+
+def command_rows(commands: Sequence[Command]) -> HelpGroup:
+    """The commands."""
+    rows = [
+        HelpRow(f"/{command.name} {command.takes}".rstrip(), _describe(command.summary, command.choices))
+        for command in commands
     ]
+    return "Commands", rows
 
 
 def _place(node: DOMNode, binding: Binding) -> int:
@@ -61,49 +76,104 @@ def _place(node: DOMNode, binding: Binding) -> int:
 
 
 class HelpScreen(ModalScreen[None]):
-    """Shows keys and commands."""
+    """Shows `groups` of keys, and above them the `problems` that there are with keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,f1,enter", "close", "Close", id="help.close"),
-        Binding("up,k", "scroll(-1)", "Up", show=False, id="help.up"),
-        Binding("down,j", "scroll(1)", "Down", show=False, id="help.down"),
+        Binding("escape", "back", "Close", id="help.back", tooltip="Clear the filter; else close"),
+        Binding("f1", "close", "Close", id="help.close"),
+        Binding("enter", "open", "Close", show=False, id="help.open"),
+        Binding("up", "scroll(-1)", "Up", show=False, id="help.up"),
+        Binding("down", "scroll(1)", "Down", show=False, id="help.down"),
         Binding("pageup", "scroll(-10)", "Page up", show=False, id="help.page_up"),
-        Binding("pagedown,space", "scroll(10)", "Page down", show=False, id="help.page_down"),
+        Binding("pagedown", "scroll(10)", "Page down", show=False, id="help.page_down"),
     ]
-    AUTO_FOCUS = ""
     CSS_PATH = STYLES
 
-    def __init__(self, keys: list[tuple[str, list[tuple[str, str]]]]) -> None:
+    def __init__(self, title: str, groups: Sequence[HelpGroup], problems: Sequence[str] = ()) -> None:
         super().__init__()
-        self._keys = keys
+        self._title = title
+        self._groups = groups
+        self._problems = problems
 
     def compose(self) -> ComposeResult:
         with Vertical(id="help"):
+            yield PaneTitle(self._title, id="help-title")
+            yield FilterField(id="help-filter")
             yield DialogBody(self._draw, id="help-body")
+            with Vertical(classes="dialog-foot"):
+                yield Choices(_KEYS)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        body = self.query_one(DialogBody)
+        # Its size stays, so that nothing but this draws it again.
+        body.on_resize()
+        body.jump(0)
+
+    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        event.stop()
+        self.call_next(self.run_action, event.action)
+
+    def action_back(self) -> None:
+        field = self.query_one(FilterField)
+        if field.value:
+            field.value = ""
+        else:
+            self.dismiss(None)
 
     def action_close(self) -> None:
-        self.dismiss()
+        self.dismiss(None)
+
+    def action_open(self) -> None:
+        self.dismiss(None)
 
     def action_scroll(self, lines: int) -> None:
         body = self.query_one(DialogBody)
         body.jump(body.scroll_offset.y + lines)
 
     def _draw(self, width: int, inks: Inks) -> list[Line]:
-        commands = [(f"/{command.name}", _describe(command.summary, command.choices)) for command in COMMANDS]
+        words = self.query_one(FilterField).value.casefold().split() if self.is_mounted else []
         lines: list[Line] = []
-        for title, rows in [*self._keys, ("Commands", commands)]:
-            lines += [BLANK] if lines else []
-            lines.append(Line([Segment(title, inks("accent", attributes="bold"))]))
-            for keys, meaning in rows:
-                head = Segment(keys.ljust(_KEY_COLUMN - 1) + " ", inks("text", attributes="bold"))
-                first, *more = wrap([Segment(meaning, inks("dim"))], width - _KEY_COLUMN)
-                lines.append(Line([head, *first.segments]))
-                lines += [line.indented(Segment(" " * _KEY_COLUMN, inks())) for line in more]
-        return [
-            *lines,
-            BLANK,
-            Line([Segment("Keys can be changed under [keys] in the configuration.", inks("dim"))]),
-        ]
+        problems = () if words else self._problems
+        for problem in problems:
+            mark = Segment("✗ ", inks("bad", attributes="bold"))
+            first, *more = wrap([Segment(problem, inks("text"))], width - 2)
+            lines += [first.indented(mark), *(line.indented(Segment("  ", inks())) for line in more)]
+        for title, rows in self._groups:
+            found = [row for row in rows if _matches(row, title, words)]
+            if found:
+                lines += [BLANK] if lines else []
+                lines.append(Line([Segment(title, inks("accent", attributes="bold"))]))
+                lines += [line for row in found for line in _draw_row(row, width, inks)]
+        if not lines:
+            return [Line([Segment("Nothing matches.", inks("dim"))])]
+        hint = "Keys can be changed under [keys] in the configuration; /keys lists their ids."
+        return [*lines, BLANK, *wrap([Segment(hint, inks("dim"))], width)]
+
+
+def _matches(row: HelpRow, title: str, words: list[str]) -> bool:
+    text = f"{title} {row.keys} {row.meaning} {row.id}".casefold()
+    return all(word in text for word in words)
+
+
+def _draw_row(row: HelpRow, width: int, inks: Inks) -> list[Line]:
+    """One row; where there is little room, what it means stands below the keys."""
+    columns = [(row.keys, _KEY_COLUMN, inks("text", attributes="bold"))]
+    if row.id:
+        columns.append((row.id, _ID_COLUMN, inks("accent")))
+    head = [
+        Segment(fit(text, room - 1) + " " * max(1, room - cells(text)), style)
+        for text, room, style in columns
+    ]
+    indent = sum(room for _text, room, _style in columns)
+    if width - indent < 20:
+        below = wrap([Segment(row.meaning, inks("dim"))], width - 2)
+        return [Line(head), *(line.indented(Segment("  ", inks())) for line in below)]
+    first, *more = wrap([Segment(row.meaning, inks("dim"))], width - indent)
+    return [
+        Line([*head, *first.segments]),
+        *(line.indented(Segment(" " * indent, inks())) for line in more),
+    ]
 
 
 def _describe(summary: str, choices: Any) -> str:

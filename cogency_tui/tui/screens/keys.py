@@ -3,15 +3,22 @@
 from textual.binding import Binding, BindingType
 
 
-def _key(key: str, action: str, description: str, tooltip: str = "", *, show: bool = True) -> Binding:
-    return Binding(
-        key, action, description, show=show, priority=True, id=action.split("(")[0], tooltip=tooltip
-    )
+def _key(key: str, handler: str, description: str, tooltip: str) -> Binding:
+    """A key for a command; it is remapped under the name of who carries that out."""
+    return Binding(key, f"command({handler!r})", description, priority=True, id=handler, tooltip=tooltip)
 
 
 MAIN_KEYS: list[BindingType] = [
     _key("f1", "help", "Help", "Keys and commands"),
-    _key("f3", "toggle_pane('files')", "Files", "Show or hide the files"),
+    _key("f2", "choose_model", "Model", "Model and provider"),
+    Binding(
+        "f3",
+        "toggle_pane('files')",
+        "Files",
+        priority=True,
+        id="toggle_pane",
+        tooltip="Show or hide the files",
+    ),
     Binding(
         "f4",
         "toggle_pane('calls')",
@@ -20,7 +27,8 @@ MAIN_KEYS: list[BindingType] = [
         id="toggle_calls",
         tooltip="Show or hide the tool calls",
     ),
-    _key("f6", "next_pane(1)", "Next pane", "Go to the next pane"),
+    _key("f5", "review", "Review", "Every edit of the agent, hunk by hunk"),
+    Binding("f6", "next_pane(1)", "Next pane", priority=True, id="next_pane", tooltip="Go to the next pane"),
     Binding(
         "shift+f6",
         "next_pane(-1)",
@@ -30,12 +38,49 @@ MAIN_KEYS: list[BindingType] = [
         id="previous_pane",
         tooltip="Go to the previous pane",
     ),
+    Binding(
+        "f8",
+        "maximise_pane",
+        "Maximise",
+        show=False,
+        priority=True,
+        id="maximise_pane",
+        tooltip="Show the pane with the focus alone, or all of them again",
+    ),
+    Binding(
+        "alt+left",
+        "resize_pane(-4)",
+        "Edge left",
+        show=False,
+        priority=True,
+        id="resize_left",
+        tooltip="Move the edge of the pane to the left",
+    ),
+    Binding(
+        "alt+right",
+        "resize_pane(4)",
+        "Edge right",
+        show=False,
+        priority=True,
+        id="resize_right",
+        tooltip="Move the edge of the pane to the right",
+    ),
     _key("ctrl+o", "cycle_mode", "Mode", "How turns are run: auto, resume, replay"),
     _key("ctrl+n", "new_conversation", "New", "Begin a new conversation"),
-    _key("ctrl+r", "recall", "Conversations", "Go on with a past conversation"),
+    Binding(
+        "ctrl+f",
+        "command('find')",
+        "Find",
+        show=False,
+        priority=True,
+        id="find",
+        tooltip="Find in the conversation",
+    ),
+    _key("ctrl+r", "recall", "Recall", "Search past conversations, and go on with one"),
+    _key("ctrl+t", "timeline", "Timeline", "The conversation at any of its events: messages, files, costs"),
     Binding(
         "shift+tab",
-        "cycle_permissions",
+        "command('cycle_permissions')",
         "Permissions",
         id="cycle_permissions",
         tooltip="What the agent may do without asking: plan, ask, edits, auto",
@@ -47,5 +92,6 @@ MAIN_KEYS: list[BindingType] = [
         id="step_back",
         tooltip="Interrupt the agent; else clear what is selected or written",
     ),
-    Binding("question_mark", "help", "Help", show=False, id="help_here"),
+    Binding("c", "show_call", "Tool call", show=False, id="show_call", tooltip="From a call to its detail"),
+    Binding("question_mark", "command('help')", "Help", show=False, id="help_here"),
 ]

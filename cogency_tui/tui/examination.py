@@ -1,0 +1,40 @@
+"""How the interface stands with configuration and terminal: looked at by the doctor, never while it runs."""
+
+import os
+import shutil
+from typing import Literal
+
+from cogency_tui.config import Settings
+from cogency_tui.errors import ConfigError
+from cogency_tui.palettes import load_palette
+from cogency_tui.tui.key_table import describe_problems
+from cogency_tui.tui.manners.clipboard import ways
+from cogency_tui.tui.manners.terminal import Terminal
+
+Answer = tuple[str, Literal["ok", "note", "bad"], str, str]
+"""A name, how it stands, in words, and what to do."""
+
+
+def examine_interface(settings: Settings) -> list[Answer]:
+    """Theme, keys and clipboard."""
+    complaints: list[Answer] = [("keys", "bad", problem, "") for problem in describe_problems(settings.keys)]
+    try:
+        load_palette(settings.theme)
+    except ConfigError as exc:
+        complaints.append(("theme", "bad", str(exc), exc.hint))
+    if not complaints:
+        changed = len(settings.keys)
+        keys = f"{changed} key{'' if changed == 1 else 's'} of your own"
+        complaints.append(("interface", "ok", f"theme {settings.theme}, {keys}", ""))
+    return [*complaints, _clipboard()]
+
+
+def _clipboard() -> Answer:
+    found = ways(os.environ, lambda name: shutil.which(name) is not None)
+    if found:
+        return ("clipboard", "ok", f"copies go to {found[0].name}", "")
+    if Terminal.of(os.environ).has_osc52:
+        advice = "If nothing arrives, switch it on there, or install xclip or wl-clipboard."
+        return ("clipboard", "note", "copies go to the terminal (OSC 52), which does not answer", advice)
+    advice = "Install xclip or wl-clipboard, or use a terminal with OSC 52."
+    return ("clipboard", "note", "copies stay in the program", advice)

@@ -1,0 +1,55 @@
+"""Opens addresses of the web and of mail, and no others, in the program that the desktop has for them."""
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+
+from cogency_tui.errors import UsageError
+
+_SCHEMES = ("https://", "http://", "mailto:")
+_PATIENCE = 5.0
+"""Seconds in which an opener may fail; one that still runs then has opened something."""
+
+
+def opener(environ: Mapping[str, str]) -> str | None:
+    """The program that opens addresses here; None where there is no desktop."""
+    if sys.platform == "darwin":
+        return shutil.which("open", path=environ.get("PATH"))
+    if "DISPLAY" not in environ and "WAYLAND_DISPLAY" not in environ:
+        return None
+    return shutil.which("xdg-open", path=environ.get("PATH"))
+
+
+async def open_address(address: str, environ: Mapping[str, str] | None = None) -> None:
+    """Have `address` opened.
+
+    Raises:
+        UsageError: it is no address of the web or of mail, there is no desktop, or its opener failed.
+    """
+    environ = os.environ if environ is None else environ
+    if not address.startswith(_SCHEMES):
+        raise UsageError(f"{address} is no address of the web or of mail.", "Copy it with y.")
+    program = opener(environ)
+    if program is None:
+        raise UsageError("There is no desktop here that could open an address.", "Copy it with y.")
+    quiet = asyncio.subprocess.DEVNULL
+    try:
+        process = await asyncio.create_subprocess_exec(
+            program,
+            address,
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            env=dict(environ),
+            start_new_session=True,
+        )
+    except OSError as exc:
+        raise UsageError(f"{program} could not be started: {exc}.", "Copy the address with y.") from exc
+    waiting = asyncio.ensure_future(process.wait())
+    await asyncio.wait([waiting], timeout=_PATIENCE)
+    if waiting.done() and waiting.result():
+        raise UsageError(
+            f"{program} failed to open {address} (status {waiting.result()}).", "Copy the address with y."
+        )

@@ -1,0 +1,95 @@
+"""A text in the person's own editor, which has the terminal meanwhile; the agent works on."""
+
+import asyncio
+import os
+import shlex
+import signal
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, SuspendNotSupported
+
+from cogency_tui.errors import UsageError
+from cogency_tui.text import clean
+
+_NONE = "Set VISUAL or EDITOR and start again, as in: export EDITOR=nano"
+
+
+def editor_command(environ: Mapping[str, str]) -> list[str]:
+    """The editor that the person has chosen, with its options.
+
+    Raises:
+        UsageError: none is chosen, or what is cannot be understood.
+    """
+    chosen = environ.get("VISUAL", "").strip() or environ.get("EDITOR", "").strip()
+    try:
+        command = shlex.split(chosen)
+    except ValueError as exc:
+        raise UsageError(f"The editor {chosen!r} cannot be understood: {exc}.", _NONE) from exc
+    if not command:
+        raise UsageError("There is no editor.", _NONE)
+    return command
+
+
+async def edit_outside(app: App[Any], text: str, environ: Mapping[str, str]) -> str:
+    """What the person makes of `text`.
+
+    Raises:
+        UsageError: there is no editor, it cannot be started, or it failed; the text is what it was.
+    """
+    command = editor_command(environ)
+    handle, name = tempfile.mkstemp(prefix="prompt-", suffix=".md")
+    path = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="") as file:
+            file.write(text)
+        status = await _run(app, [*command, name])
+        if status:
+            raise UsageError(f"{command[0]} ended with {status}.", "The text is what it was.")
+        edited = await asyncio.to_thread(path.read_bytes)
+    except OSError as exc:
+        raise UsageError(
+            f"{command[0]}: {exc.strerror}.", "Set VISUAL or EDITOR to one that there is."
+        ) from exc
+    finally:
+        path.unlink(missing_ok=True)
+    return clean(edited.decode("utf-8", "replace")).removesuffix("\n")
+
+
+async def open_outside(app: App[Any], path: str, environ: Mapping[str, str]) -> None:
+    """Let the person edit the file at `path`.
+
+    Raises:
+        UsageError: there is no editor, it cannot be started, or it failed.
+    """
+    command = editor_command(environ)
+    try:
+        status = await _run(app, [*command, path])
+    except OSError as exc:
+        raise UsageError(
+            f"{command[0]}: {exc.strerror}.", "Set VISUAL or EDITOR to one that there is."
+        ) from exc
+    if status:
+        raise UsageError(f"{command[0]} ended with {status}.", "Look at the file: it may be as it was.")
+
+
+async def _run(app: App[Any], command: list[str]) -> int:
+    """Let a program have the terminal; its exit status.
+
+    Raises:
+        OSError: it cannot be started.
+        UsageError: the terminal cannot be given away.
+    """
+    # Ctrl+C is for the editor. A handler, not SIG_IGN, which the editor would inherit.
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    try:
+        # Nothing is drawn meanwhile, whatever the agent does.
+        with app.batch_update(), app.suspend():
+            process = await asyncio.create_subprocess_exec(*command)
+            return await process.wait()
+    except SuspendNotSupported as exc:
+        raise UsageError("This terminal cannot be given to an editor.") from exc
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,177 @@
+"""The mode in force, and all that runs without a question: withdrawn with a key, and given back."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from time import time
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.drawing.figures import plural
+from cogency_tui.tui.drawing.lines import Line
+from cogency_tui.tui.drawing.permissions import draw_permission, draw_permission_note
+from cogency_tui.tui.heading import Heading
+from cogency_tui.tui.permission_ledger import GrantRow, Ledger, ModeRow, Row, RuleRow
+from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, DialogBody
+from cogency_tui.tui.theming import Inks
+from cogency_tui.tui.widgets.headed_list import HeadedList
+from cogency_tui.tui.widgets.pane_title import PaneTitle
+from cogency_tui.workspace.names import short_path
+
+OWN_STYLES = Path(__file__).parent.parent / "styles" / "permissions.tcss"
+
+_AROUND = 8
+"""Lines of the dialog's title and foot, and between its parts."""
+
+_SHORT = 24
+"""Lines of a screen on which nothing is left free."""
+
+_TALL = 40
+_NOTES = (3, 4, 8)
+"""Lines that are told of the selected row on a short screen, on any, and on a tall one."""
+
+
+class PermissionList(HeadedList[Row]):
+    """Modes, grants and rules, one line each; headings are passed over."""
+
+    def __init__(self, clock: Callable[[], float], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._clock = clock
+
+    def draw_row(self, row: Row, on: str) -> Line:
+        return draw_permission(row, self.text_width, self.inks, on, self._clock())
+
+
+class Note(DialogBody):
+    """What is told of the selected row, from its beginning."""
+
+    def redraw(self) -> None:
+        super().redraw()
+        self.jump(0)
+        # Of as many lines as before it would not be told.
+        self.call_after_refresh(self.on_resize)
+
+
+class PermissionsScreen(ModalScreen[None]):
+    """Shows the `ledger`; a mode that is chosen goes to `choose`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "Close", id="permissions.close"),
+        Binding("enter,space", "choose", "Choose the mode", id="permissions.choose"),
+        Binding("d,delete", "withdraw", "Withdraw", id="permissions.withdraw", tooltip="Ask about it again"),
+        Binding("u", "undo", "Undo", id="permissions.undo", tooltip="Give back what was withdrawn last"),
+        Binding("up,k", "move(-1)", "Up", show=False, id="permissions.up"),
+        Binding("down,j", "move(1)", "Down", show=False, id="permissions.down"),
+        Binding("pageup", "move(-10)", "Page up", show=False, id="permissions.page_up"),
+        Binding("pagedown", "move(10)", "Page down", show=False, id="permissions.page_down"),
+    ]
+    AUTO_FOCUS = ""
+    CSS_PATH: ClassVar = [STYLES, OWN_STYLES]
+
+    def __init__(
+        self, ledger: Ledger, choose: Callable[[str], None], *, clock: Callable[[], float] = time
+    ) -> None:
+        super().__init__()
+        self._ledger = ledger
+        self._choose = choose
+        self._clock = clock
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="permissions"):
+            yield PaneTitle("Permissions", id="permissions-title")
+            yield PermissionList(self._clock, id="permissions-list")
+            yield Note(self._draw_note, id="permissions-note")
+            with Vertical(classes="dialog-foot"):
+                yield Choices([])
+
+    async def on_mount(self) -> None:
+        await self._show()
+        place = next((at for at, row in enumerate(self._rows) if isinstance(row, ModeRow) and row.current), 0)
+        for found in self.query(PermissionList):
+            found.show(self._rows, place)
+            self._tell()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave room for what is below the list, however long it is."""
+        height = event.size.height
+        self.set_class(height < _SHORT, "-short")
+        note = _NOTES[(height >= _SHORT) + (height >= _TALL)]
+        self.query_one(DialogBody).styles.max_height = note
+        room = height - 3 if height < _SHORT else height * 86 // 100 - _AROUND
+        self._list.styles.max_height = max(3, room - note)
+
+    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        event.stop()
+        self.call_next(self.run_action, event.action)
+
+    def on_select_list_chosen(self) -> None:
+        self._tell()
+
+    async def action_move(self, step: int) -> None:
+        self._list.move(step)
+        self._tell()
+
+    async def action_choose(self) -> None:
+        if isinstance(row := self._list.row, ModeRow):
+            self._choose(row.mode)
+            await self._show()
+
+    async def action_withdraw(self) -> None:
+        row = self._list.row
+        if isinstance(row, GrantRow | RuleRow):
+            await self._do(partial(self._ledger.withdraw, row))
+
+    async def action_undo(self) -> None:
+        await self._do(self._ledger.undo)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    @property
+    def _list(self) -> PermissionList:
+        return self.query_one(PermissionList)
+
+    async def _do(self, work: Callable[[], Any]) -> None:
+        try:
+            await work()
+        except CogencyError as exc:
+            self.notify(exc.advice, severity="error", markup=False)
+        await self._show()
+
+    async def _show(self) -> None:
+        """Show how it is now, the cursor where it was."""
+        self._rows = await self._ledger.rows()
+        if not self.query(PermissionList):
+            # It was closed meanwhile.
+            return
+        place = min(self._list.selected, len(self._rows) - 1)
+        self._list.show(self._rows, place)
+        if isinstance(self._rows[place], Heading):
+            self._list.move(-1)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Say what the selected row is, and what can be done with it."""
+        row = self._list.row
+        count = sum(isinstance(each, GrantRow | RuleRow) for each in self._rows)
+        self.query_one(PaneTitle).state(f"{plural(count, 'thing')} allowed" if count else "nothing allowed")
+        choices: list[Choice] = []
+        if isinstance(row, ModeRow):
+            choices.append(("enter", "choose", "choose"))
+        elif isinstance(row, GrantRow | RuleRow):
+            choices.append(("d", "withdraw", "withdraw"))
+        if self._ledger.can_undo:
+            choices.append(("u", "undo", "undo"))
+        self.query_one(Choices).offer([*choices, ("esc", "close", "close")])
+        self.query_one(DialogBody).redraw()
+
+    def _draw_note(self, width: int, inks: Inks) -> list[Line]:
+        rules = self._ledger.rules
+        row = self._list.row
+        return draw_permission_note(row, short_path(rules.path), rules.problem, width, inks, self._clock())
