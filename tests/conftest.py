@@ -1,11 +1,23 @@
 """Seals the tests off from the home, the configuration and the keys of whoever runs them."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
+from tests.settling import settle_surely
+
+# A test process that pytest-xdist starts has the two sizes of a terminal that is none of ours.
+_SIZES = ("COLUMNS", "LINES")
 _OURS = ("COGENCY_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "XDG_")
+
+settle_surely()
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell without job control has what it starts in the background ignore Ctrl+C, and so would all programs
+    # that are interrupted here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
@@ -13,7 +25,7 @@ def sealed_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     """An empty home; the offline model without its pauses."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(_OURS):
+        if name.startswith(_OURS) or name in _SIZES:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("COGENCY_OFFLINE_DELAY", "0")

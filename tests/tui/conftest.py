@@ -6,9 +6,9 @@ import pytest
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """Two directories and four files."""
-    root = tmp_path / "shop"
+def project() -> Path:
+    """Two directories and four files, in the home of the test: its name on the screen is always the same."""
+    root = Path.home() / "src" / "shop"
     for name in ("src/app.py", "src/api/views.py", "tests/test_app.py", "README.md"):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,28 +1,31 @@
 """Driving the app: wait for what should become true, and read what a widget shows."""
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widget import Widget
 
+from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.screens.main import MainScreen
+from cogency_tui.tui.widgets.call_detail import CallDetail
+from cogency_tui.tui.widgets.call_list import CallList
 from cogency_tui.tui.widgets.conversation import Conversation
 from cogency_tui.tui.widgets.file_tree import FileTree
 from cogency_tui.tui.widgets.header import Header
 from cogency_tui.tui.widgets.live_line import LiveLine
 from cogency_tui.tui.widgets.prompt import Prompt
 from cogency_tui.tui.widgets.status_bar import StatusBar
-from cogency_tui.tui.widgets.tool_calls import CallDetail, CallList
 from tests.tui.scripted import ScriptedAgent
 
 PATIENCE = 400
 
 
-def app_over(agent: ScriptedAgent, **options: Any) -> CogencyApp:
-    """The app over a scripted agent."""
+def app_over(agent: ScriptedAgent | Agent, **options: Any) -> CogencyApp:
+    """The app over a scripted agent, or a real one."""
     return CogencyApp(agent, **options)  # pyright: ignore[reportArgumentType]
 
 
@@ -33,6 +36,19 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
             return
         await pilot.pause(0.01)
     raise AssertionError("what was waited for did not come about")
+
+
+async def opened(pilot: Pilot[Any]) -> None:
+    """Return when the main screen has found out where it is; at once where there is none."""
+    if not isinstance(pilot.app.screen_stack[0], MainScreen):
+        return
+    await until(pilot, lambda: header_of(pilot).place.count and files_of(pilot).open_directories)
+    await pilot.pause()
+
+
+async def finished(pilot: Pilot[Any]) -> None:
+    """Return when nothing is worked on any more."""
+    await until(pilot, lambda: not main_of(pilot).bridge.working)
 
 
 async def type_text(pilot: Pilot[Any], text: str) -> None:
@@ -52,6 +68,19 @@ def shown(widget: Widget) -> str:
     strips = widget.render_lines(Region(0, 0, size.width, size.height))
     assert all(strip.cell_length == size.width for strip in strips)
     return "\n".join(strip.text.rstrip() for strip in strips)
+
+
+def told(pilot: Pilot[Any]) -> str:
+    """What the person is told in passing at the moment."""
+    return "\n".join(str(toast.render()) for toast in pilot.app.screen.query("Toast"))
+
+
+@asynccontextmanager
+async def at_work(agent: Agent, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[Pilot[Any]]:
+    """The app over a real agent, which is closed after it."""
+    async with app_over(agent).run_test(size=size, notifications=True) as pilot:
+        yield pilot
+    await agent.close()
 
 
 def main_of(pilot: Pilot[Any]) -> MainScreen:

@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from cogency_tui.agent.instructions import Instructions
 from cogency_tui.agent.permissions import Ask
+from cogency_tui.agent.project_settings import ProjectSettings
+from cogency_tui.agent.recall import Recall
+from cogency_tui.agent.review.model import Overview
+from cogency_tui.agent.trust import Trust
 from cogency_tui.config import Dialect, Mode, Permissions, Settings
-from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.config_sources import Configured
+from cogency_tui.protocol.events import ErrorPayload, Event, Measure
+from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.workspace.paths import Workspace
 
@@ -87,6 +94,13 @@ def error(text: str, hint: str = "") -> Event:
     return {"type": "error", "timestamp": EPOCH, "payload": {"error": text, "hint": hint}}
 
 
+def notice(text: str, retry: float | None = None, at: float = 0.0) -> Event:
+    payload: ErrorPayload = {"error": text, "notice": True}
+    if retry is not None:
+        payload["retry"] = retry
+    return {"type": "error", "timestamp": EPOCH + at, "payload": payload}
+
+
 def execute() -> Event:
     return {"type": "execute", "timestamp": EPOCH}
 
@@ -107,13 +121,24 @@ Step: TypeAlias = Event | Callable[["ScriptedAgent"], Coroutine[Any, Any, None]]
 class ScriptedProvider:
     name: str = "openai"
     model: str = "gpt-5.6-sol"
-    context_size: int = 200_000
+    facts: ModelFacts = field(default_factory=lambda: ModelFacts(context_size=200_000))
+
+
+@dataclass
+class NoDatabase:
+    """Has no rows of anything. Beside `path` are the marks of what is open."""
+
+    path: Path = field(default_factory=lambda: Path.home() / "data" / "cogency.db")
+
+    async def read(self, work: Any) -> list[Any]:
+        return []
 
 
 @dataclass
 class ScriptedStore:
     past: dict[str, list[Event]] = field(default_factory=dict[str, list[Event]])
     listed: list[Conversation] = field(default_factory=list[Conversation])
+    database: NoDatabase = field(default_factory=NoDatabase)
 
     async def conversations(
         self, project: str | None = None, *, limit: int, before: Conversation | None = None
@@ -129,6 +154,9 @@ class ScriptedStore:
     async def events(self, conversation_id: str) -> list[Event]:
         return self.past[conversation_id]
 
+    async def numbered_events(self, conversation_id: str, after: int = 0) -> list[tuple[int, Event]]:
+        return list(enumerate(self.past[conversation_id], 1))[after:]
+
     async def delegated(self, parent: str) -> list[Conversation]:
         return []
 
@@ -136,21 +164,47 @@ class ScriptedStore:
         return {"input": 1200, "output": 300}
 
 
+class NothingToReview:
+    """The review of a conversation in which nothing was changed."""
+
+    async def overview(self, by: str = "turn") -> Overview:
+        return Overview((), {}, can_undo=False, can_redo=False)
+
+
+class NoProfile:
+    """Nothing is known of the person, and nobody asks."""
+
+    async def offers(self, conversation_id: str) -> bool:
+        return False
+
+
 class ScriptedAgent:
     """Plays one script a turn, over and over when there are more turns than scripts."""
 
     def __init__(self, project: Path, *scripts: Sequence[Step], settings: Settings | None = None) -> None:
         self.settings = settings or Settings(provider="openai")
+        self.configured = Configured(self.settings)
         self.mode: Mode = "auto"
         self.permissions: Permissions = "ask"
         self.dialect: Dialect | None = None
         self.ask: Ask | None = None
         self.provider = ScriptedProvider()
         self.workspace = Workspace(project)
+        self.data = project.with_name("data")
         self.past = ScriptedStore()
+        self.sandbox = "not sandboxed: switched off"
         self.asked: list[str] = []
         self.answers: list[Any] = []
         self.closed = False
+        self.profile = NoProfile()
+        self.background: Any = None
+        self.recall = Recall(self.store, str(project))  # pyright: ignore[reportArgumentType]
+        self.project_settings = ProjectSettings(
+            Trust(project.with_name("trusted.toml")),
+            self.workspace.root,
+            self.settings,
+            project.with_name("config"),
+        )
         self.gate = asyncio.Event()
         """Scripts wait for it with `paused`."""
         self._scripts = list(scripts)
@@ -160,20 +214,27 @@ class ScriptedAgent:
     def project(self) -> Path:
         return self.workspace.root
 
+    def instructions(self, conversation_id: str | None) -> Instructions:
+        return Instructions()
+
     async def open(self) -> None:
         return
 
     async def close(self) -> None:
         self.closed = True
+        await self.recall.close()
 
     async def store(self) -> ScriptedStore:
         return self.past
+
+    def review(self, conversation_id: str) -> NothingToReview:
+        return NothingToReview()
 
     def interrupt(self, conversation_id: str | None = None) -> None:
         self._interrupted.set()
 
     async def stream(
-        self, query: str, *, conversation_id: str | None = None, chunks: bool = True
+        self, query: str, *, conversation_id: str | None = None, chunks: bool = True, typed: str = ""
     ) -> AsyncIterator[Event]:
         assert chunks
         self._interrupted.clear()

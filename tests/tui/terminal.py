@@ -11,6 +11,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -34,6 +35,8 @@ class Terminal:
         self._stream = pyte.ByteStream(self.screen)
         self._lock = threading.Lock()
         self._changed = threading.Event()
+        self.raw = bytearray()
+        """Everything that was written to it."""
         self._primary, secondary = pty.openpty()
         self._resize(secondary, columns, rows)
         self.process = subprocess.Popen(
@@ -77,7 +80,7 @@ class Terminal:
         """Type."""
         os.write(self._primary, keys.encode())
 
-    def wait_for(self, wanted: str | Callable[[str], bool], timeout: float = 30.0) -> str:
+    def wait_for(self, wanted: str | Callable[[str], object], timeout: float = 30.0) -> str:
         """Wait until a text stands on the screen, or the screen is as wanted; the screen then."""
         deadline = time.monotonic() + timeout
         while True:
@@ -88,6 +91,15 @@ class Terminal:
             left = deadline - time.monotonic()
             if left <= 0 or not self._changed.wait(left):
                 raise AssertionError(f"{wanted!r} did not come; the screen is\n{self.text}")
+
+    def press_until(self, key: str, wanted: str | Callable[[str], object], timeout: float = 30.0) -> str:
+        """Press a key again and again until the screen is as wanted; the screen then."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            self.send(key)
+            with suppress(AssertionError):
+                return self.wait_for(wanted, timeout=0.5)
+        return self.wait_for(wanted, timeout=0.5)
 
     def resize(self, columns: int, rows: int) -> None:
         """As a person who pulls at the window's corner."""
@@ -114,5 +126,6 @@ class Terminal:
             if not data:
                 return
             with self._lock:
+                self.raw += data
                 self._stream.feed(data)
             self._changed.set()

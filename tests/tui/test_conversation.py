@@ -65,7 +65,7 @@ async def test_what_is_said_thought_called_and_answered_is_shown(project: Path) 
     assert lines[0] == "▌ what is in app.py?"
     assert lines[1] == "▸ Thought for 2.0 s"
     assert lines[2].split() == ["✓", "read", "src/app.py", "Read", "1", "line", "12", "ms"]
-    assert lines[3:] == ["It says x.", "x = 1"]
+    assert lines[3:] == ["It says x.", "py", "x = 1"]
 
 
 async def test_the_view_follows_until_the_reader_scrolls_up(project: Path) -> None:
@@ -195,7 +195,7 @@ async def test_enter_opens_and_closes_a_thought(project: Path) -> None:
         await until(pilot, lambda: "▸ Thought" in shown(view))
         view.focus()
 
-        await pilot.press("enter")
+        await pilot.press("left_square_bracket", "enter")
         assert "because of the loop" in shown(view)
         await pilot.press("enter")
         assert "because" not in shown(view)
@@ -215,22 +215,6 @@ async def test_a_click_opens_a_call_where_it_stands(project: Path) -> None:
         )
         await pilot.click(view, offset=(10, row))
         await until(pilot, lambda: "file.txt" in shown(view))
-
-
-async def test_the_marked_block_is_moved_by_the_brackets(project: Path) -> None:
-    agent = ScriptedAgent(
-        project, [think("first thought"), respond("a"), think("second thought", "t2"), respond("b", "r2")]
-    )
-    async with app_over(agent).run_test(size=(100, 30)) as pilot:
-        await send(pilot, "go")
-        view = conversation_of(pilot)
-        await until(pilot, lambda: shown(view).count("▸ Thought") == 2)
-        view.focus()
-
-        await pilot.press("left_square_bracket", "left_square_bracket", "enter")
-        assert "first thought" in shown(view)
-        assert "second thought" not in shown(view)
-        assert "› ▾ Thought" in shown(view)
 
 
 async def test_selected_text_is_copied_as_it_was_written(project: Path) -> None:
@@ -329,3 +313,56 @@ async def test_scrolling_down_into_what_streamed_in_below_skips_nothing(project:
         assert "later 0" in shown(view)
         assert "later 20" not in shown(view)
         assert not view.following
+
+
+async def test_ctrl_f_finds_from_the_prompt_and_escape_comes_back_without_interrupting(project: Path) -> None:
+    agent = ScriptedAgent(project, [*LONG, paused])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        view = conversation_of(pilot)
+        await until(pilot, lambda: "paragraph 59" in shown(view))
+
+        await pilot.press("ctrl+f", *"paragraph", "space", "1", "7")
+        await until(pilot, lambda: "paragraph 17" in shown(view))
+        await pilot.press("escape")
+
+        await until(pilot, lambda: "paragraph 59" in shown(view))
+        assert view.following
+        assert main_of(pilot).bridge.working
+
+
+async def test_the_reading_position_holds_when_the_theme_changes(project: Path) -> None:
+    async with app_over(ScriptedAgent(project, LONG)).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        view = conversation_of(pilot)
+        await until(pilot, lambda: "paragraph 59" in shown(view))
+        view.focus()
+        await pilot.press("pageup", "up")
+        before = shown(view)
+
+        await pilot.app.run_action("app.set_theme('day')")
+        await pilot.pause()
+
+        assert shown(view) == before
+
+
+async def test_the_reading_position_holds_within_a_long_answer_while_it_grows_and_is_resized(
+    project: Path,
+) -> None:
+    text = " ".join(f"word{number}" for number in range(3000))
+    agent = ScriptedAgent(project, [respond(text), paused, respond(" and on" * 500), paused])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        view = conversation_of(pilot)
+        await until(pilot, lambda: "word2999" in shown(view))
+        view.focus()
+        await pilot.press(*["pageup"] * 5)
+        first = shown(view).split()[1]
+        assert first.startswith("word")
+
+        agent.gate.set()
+        await until(pilot, lambda: "and on" in getattr(view.transcript.units[1], "text", ""))
+        for width in (90, 60, 150, 120):
+            await pilot.resize_terminal(width, 30)
+            await pilot.pause()
+            assert first in "\n".join(shown(view).split("\n")[:2])

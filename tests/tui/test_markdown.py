@@ -45,11 +45,17 @@ the end"""
 
 
 def draw(source: str, step: int = 0, width: int = WIDTH) -> list[Line]:
+    """The lines of `source`, drawn after each `step` characters where that is given."""
     stream = MarkdownStream(width, INKS)
-    for start in range(0, len(source), step or max(1, len(source))):
-        stream.feed(source[start : start + (step or len(source))])
-    stream.close()
-    return [stream.line(index) for index in range(len(stream))]
+    for stop in range(step, len(source), step) if step else ():
+        stream.show(source[:stop], closed=False)
+        lines_of(stream)
+    stream.show(source, closed=True)
+    return lines_of(stream)
+
+
+def lines_of(stream: MarkdownStream) -> list[Line]:
+    return [stream.line(block, y) for block in range(stream.count) for y in range(stream.height(block))]
 
 
 def texts(source: str, **options: int) -> list[str]:
@@ -65,7 +71,7 @@ def test_pieces_of_any_size_draw_the_same(step: int) -> None:
 
 
 FRAGMENTS = st.lists(
-    st.sampled_from(["word ", "**b** ", "`c` ", "\n", "\n\n", "- x\n", "```\n", "~~~py\n", "> ", "# ", "| a |\n", "é日"]),
+    st.sampled_from(["word ", "**b** ", "`c` ", "\n", "\n\n", "- x\n", "1. y\n", "  ", "```\n", "~~~py\n", "> ", "# ", "| a |\n", "|--|\n", "---\n", "é日"]),
     max_size=25,
 ).map("".join)  # fmt: skip
 
@@ -100,6 +106,7 @@ def test_every_block_is_drawn() -> None:
         "▎ a quote of some length that has to be",
         "▎ wrapped somewhere",
         "",
+        " " * 33 + "python",
         " def f(x):",
         "     '''doc",
         "     string'''",
@@ -120,26 +127,53 @@ def test_every_block_is_drawn() -> None:
 
 
 def test_code_lies_on_the_raised_surface_over_the_whole_width() -> None:
-    line = draw("```python\nx = 1\n```")[0]
+    label, line = draw("```python\nx = 1\n```")
 
-    assert width_of(line.segments) == WIDTH
-    assert {segment.style.bgcolor for segment in line.segments if segment.style} == {
-        INKS("text", "raised").bgcolor
-    }
+    for drawn in (label, line):
+        assert width_of(drawn.segments) == WIDTH
+        assert {segment.style.bgcolor for segment in drawn.segments if segment.style} == {
+            INKS("text", "raised").bgcolor
+        }
     assert INKS("number", "raised") in [segment.style for segment in line.segments]
 
 
 def test_settled_lines_are_never_drawn_again() -> None:
     stream = MarkdownStream(WIDTH, INKS)
-    stream.feed("first\n\nsecond\n\nthird")
-    first = stream.line(0)
+    text = "first\n\nsecond\n\nthird"
+    stream.show(text, closed=False)
+    first = stream.line(0, 0)
 
-    stream.feed(" goes on\n\n```py\nx = 1\ny = 2\n")
-    code = stream.line(6)
-    stream.feed("z = 3\n")
+    text += " goes on\n\n```py\nx = 1\ny = 2\n"
+    stream.show(text, closed=False)
+    code = stream.line(3, 2)
+    stream.show(text + "z = 3\n", closed=False)
 
-    assert stream.line(0) is first
-    assert stream.line(6) is code
+    assert stream.line(0, 0) is first
+    assert stream.line(3, 2) is code
+
+
+def test_only_what_is_looked_at_is_drawn() -> None:
+    stream = MarkdownStream(WIDTH, INKS)
+    stream.show("word\n\n" * 500 + "x " * 200, closed=True)
+    estimated = len(stream)
+
+    assert stream.height(500) > 1
+    assert abs(len(stream) - estimated) < 10
+    assert stream.count == 501
+
+
+def test_a_block_knows_its_source() -> None:
+    source = "# Title\npara\n\n- a\n\n- b\n\n\n```py\nx\n\ny\n```\nend"
+    stream = MarkdownStream(WIDTH, INKS)
+    stream.show(source, closed=True)
+
+    assert [source[slice(*stream.source(block))] for block in range(stream.count)] == [
+        "# Title",
+        "para",
+        "- a\n\n- b",
+        "```py\nx\n\ny\n```",
+        "end",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -178,14 +212,16 @@ def test_a_wide_table_fits_and_keeps_its_words() -> None:
     assert " ".join(line.text for line in lines).count("again") == 12
 
 
-def test_a_megabyte_without_a_newline_is_drawn_in_linear_time() -> None:
+def test_a_megabyte_without_a_newline_is_drawn_whole_and_reads_as_one_line() -> None:
+    text = "x" * 1_000_000
     stream = MarkdownStream(WIDTH, INKS)
-    stream.feed("x" * 300_000)
-    stream.close()
+    for stop in range(10_000, len(text) + 1, 10_000):
+        stream.show(text[:stop], closed=stop == len(text))
 
-    assert (
-        sum(line.text.count("x") for line in (stream.line(index) for index in range(len(stream)))) == 300_000
-    )
+    lines = lines_of(stream)
+
+    assert sum(line.text.count("x") for line in lines) == len(text)
+    assert {line.joint for line in lines[1:]} == {""}
 
 
 def test_what_is_copied_from_a_code_block_is_the_code() -> None:
@@ -197,3 +233,102 @@ def test_what_is_copied_from_a_code_block_is_the_code() -> None:
 
     assert copied.replace("\n", "").replace(" ", "") == "long" * 20 + "short"
     assert copied.count("\n") == 1
+
+
+def test_a_list_that_is_too_long_for_one_block_reads_on() -> None:
+    source = "\n".join(f"{n}. item {n}" for n in range(1, 400))
+
+    assert texts(source) == [f"{n}. item {n}".rjust(0) for n in range(1, 400)] or [
+        line.split() for line in texts(source)
+    ] == [[f"{n}.", "item", str(n)] for n in range(1, 400)]
+    assert texts(source, step=997) == texts(source)
+
+
+def test_a_table_that_is_too_long_for_one_block_goes_on_as_a_table() -> None:
+    source = "| n | what |\n|--:|---|\n" + "\n".join(f"| {n} | number {n} |" for n in range(1500))
+
+    lines = texts(source)
+
+    assert not any("|" in line for line in lines)
+    assert sum("number" in line for line in lines) == 1500
+    assert texts(source, step=5003) == lines
+
+
+def test_tasks_have_boxes() -> None:
+    assert texts("- [ ] open\n- [x] done\n- [y] none") == ["☐ open", "☑ done", "• [y] none"]
+
+
+def test_headings_are_told_apart_without_colour() -> None:
+    styles = [draw("#" * level + " Title")[0].segments[0].style for level in (1, 2, 3, 4)]
+    attributes = [(style.bold, style.underline, style.italic) for style in styles if style]
+
+    assert attributes[0] == (True, True, None)
+    assert attributes[3] == (True, None, True)
+    assert all(bold for bold, _underline, _italic in attributes)
+
+
+def test_columns_are_aligned_as_asked() -> None:
+    assert texts("| left | mid | right |\n|:--|:-:|--:|\n| a | b | c |") == [
+        "left  mid  right",
+        "────────────────",
+        "a      b       c",
+    ]
+
+
+def test_a_table_with_more_columns_than_there_is_room_for_is_a_list() -> None:
+    names = [f"column{n}" for n in range(12)]
+    source = f"| {' | '.join(names)} |\n|{'---|' * 12}\n| {' | '.join(str(n) for n in range(12))} |"
+
+    lines = draw(source)
+
+    assert all(width_of(line.segments) <= WIDTH for line in lines)
+    assert [line.text for line in lines[:2]] == ["column0: 0", "column1: 1"]
+
+
+def test_deep_nesting_stays_in_the_pane() -> None:
+    source = (
+        "\n".join("  " * depth + f"- level {depth}" for depth in range(30))
+        + "\n\n"
+        + "> " * 30
+        + "deep quote"
+    )
+
+    lines = draw(source)
+
+    assert all(width_of(line.segments) <= WIDTH for line in lines)
+    assert sum("level" in line.text for line in lines) == 30
+
+
+def test_what_is_loose_in_a_list_belongs_to_its_item() -> None:
+    assert texts("1. one\n\n   more\n\n   ```sh\n   ls\n   ```\n2. two") == [
+        "1. one",
+        "",
+        "   more",
+        "",
+        " " * 37 + "sh",
+        "    ls",
+        "",
+        "2. two",
+    ]
+
+
+def test_footnotes_images_and_html_are_text() -> None:
+    assert texts("See[^1] ![alt](a.png) <b>x</b>\n\n[^1]: note", width=60) == [
+        "See[^1] [image: alt] (a.png) <b>x</b>",
+        "",
+        "[^1]: note",
+    ]
+
+
+def test_an_address_that_is_its_own_text_is_shown_once() -> None:
+    assert texts("<https://example.org> <me@example.org>", width=60) == ["https://example.org me@example.org"]
+
+
+@pytest.mark.parametrize(
+    "text", ["👍🏽 x", "e\u0301" * 90, "שלום עולם " * 9, "日本" * 50, "👨‍👩‍👧‍👦" * 30, "[/] [bold]"]
+)
+def test_hostile_text_has_the_right_width(text: str) -> None:
+    for source in (text, f"- {text}", f"> {text}", f"```\n{text}\n```", f"| a |\n|---|\n| {text} |"):
+        lines = draw(source)
+        assert all(line.strip(WIDTH, INKS()).cell_length == WIDTH for line in lines)
+        assert all(width_of(line.segments) <= WIDTH for line in lines)

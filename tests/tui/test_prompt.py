@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from cogency_tui.store.prompts import Written
+from cogency_tui.tui.written import following
 from tests.tui.driving import app_over, files_of, main_of, prompt_of, shown, type_text, until
 from tests.tui.scripted import ScriptedAgent, respond
 
@@ -34,9 +36,11 @@ async def test_a_line_is_broken_and_the_prompt_grows(project: Path, key: str) ->
         await pilot.press("a", key, "b")
         await until(pilot, lambda: prompt.size.height == 2)
         prompt.insert("\nc" * 10)
-        await until(pilot, lambda: prompt.size.height == 8)
+        await until(pilot, lambda: prompt.size.height == 12)
+        prompt.insert("\nc" * 10)
+        await until(pilot, lambda: prompt.size.height == 40 // 3)
         await pilot.press("enter")
-        await until(pilot, lambda: agent.asked == ["a\nb" + "\nc" * 10])
+        await until(pilot, lambda: agent.asked == ["a\nb" + "\nc" * 20])
 
 
 async def test_keys_in_one_burst_keep_their_order(project: Path) -> None:
@@ -75,10 +79,25 @@ async def test_the_history_is_at_the_edges_and_the_draft_comes_back(project: Pat
     assert seen == ["second", "first", "first", "second", "draft", "draft"]
 
 
+@pytest.mark.parametrize(
+    ("history", "since", "whole"),
+    [
+        ("ab", "cd", "abcd"),
+        ("ab", "bc", "abc"),
+        ("abc", "bc", "abc"),
+        ("", "a", "a"),
+        ("aba", "abc", "ababc"),
+    ],
+)
+def test_a_history_that_was_read_late_repeats_nothing(history: str, since: str, whole: str) -> None:
+    late = following([Written(text) for text in history], [Written(text) for text in since])
+    assert [written.text for written in late] == [*whole]
+
+
 async def test_up_and_down_move_inside_a_text_of_several_lines(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
         prompt = prompt_of(pilot)
-        prompt.remember(["old"])
+        prompt.remember([Written("old")])
         prompt.replace_text("a\nb")
         await pilot.press("up")
         assert prompt.text == "a\nb"

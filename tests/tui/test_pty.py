@@ -1,18 +1,22 @@
 """The real application in a real terminal, as a person uses it."""
 
+import asyncio
+import re
 import sqlite3
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.peers.chat import ChatPeer
+from tests.peers.server import Fault
 from tests.tui.terminal import Terminal
 
 pytestmark = pytest.mark.pty
 
 REPLACE = "replace 'hello' with 'goodbye' in greet.py"
-CTRL_N, CTRL_O, CTRL_Q, CTRL_R, ESCAPE, ENTER = "\x0e", "\x0f", "\x11", "\x12", "\x1b", "\r"
+CTRL_N, CTRL_O, CTRL_Q, CTRL_R, CTRL_S = "\x0e", "\x0f", "\x11", "\x12", "\x13"
+ESCAPE, ENTER, F2 = "\x1b", "\r", "\x1bOQ"
 
 
 @pytest.fixture
@@ -37,13 +41,13 @@ def test_a_change_is_asked_for_made_and_answered(
         terminal.wait_for(REPLACE)
         terminal.send(ENTER)
         terminal.wait_for("once")
-        assert 'print("goodbye")' in terminal.text
+        terminal.wait_for('print("goodbye")')
         assert (project / "greet.py").read_text() == 'print("hello")\n'
         # A question takes no answer in its first moments: keys typed into it by chance do not count.
-        _press_until(terminal, "y", lambda text: "Replaced" in text)
+        terminal.press_until("y", lambda text: "Replaced" in text)
         assert (project / "greet.py").read_text() == 'print("goodbye")\n'
         terminal.send(CTRL_Q)
-        assert terminal.process.wait(10) == 0
+        assert terminal.process.wait(30) == 0
 
 
 def test_a_prompt_on_the_command_line_is_sent(project: Path, tmp_path: Path) -> None:
@@ -64,7 +68,7 @@ def test_escape_interrupts_and_the_next_message_goes_on(project: Path, tmp_path:
         terminal.send("run `printf sta%s rted; sleep 60`" + ENTER)
         terminal.wait_for("started")
         terminal.send(ESCAPE)
-        terminal.wait_for(lambda text: "nterrupted" in text, timeout=5)
+        terminal.wait_for("nterrupted")
         terminal.send("list files" + ENTER)
         terminal.wait_for("These are the files")
 
@@ -80,9 +84,8 @@ def test_after_a_kill_the_conversation_is_found_with_all_that_was_shown(
     with Terminal(cwd=project, data=data, environ=slow) as terminal:
         terminal.wait_for("offline")
         terminal.send("explain long.md" + ENTER)
-        terminal.wait_for("long.md has")
+        shown = terminal.wait_for(lambda text: "long.md has" in text and "explain long.md" in text)
         _wait_for_draft(data, "respond")
-        shown = terminal.text
         terminal.kill()
     with Terminal(cwd=project, data=data) as terminal:
         terminal.wait_for("offline")
@@ -105,22 +108,94 @@ def test_a_resize_in_mid_stream_leaves_a_whole_screen(project: Path, tmp_path: P
         terminal.wait_for(lambda text: "offline" in text and "greet.py" in text)
 
 
-def _press_until(terminal: Terminal, key: str, done: Callable[[str], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        terminal.send(key)
-        try:
-            terminal.wait_for(done, timeout=0.5)
-        except AssertionError:
-            continue
-        return
-    terminal.wait_for(done, timeout=0.1)
+async def test_a_wait_counts_down_and_escape_ends_it(
+    project: Path, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    limited = Fault(status=429, headers={"retry-after": "60"}, body='{"error": {"message": "Slow down."}}')
+    async with ChatPeer(["Hello there."], faults=[limited]) as peer:
+
+        def drive() -> None:
+            with _at_a_server(peer, project, tmp_path, size) as terminal:
+                terminal.send("hi" + ENTER)
+                first = _seconds(terminal.wait_for(_seconds))
+                terminal.wait_for(lambda text: 0 < _seconds(text) < first and "attempt 2" in text)
+                terminal.send(ESCAPE)
+                terminal.wait_for(lambda text: "nterrupted" in text and not _seconds(text))
+                terminal.send("again" + ENTER)
+                terminal.wait_for("Hello there.")
+
+        await asyncio.to_thread(drive)
+
+
+async def test_another_model_is_picked_from_what_the_server_lists(
+    project: Path, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with ChatPeer(["Hello there."], model="served") as peer:
+
+        def drive() -> None:
+            with _at_a_server(peer, project, tmp_path, size) as terminal:
+                terminal.send(F2)
+                terminal.wait_for("needs no key")
+                terminal.send("mine" + ENTER)
+                terminal.wait_for("served")
+                terminal.send(ENTER)
+                terminal.wait_for("mine/served")
+                terminal.send("hi" + ENTER)
+                terminal.wait_for("Hello there.")
+
+        await asyncio.to_thread(drive)
+        posted = [request.body["model"] for request in peer.requests if request.method == "POST"]
+    assert posted == ["served"]
+
+
+async def test_a_conversation_is_summarised_and_the_summary_seen(
+    project: Path, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with ChatPeer(["Hello there.", "We greeted each other."]) as peer:
+
+        def drive() -> None:
+            with _at_a_server(peer, project, tmp_path, size) as terminal:
+                terminal.send("hi" + ENTER)
+                idle = f"{project.name} · cogency"
+                terminal.wait_for(lambda text: "Hello there." in text and terminal.screen.title == idle)
+                _command(terminal, "/compact")
+                terminal.wait_for("are now a summary")
+                _command(terminal, "/context")
+                terminal.wait_for("A summary of 4 words")
+                terminal.send("e")
+                terminal.wait_for("We greeted each other.")
+                terminal.send(" Twice." + CTRL_S)
+                terminal.wait_for("The summary is saved")
+                _command(terminal, "/cost")
+                terminal.wait_for("generated")
+
+        await asyncio.to_thread(drive)
+
+
+def _at_a_server(peer: ChatPeer, project: Path, tmp_path: Path, size: tuple[int, int]) -> Terminal:
+    """The application with `mine`, which is the peer, ready for the first key."""
+    config = tmp_path / "config.toml"
+    config.write_text(f'provider = "mine"\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n')
+    environ = {"COGENCY_CONFIG": str(config)}
+    return Terminal(cwd=project, data=tmp_path / "data", columns=size[0], rows=size[1], environ=environ)
+
+
+def _command(terminal: Terminal, command: str) -> None:
+    """Type a command where the prompt is empty."""
+    terminal.wait_for("Ask, @file")
+    terminal.send(command + ENTER)
+
+
+def _seconds(text: str) -> int:
+    """What is left of the wait that is counted down; 0 where none is."""
+    found = re.search(r"Asking again in (\d+) s ·", text)
+    return int(found[1]) if found else 0
 
 
 def _wait_for_draft(data: Path, kind: str) -> None:
     connection = sqlite3.connect(f"file:{data / 'cogency.db'}?mode=ro", uri=True)
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 30
         while time.monotonic() < deadline:
             if connection.execute("SELECT count(*) FROM drafts WHERE type = ?", (kind,)).fetchone()[0]:
                 return

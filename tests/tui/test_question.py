@@ -1,6 +1,7 @@
 """A permission question shows what will happen, and is answered on purpose or not at all."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,18 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.tui.screens.dialogs import Choices, DialogBody, PermissionQuestion
-from cogency_tui.tui.theming import DEFAULT, load_palette, variables
+from cogency_tui.palettes import DEFAULT, load_palette
+from cogency_tui.tui.screens.dialogs import DialogBody, PermissionQuestion
+from cogency_tui.tui.theming import variables
+from cogency_tui.tui.widgets.answers import Answers
 from tests.tui.driving import app_over, calls_of, conversation_of, main_of, prompt_of, send, shown, until
 from tests.tui.scripted import ScriptedAgent, call, execute, paused, respond
 
 DIFF = "--- a/app.py\n+++ b/app.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\x1b[2J\n"
-COMMAND = Question("c", "shell", "command", "ls", "ls \u202e\x1b[2J", "it runs a command")
+COMMAND = Question(
+    "c", "shell", "command", "ls", "ls \u202e\x1b[2J", "it runs a command", "this very command", "ls …"
+)
+NARROW = Question("c", "shell", "command", "rm -r x", "rm -r x", "3 files would be lost")
 EDIT = Question("c", "edit", "write", "Edit app.py (+1 −1)", DIFF, "it changes files")
 
 
@@ -55,6 +61,7 @@ def body_of(app: Asking) -> str:
     [
         ("y", Answer(allow=True)),
         ("a", Answer(allow=True, scope="conversation")),
+        ("A", Answer(allow=True, scope="always")),
         ("n", Answer(allow=False)),
         ("escape", Answer(allow=False)),
     ],
@@ -66,6 +73,21 @@ async def test_each_key_gives_its_answer(key: str, answer: Answer) -> None:
         clock.now += 0.5
         await pilot.press(key)
         await until(pilot, lambda: app.answers == [answer])
+
+
+@pytest.mark.parametrize("key", ["a", "A"])
+async def test_a_wider_yes_that_was_not_offered_is_no_answer(key: str) -> None:
+    clock = Clock()
+    app = Asking(NARROW, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert "for this conversation" not in shown(app.question.query_one(Answers))
+        clock.now += 1
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.answers == []
+        await pilot.press("y")
+        await until(pilot, lambda: app.answers)
+    assert app.answers == [Answer(allow=True)]
 
 
 @pytest.mark.parametrize("key", ["y", "a", "n", "r", "escape", "enter", "space"])
@@ -110,10 +132,10 @@ async def test_a_click_answers_but_not_the_one_that_brought_the_window_up() -> N
         app.post_message(events.AppBlur())
         app.post_message(events.AppFocus())
         await pilot.pause()
-        await pilot.click(Choices, offset=(1, 0))
+        await pilot.click(Answers, offset=(3, 0))
         assert app.answers == []
         clock.now += 0.5
-        await pilot.click(Choices, offset=(1, 0))
+        await pilot.click(Answers, offset=(3, 0))
         await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
 
@@ -148,7 +170,7 @@ async def test_a_long_diff_scrolls_and_the_answers_stay_in_sight() -> None:
     )
     app = Asking(question, Clock())
     async with app.run_test(size=(80, 24)) as pilot:
-        assert app.question.query_one(Choices).region.bottom <= 24
+        assert app.question.query_one(Answers).region.bottom <= 24
         assert "the end" not in body_of(app)
         await pilot.press("pagedown")
         app.question.action_scroll(1000)
@@ -200,9 +222,89 @@ async def test_typing_on_does_not_answer(project: Path) -> None:
         await send(pilot, "go")
         await pilot.press(*"maybe")
         agent.gate.set()
-        await asked(pilot)
-        await pilot.press(*"any")
+        # However slow the machine is, these are its first moments.
+        (await asked(pilot)).clock = Clock()
+        for character in "any":
+            # All at once, as a terminal hands them over: the question hears nothing for a moment only.
+            pilot.app.post_message(events.Key(character, character))
         await asyncio.sleep(0)
+        await pilot.pause()
 
         assert agent.answers == []
         assert prompt_of(pilot).text == "maybe"
+
+
+async def test_answers_say_how_far_they_reach_and_the_rule_as_it_is_stored() -> None:
+    app = Asking(COMMAND, Clock())
+    async with app.run_test(size=(100, 30)):
+        answers = shown(app.question.query_one(Answers)).splitlines()
+    assert [line.split()[0] for line in answers] == ["y", "a", "A", "n", "r"]
+    assert "this very command" in answers[1]
+    assert 'always in this project  command "ls …"' in answers[2]
+
+
+async def test_a_long_rule_is_shown_whole() -> None:
+    app = Asking(replace(COMMAND, pattern=" ".join(["word"] * 12)), Clock())
+    async with app.run_test(size=(60, 16)):
+        assert " ".join(["word"] * 12) in " ".join(body_of(app).split())
+
+
+async def test_answers_are_dim_until_keys_are_heard() -> None:
+    clock = Clock()
+    app = Asking(COMMAND, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        answers = app.question.query_one(Answers)
+        assert answers.deaf
+        clock.now += 0.4
+        await until(pilot, lambda: not answers.deaf)
+
+
+async def test_how_many_more_wait_is_said_once_they_are_there() -> None:
+    clock, others = Clock(), [0]
+    app = Asking(replace(COMMAND, others=lambda: others[0]), clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        assert " of " not in body_of(app)
+        others[0] = 2
+        clock.now += 0.4
+        await until(pilot, lambda: "1 of 3" in body_of(app))
+
+
+@pytest.mark.parametrize("size", [(60, 16), (80, 24), (160, 45)])
+async def test_command_and_all_answers_are_seen_at_once(size: tuple[int, int]) -> None:
+    app = Asking(COMMAND, Clock())
+    async with app.run_test(size=size):
+        answers = app.question.query_one(Answers)
+        assert len(shown(answers).splitlines()) == 5
+        assert answers.region.bottom <= size[1]
+        assert "$ ls" in body_of(app)
+
+
+async def test_a_reason_can_be_written_on_a_small_screen() -> None:
+    clock = Clock()
+    app = Asking(EDIT, clock)
+    async with app.run_test(size=(60, 16)) as pilot:
+        clock.now += 0.5
+        await pilot.press("r", *"not so")
+        field = app.question.query_one(Input)
+        assert field.region.height == 1
+        assert app.question.query_one(Answers).region.bottom <= 16
+        await pilot.press("enter")
+        await until(pilot, lambda: app.answers == [Answer(allow=False, reason="not so")])
+
+
+async def test_one_question_follows_the_other_each_with_its_own_grace(project: Path) -> None:
+    agent = ScriptedAgent(project, [asks(COMMAND), asks(EDIT), respond("done")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        first = await asked(pilot)
+        first.dismiss(Answer(allow=True))
+        await until(
+            pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion) and pilot.app.screen is not first
+        )
+        (await asked(pilot)).clock = Clock()
+        # The answer to the first, still on its way, is none to the second.
+        pilot.app.post_message(events.Key("y", "y"))
+        await pilot.pause()
+        assert agent.answers == [Answer(allow=True)]
+        (await asked(pilot)).dismiss(Answer(allow=False))
+        await until(pilot, lambda: agent.answers == [Answer(allow=True), Answer(allow=False)])

@@ -77,7 +77,7 @@ def test_an_edit_is_a_card_with_its_counts() -> None:
     diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
     done = Call("c", name="edit", arguments={"file": "a.py"}, state="done", content=diff, duration=0.004)
 
-    (card,) = draw_call(done, 50, INKS, expanded=False, now=EPOCH, frame=0)
+    (card,) = draw_call(done, 50, INKS, now=EPOCH, frame=0)
 
     assert card.text.split() == ["✎", "a.py", "+2", "−1", "4", "ms"]
 
@@ -87,7 +87,7 @@ def test_a_failed_call_says_why_below_it() -> None:
         "c", name="edit", arguments={"file": "a.py"}, state="failed", outcome="`old` is not in the file"
     )
 
-    card = draw_call(failed, 50, INKS, expanded=False, now=EPOCH, frame=0)
+    card = draw_call(failed, 50, INKS, now=EPOCH, frame=0)
 
     assert [line.text.strip() for line in card][1:] == ["`old` is not in the file"]
 
@@ -178,13 +178,8 @@ async def test_what_a_sub_agent_does_stands_below_its_call(project: Path) -> Non
         await until(pilot, lambda: "list ." in shown(calls_of(pilot)))
         rows = [row.rstrip() for row in shown(calls_of(pilot)).splitlines() if row.strip()]
 
-    assert rows[0].split()[1:3] == ["agent", "reviewer"]
+    assert rows[0].split()[1:4] == ["agent", "▾", "reviewer"]
     assert [row.split()[0] for row in rows[1:3]] == ["✓", "✗"]
     assert rows[1].startswith("    ✓ read src/app.py")
     assert rows[2].endswith("failed")
     assert rows[3].endswith("running")
-
-
-def test_a_step_that_never_ended_was_interrupted() -> None:
-    halted = Call("c", name="agent", state="interrupted", output="· read a\n")
-    assert [(step.state, step.text) for step in halted.steps()] == [("interrupted", "read a")]

@@ -3,12 +3,11 @@
 from typing import Any
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.activity import describe_activity, live_units
+from cogency_tui.tui.activity import Activity, describe_activity, live_units
 from cogency_tui.tui.calls import Call, FileChange
-from cogency_tui.tui.drawing.document import Document
-from cogency_tui.tui.drawing.lines import Line
+from cogency_tui.tui.drawing.document import Document, Place
 from cogency_tui.tui.theming import inks_of
-from cogency_tui.tui.transcript import Problem, Prose, Said, Stopped, Transcript
+from cogency_tui.tui.transcript import Notice, Problem, Prose, Said, Stopped, Transcript, read_transcript
 from tests.tui.scripted import (
     EPOCH,
     call,
@@ -16,6 +15,8 @@ from tests.tui.scripted import (
     error,
     execute,
     interrupt,
+    metric,
+    notice,
     output,
     respond,
     result,
@@ -74,20 +75,11 @@ def test_live_and_stored_events_draw_the_same() -> None:
         transcript = fed(*events)
         transcript.close()
         document = Document(transcript, 60, inks_of("night"))
-        return [_line(document, y).text for y in range(document_height(document))]
+        document.measure(Place(0, 0, 0), 1000)
+        return [document.line(document.place(y)).text for y in range(document.height)]
 
     assert drawn(live) == drawn(stored)
     assert any("Thought for 2.0 s" in line for line in drawn(live))
-
-
-def document_height(document: Document) -> int:
-    for index in range(len(document.transcript.units)):
-        document.measure(index)
-    return document.height
-
-
-def _line(document: Document, y: int) -> Line:
-    return document.line(*document.locate(y))
 
 
 def test_a_call_goes_through_its_states() -> None:
@@ -182,7 +174,7 @@ def test_a_call_that_is_no_json_is_still_a_call() -> None:
 
 def test_what_goes_on_is_said() -> None:
     def activity(*events: Event) -> str:
-        return describe_activity(fed(user("x"), *events), "openai/gpt")
+        return describe_activity(fed(user("x"), *events), "openai/gpt", EPOCH).text
 
     assert activity() == "Waiting for openai/gpt"
     assert activity(think("a")) == "Thinking"
@@ -197,7 +189,59 @@ def test_what_goes_on_is_said() -> None:
     )
 
 
+def test_a_notice_is_no_problem() -> None:
+    transcript = fed(user("x"), notice("A new session\x1b[2J is given all."), notice("And another."))
+
+    assert transcript.units[1:] == [Notice("A new session is given all."), Notice("And another.")]
+
+
+def test_each_try_is_announced_in_the_place_of_the_one_before() -> None:
+    transcript = fed(
+        user("x"), notice("Slow. Again in 1 s.", 1, at=10), notice("Slow. Again in 2 s.", 2, at=11)
+    )
+
+    assert transcript.units[1:] == [Notice("Slow. Again in 2 s.", EPOCH + 13, attempt=3)]
+    transcript.feed([respond("Hello."), notice("Slow. Again in 4 s.", 4, at=20)])
+    assert transcript.units[-1] == Notice("Slow. Again in 4 s.", EPOCH + 24, attempt=2)
+
+
+def test_the_wait_for_another_try_is_counted_down() -> None:
+    waiting = fed(user("x"), notice("Slow. Again in 7 s.", 7))
+    answered = fed(user("x"), notice("Slow. Again in 7 s.", 7), respond("Here"))
+
+    def activity(transcript: Transcript, after: float) -> Activity:
+        return describe_activity(transcript, "openai/gpt", EPOCH + after)
+
+    assert activity(waiting, 0) == Activity("Asking again in 7 s · attempt 2", counts_down=True)
+    assert activity(waiting, 0.9) == activity(waiting, 0)
+    assert activity(waiting, 6.9) == Activity("Asking again in 1 s · attempt 2", counts_down=True)
+    assert activity(waiting, 7.1) == Activity("Waiting for openai/gpt · attempt 2")
+    assert activity(answered, 0) == Activity("Writing")
+
+
+def test_a_total_stays_an_estimate_once_a_cycle_was_estimated() -> None:
+    transcript = fed(metric({"estimated": True}, {"input": 1}), metric({}, {"input": 3}))
+
+    assert transcript.total == {"input": 3, "estimated": True}
+
+
 def test_only_what_shows_a_running_time_is_live() -> None:
     transcript = fed(user("x"), think("a"), call("c", "shell"), started("c", "shell"), call("d", "shell"))
 
     assert live_units(transcript) == [2]
+
+
+async def test_stored_events_are_read_as_they_are_fed_however_many() -> None:
+    events: list[Event] = []
+    for turn in range(400):
+        events += [user(f"question {turn}"), think("hm", f"t{turn}"), respond(f"answer {turn}", f"r{turn}")]
+    whole = fed(*events)
+    whole.close()
+
+    transcript = await read_transcript(events)
+
+    assert [getattr(unit, "text", "") for unit in transcript.units] == [
+        getattr(unit, "text", "") for unit in whole.units
+    ]
+    assert transcript.turns == 400
+    assert not any(unit.open for unit in transcript.units if isinstance(unit, Prose))

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.bridge import Coalescer
+from cogency_tui.tui.coalescer import Coalescer
 from tests.tui.scripted import call, respond, think
 
 

@@ -1,0 +1,1 @@
+"""Tests of the recall screen, over real stores."""

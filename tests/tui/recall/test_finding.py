@@ -1,0 +1,374 @@
+"""Listing and searching on the recall screen: what is found, where one stands, what the keys do."""
+
+import os
+from pathlib import Path
+
+from textual.widgets import Input
+
+from cogency_tui.agent.recalled import Indexed
+from cogency_tui.tui.recall.list_view import RecallList
+from cogency_tui.tui.recall.preview import PreviewView
+from cogency_tui.tui.recall.rows import Heading
+from cogency_tui.tui.recall.search_bar import ChipLine, SearchField
+from cogency_tui.tui.screens.help import HelpScreen
+from tests.tui.driving import app_over, main_of, opened, shown, told, type_text, until
+from tests.tui.recall.past import (
+    agent_in,
+    begin,
+    fork,
+    head,
+    is_open,
+    list_of,
+    listed,
+    open_recall,
+    preview_of,
+    previewed,
+    recalled,
+    screen_of,
+    settled,
+    small,
+    usual,
+)
+
+
+async def test_the_conversations_of_this_project_are_listed_the_newest_first(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        titles = ["Fix the flaky", "Rename the cart", "Add pagination", "Upgrade httpx"]
+        places = [listed(pilot).index(title) for title in titles]
+        assert places == sorted(places)
+        assert "Write about" not in listed(pilot)
+        assert all(fact in listed(pilot) for fact in ("2 turns", "$0.31", "main", "pages"))
+        assert "4 conversations" in head(pilot)
+
+
+async def test_a_cost_that_is_not_known_is_not_shown_as_nothing(project: Path) -> None:
+    agent = agent_in(project)
+    await begin(await agent.store(), project, small("free?"))
+    async with recalled(agent) as pilot:
+        assert "free?" in listed(pilot)
+        assert "$" not in listed(pilot)
+
+
+async def test_each_key_searches_and_marks_what_it_finds(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        await type_text(pilot, "needle")
+        await settled(pilot)
+
+        assert "1 conversation" in head(pilot)
+        assert "the needle in the output" in listed(pilot)
+        line = list_of(pilot).line_at(2)
+        assert line is not None
+        assert [each.text for each in line.segments if each.style and each.style.underline] == ["needle"]
+
+
+async def test_several_words_have_to_stand_in_one_conversation(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, query="retry needle") as pilot:
+        assert "Fix the flaky" in listed(pilot)
+        assert "Upgrade httpx" not in listed(pilot)
+
+
+async def test_nothing_found_is_said(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, query="no such thing") as pilot:
+        assert "Nothing matches. F2 looks everywhere." in listed(pilot)
+        assert previewed(pilot).strip() == ""
+        await pilot.press("enter")
+        await pilot.pause()
+        assert is_open(pilot)
+
+
+async def test_the_preview_stands_at_the_hit_and_opens_what_is_folded(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, (100, 24), query="needle") as pilot:
+        assert "the needle in the output" in previewed(pilot)
+        assert "hit 1 of 1" in head(pilot)
+
+
+async def test_n_goes_from_hit_to_hit_in_the_conversation(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, (100, 24), query="retry") as pilot:
+        await pilot.press("down")
+        seen: set[str] = set()
+        for _ in range(3):
+            await pilot.press("n")
+            await settled(pilot)
+            seen.add(head(pilot).split("hit ")[1].split(" ·")[0])
+        assert seen == {"1 of 3", "2 of 3", "3 of 3"}
+        await pilot.press("N")
+        await settled(pilot)
+        assert "hit 2 of 3" in head(pilot)
+
+
+async def test_the_cursor_takes_the_preview_along(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.press("down")
+        assert isinstance(pilot.app.focused, RecallList)
+        for key, title in (("down", "Rename the cart"), ("j", "Add pagination"), ("k", "Rename the cart")):
+            await pilot.press(key)
+            await settled(pilot)
+            assert title in previewed(pilot)
+        await pilot.press("end")
+        await settled(pilot)
+        assert "Upgrade httpx" in previewed(pilot)
+        await pilot.press("home", "up")
+        assert isinstance(pilot.app.focused, SearchField)
+
+
+async def test_scopes_are_chips_that_a_key_or_a_click_takes_away(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.press("f2")
+        await settled(pilot)
+        assert "Write about the retry loop" in listed(pilot)
+        assert "everywhere" in head(pilot)
+        assert "blog" in listed(pilot)
+        await pilot.press("f2")
+        await settled(pilot)
+        assert "The trash is empty." in listed(pilot)
+        await pilot.click(ChipLine, offset=(3, 0))
+        await settled(pilot)
+        assert "this project ✕" in head(pilot)
+        await pilot.press("backspace")
+        await settled(pilot)
+        assert "5 conversations" in head(pilot)
+
+
+async def test_filters_become_chips_and_a_click_takes_one_away(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, query="retry tool:read since:whenever") as pilot:
+        assert "tool:read ✕" in head(pilot)
+        assert "since:whenever" in head(pilot)
+        assert "is wanted" in head(pilot)
+        place = shown(screen_of(pilot).query_one(ChipLine)).index("tool:read")
+        await pilot.click(ChipLine, offset=(place, 0))
+        await settled(pilot)
+        assert pilot.app.screen.query_one(Input).value == "retry since:whenever"
+
+
+async def test_f3_puts_the_best_first_without_days(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, query="retry") as pilot:
+        assert isinstance(list_of(pilot).catalogue.rows[0], Heading)
+        await pilot.press("f3")
+        await settled(pilot)
+        assert "best first ✕" in head(pilot)
+        assert not any(isinstance(row, Heading) for row in list_of(pilot).catalogue.rows)
+        assert "Fix the flaky" in listed(pilot)
+
+
+async def test_forks_stand_below_what_they_come_from_and_fold(project: Path) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    await fork(agent, made["week"], None, "try it another way", "Other pages.")
+    async with recalled(agent) as pilot:
+        rows = [row for row in listed(pilot).split("\n") if "Add pagination" in row]
+        assert ["▾" in rows[0], "└" in rows[1]] == [True, True]
+        await pilot.press("down", "space")
+        await settled(pilot)
+        assert "1 fork" in listed(pilot)
+        assert "└" not in listed(pilot)
+        await pilot.press("right", "down")
+        await settled(pilot)
+        assert "Other pages." in previewed(pilot)
+        await pilot.press("left", "left")
+        assert "1 fork" in listed(pilot)
+
+
+async def test_what_is_open_in_another_process_is_marked(project: Path) -> None:
+    agent, other = agent_in(project), agent_in(project)
+    made = await usual(agent)
+    await other.recall.enter(made["week"].id, 0.0)
+    async with recalled(agent, (200, 45)) as pilot:
+        assert listed(pilot).count("● open") == 1
+        await pilot.press("down", "down", "down")
+        await settled(pilot)
+        assert f"open in process {os.getpid()}" in head(pilot)
+    await other.close()
+
+
+async def test_what_is_open_here_is_marked_for_others(project: Path) -> None:
+    agent, other = agent_in(project), agent_in(project)
+    made = await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.press("enter")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id == made["flaky"].id)
+        await settled(pilot)
+        await pilot.pause(0.05)
+        assert [mark.conversation for mark in await other.recall.open_elsewhere()] == [made["flaky"].id]
+    assert await other.recall.open_elsewhere() == []
+    await other.close()
+
+
+async def test_a_preview_takes_the_place_of_the_list_where_there_is_no_room(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, (60, 16), query="needle") as pilot:
+        assert not preview_of(pilot).is_on_screen
+        await pilot.press("down", "f4")
+        await settled(pilot)
+        assert isinstance(pilot.app.focused, PreviewView)
+        assert "the needle in the output" in previewed(pilot)
+        await pilot.press("escape")
+        assert isinstance(pilot.app.focused, RecallList)
+        assert "Fix the flaky" in listed(pilot)
+
+
+async def test_a_preview_scrolls_by_its_own_keys(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, (100, 24)) as pilot:
+        await pilot.press("tab", "tab")
+        assert isinstance(pilot.app.focused, PreviewView)
+        await pilot.press("home")
+        assert "Fix the flaky checkout test" in previewed(pilot)
+        for key in ("pagedown", "down", "end"):
+            before = previewed(pilot)
+            await pilot.press(key)
+            assert previewed(pilot) != before
+        assert "no failure" in previewed(pilot)
+        await pilot.press("up", "pageup")
+        assert "no failure" not in previewed(pilot)
+
+
+async def test_letters_are_text_in_the_field_and_keys_in_the_list(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        await type_text(pilot, "drx")
+        assert pilot.app.screen.query_one(Input).value == "drx"
+        await settled(pilot)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert pilot.app.screen.query_one(Input).value == ""
+        await pilot.press("tab")
+        assert isinstance(pilot.app.focused, RecallList)
+        await pilot.press("slash")
+        assert isinstance(pilot.app.focused, SearchField)
+        await pilot.press("escape")
+        assert not is_open(pilot)
+
+
+async def test_enter_right_after_typing_opens_what_was_typed(project: Path) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.press(*"httpx", "enter")
+        await until(pilot, lambda: main_of(pilot).bridge.conversation_id == made["old"].id)
+
+
+async def test_help_has_the_keys_of_where_one_is(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        assert "In the search field" in shown(pilot.app.screen.query_one("#help-body"))
+        await pilot.press("escape", "down", "question_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        body = shown(pilot.app.screen.query_one("#help-body"))
+        assert "In the list" in body
+        assert "Markdown, HTML or JSON lines" in body
+        await pilot.press("escape")
+        assert is_open(pilot)
+
+
+async def test_the_command_takes_what_to_look_for(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await opened(pilot)
+        for command in ("/recall needle", "/resume needle"):
+            await pilot.press(*("slash" if key == "/" else "space" if key == " " else key for key in command))
+            await pilot.press("enter")
+            await until(pilot, lambda: is_open(pilot))
+            await settled(pilot)
+            assert "1 conversation" in head(pilot)
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: not is_open(pilot))
+    await agent.close()
+
+
+async def test_pages_come_in_as_one_goes_down(project: Path) -> None:
+    agent = agent_in(project)
+    store = await agent.store()
+    for number in range(320):
+        await begin(store, project, small(f"number {number:03}"), days=number / 400)
+    async with recalled(agent, (100, 30)) as pilot:
+        assert "320 conversations" in head(pilot)
+        assert len(list_of(pilot).catalogue.entries) < 320
+        for _ in range(4):
+            await pilot.press("pagedown", "pagedown", "end")
+            await settled(pilot)
+        assert "number 319" in listed(pilot)
+        assert len(list_of(pilot).catalogue.entries) == 320
+        assert "number 319" in previewed(pilot)
+
+
+async def test_hostile_titles_and_snippets_are_shown_and_not_obeyed(project: Path) -> None:
+    agent = agent_in(project)
+    store = await agent.store()
+    evil = "\x1b]0;owned\x07[red]bold[/red]\u202e\x9b31m \u2028 needle"
+    made = await begin(store, project, small("harmless", f"{evil} \x1b[2J\ud800 end"))
+    await store.rename(made.id, evil)
+    async with recalled(agent, query="needle") as pilot:
+        seen = listed(pilot) + head(pilot) + previewed(pilot)
+        assert "[red]bold[/red]" in seen
+        assert not set(seen) & set("\x1b\x07\x9b\u202e\u2028\ud800")
+        await pilot.press("down", "d")
+        await settled(pilot)
+        assert "[red]bold" in told(pilot) or "␛" in told(pilot)
+
+
+async def test_an_empty_store_says_what_to_do(project: Path) -> None:
+    agent = agent_in(project)
+    async with recalled(agent, (80, 24)) as pilot:
+        assert "There is no conversation in this project yet." in listed(pilot)
+        await pilot.press("down", "d", "r", "x", "b", "f", "n", "enter")
+        assert is_open(pilot)
+
+
+async def test_a_store_that_cannot_be_read_is_told(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    await (await agent.store()).database.write(lambda connection: connection.execute("DROP TABLE edits"))
+    async with recalled(agent, (100, 30)) as pilot:
+        assert "refused" in listed(pilot)
+        assert "refused" in told(pilot)
+
+
+async def test_an_index_that_is_being_made_shows_how_far_it_is(project: Path) -> None:
+    agent = agent_in(project)
+    store = await agent.store()
+    for number in range(40):
+        await begin(store, project, [each for turn in range(20) for each in small(f"needle {number} {turn}")])
+    async with recalled(agent, (100, 30), query="needle") as pilot:
+        screen = screen_of(pilot)
+        screen.show_index(Indexed(400, 1600))
+        assert "indexing: 25% of 1,600 events" in head(pilot)
+        assert "40 conversations" in head(pilot)
+        screen.show_index(None)
+        assert "indexing" not in head(pilot)
+
+
+async def test_open_recall_twice(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.press("escape")
+        await until(pilot, lambda: not is_open(pilot))
+        await open_recall(pilot, agent)
+        assert "4 conversations" in head(pilot)

@@ -1,0 +1,309 @@
+"""From the recall screen on: opening at the hit, forking from it, and what is put in order there."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.tui.recall.comparison import ComparisonScreen
+from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
+from cogency_tui.tui.recall.list_view import RecallList
+from cogency_tui.tui.recall.statistics import StatisticsScreen
+from tests.tui.driving import conversation_of, main_of, prompt_of, shown, told, type_text, until
+from tests.tui.recall.past import (
+    agent_in,
+    begin,
+    fork,
+    is_open,
+    list_of,
+    listed,
+    previewed,
+    recalled,
+    settled,
+    small,
+    usual,
+)
+from tests.tui.scripted import call, respond, result, user
+
+
+async def gone_on(pilot: Pilot[Any]) -> str:
+    """What the main screen shows, as soon as it shows a conversation."""
+    await until(pilot, lambda: not is_open(pilot))
+    await settled(pilot)
+    await until(pilot, lambda: main_of(pilot).bridge.conversation_id)
+    await until(pilot, lambda: conversation_of(pilot).transcript.units)
+    await pilot.pause()
+    return shown(conversation_of(pilot))
+
+
+async def test_enter_opens_the_conversation_at_the_hit(project: Path) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    async with recalled(agent, (100, 24), query="needle") as pilot:
+        await pilot.press("enter")
+        assert "the needle in the output" in await gone_on(pilot)
+        assert main_of(pilot).bridge.conversation_id == made["flaky"].id
+        assert pilot.app.focused is conversation_of(pilot)
+        cursor = conversation_of(pilot).cursor
+        assert cursor is not None
+        assert cursor.unit == 3
+
+
+async def test_enter_opens_at_the_hit_that_one_went_to(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, (100, 24), query="retry") as pilot:
+        await pilot.press("down", "n")
+        await settled(pilot)
+        await pilot.press("enter")
+        text = await gone_on(pilot)
+        assert "The gateway may answer late: a retry hides that." in text
+
+
+async def test_without_a_hit_it_opens_at_the_end(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, (100, 24)) as pilot:
+        await pilot.press("down", "enter")
+        assert "It passes: 3 runs, no failure." in await gone_on(pilot)
+
+
+async def test_a_hit_in_a_sub_agent_opens_at_the_call_that_started_it(project: Path) -> None:
+    agent = agent_in(project)
+    store = await agent.store()
+    events = [
+        *small("first"),
+        call("a1", "agent", task="look for it"),
+        result("a1", "agent", content="It is there."),
+        *[respond("More text.\n\n" * 30, "r9")],
+    ]
+    made = await begin(store, project, events)
+    await begin(store, project, small("look", "a needle down below"), parent=made.id, call="a1")
+    async with recalled(agent, (100, 24), query="needle") as pilot:
+        assert "a needle down below" in previewed(pilot)
+        await pilot.press("enter")
+        await gone_on(pilot)
+        cursor = conversation_of(pilot).cursor
+        assert main_of(pilot).bridge.conversation_id == made.id
+        assert cursor is not None
+        assert cursor.unit == 2
+
+
+async def test_f_goes_on_in_a_fork_from_the_hit(project: Path) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    async with recalled(agent, (100, 30), query="needle") as pilot:
+        await pilot.press("down", "f")
+        text = await gone_on(pilot)
+        forked = main_of(pilot).bridge.conversation_id
+        assert "pytest -x tests" in text
+        assert "It passes" not in text
+        found = await (await agent.store()).conversation(forked or "")
+        assert found is not None
+        assert found.parent == made["flaky"].id
+
+
+async def test_a_fork_from_what_the_person_said_has_it_in_the_prompt(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, (100, 30), query='"and now"') as pilot:
+        await pilot.press("down", "f")
+        text = await gone_on(pilot)
+        assert "It passes" not in text
+        assert prompt_of(pilot).text == "and now?"
+
+
+async def test_f_without_a_hit_takes_all(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, (100, 30)) as pilot:
+        await pilot.press("down", "f")
+        assert "It passes" in await gone_on(pilot)
+
+
+async def test_nothing_is_opened_while_the_agent_works(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        bridge = main_of(pilot).bridge
+        bridge.started = 1.0
+        await pilot.press("down", "enter", "f")
+        assert is_open(pilot)
+        assert "The agent is working." in told(pilot)
+        bridge.started = None
+
+
+async def test_r_gives_another_title(project: Path) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.press("down", "r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RenameScreen))
+        await pilot.press("ctrl+a", "ctrl+k")
+        await type_text(pilot, "Tests that hold")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Tests that hold" in listed(pilot))
+        found = await (await agent.store()).conversation(made["flaky"].id)
+        assert found is not None
+        assert found.title == "Tests that hold"
+        await pilot.press("r", "escape")
+        await pilot.pause()
+        assert "Tests that hold" in listed(pilot)
+
+
+async def test_d_moves_to_the_trash_and_u_takes_back(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.press("down", "down", "d")
+        await until(pilot, lambda: "Rename the cart" not in listed(pilot))
+        assert "is in the trash" in told(pilot)
+        entry = list_of(pilot).entry
+        assert entry is not None
+        assert entry.conversation.title == "Add pagination to orders"
+        await pilot.press("u")
+        await until(pilot, lambda: "Rename the cart" in listed(pilot))
+        entry = list_of(pilot).entry
+        assert entry is not None
+        assert entry.conversation.title == "Rename the cart model"
+        await pilot.press("u")
+        await pilot.pause()
+        assert "Nothing was moved to the trash from here." in told(pilot)
+
+
+async def test_the_trash_is_listed_and_taken_from(project: Path) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    await agent.recall.trash(made["old"].id)
+    async with recalled(agent) as pilot:
+        assert "Upgrade httpx" not in listed(pilot)
+        await pilot.press("f2", "f2")
+        await settled(pilot)
+        assert "Upgrade httpx" in listed(pilot)
+        await pilot.press("down", "d")
+        await pilot.pause()
+        assert "in the trash already" in told(pilot)
+        await pilot.press("u")
+        await until(pilot, lambda: "Upgrade httpx" not in listed(pilot))
+        await pilot.press("f2")
+        await settled(pilot)
+        assert "Upgrade httpx" in listed(pilot)
+
+
+async def exported(pilot: Pilot[Any], agent: Agent, key: str) -> Path:
+    """The file that this key of the dialog makes."""
+    before = set((agent.data / "exports").glob("*"))
+    await pilot.press("x")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
+    await pilot.press(key)
+    await until(pilot, lambda: set((agent.data / "exports").glob("*")) - before)
+    await settled(pilot)
+    (path,) = set((agent.data / "exports").glob("*")) - before
+    return path
+
+
+async def test_x_exports_in_three_forms_and_says_where(project: Path) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.press("down")
+        markdown = await exported(pilot, agent, "m")
+        assert markdown.name in told(pilot).replace("\n", "")
+        assert markdown.read_text().startswith("# Fix the flaky checkout test")
+        page = (await exported(pilot, agent, "h")).read_text()
+        assert page.startswith("<!doctype html>")
+        assert "needle in the output" in page
+        lines = (await exported(pilot, agent, "l")).read_text().splitlines()
+        assert all(json.loads(line) for line in lines)
+        again = await exported(pilot, agent, "m")
+        assert again != markdown
+        assert again.read_text() == markdown.read_text()
+        assert oct(again.stat().st_mode & 0o777) == "0o600"
+        copy = await agent.recall.import_lines(lines)
+        assert copy.title == made["flaky"].title
+
+
+async def test_an_export_that_cannot_be_written_is_told(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    (agent.data / "exports").write_text("a file")
+    async with recalled(agent) as pilot:
+        await pilot.press("down", "x")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
+        await pilot.press("m")
+        await until(pilot, lambda: "cannot be written" in told(pilot))
+
+
+async def test_the_page_of_a_theme_of_the_terminal_has_colours(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.app.run_action("app.set_theme('ansi')")
+        await pilot.press("down")
+        assert "background:#" in (await exported(pilot, agent, "h")).read_text()
+
+
+async def test_b_shows_what_two_branches_came_to(project: Path) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    numbered = await (await agent.store()).numbered_events(made["flaky"].id)
+    await fork(agent, made["flaky"], numbered[6][0], "try a lock", "With a lock it is slower.")
+    async with recalled(agent, (120, 40)) as pilot:
+        await pilot.press("down", "b")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ComparisonScreen))
+        body = shown(pilot.app.screen.query_one("#comparison-body"))
+        assert "7 events in common" in shown(pilot.app.screen.query_one("#comparison-title"))
+        assert all(part in body for part in ("and now?", "try a lock", "With a lock", "It passes", "tokens"))
+        assert "│" in body
+        await pilot.press("escape")
+        await pilot.resize_terminal(60, 24)
+        await pilot.pause()
+        await pilot.press("b")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ComparisonScreen))
+        assert "│" not in shown(pilot.app.screen.query_one("#comparison-body"))
+        await pilot.press("q")
+        assert is_open(pilot)
+
+
+async def test_b_says_where_there_is_no_branch(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        await pilot.press("down", "b")
+        await until(pilot, lambda: "no fork" in told(pilot))
+
+
+async def test_s_shows_what_periods_came_to(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    await begin(
+        await agent.store(), project.with_name("blog"), [user("hi"), call("x", "web"), result("x", "web")]
+    )
+    async with recalled(agent, (120, 40)) as pilot:
+        await pilot.press("down", "s")
+        await until(pilot, lambda: isinstance(pilot.app.screen, StatisticsScreen))
+        screen = pilot.app.screen
+
+        async def after(key: str, wanted: str) -> str:
+            await pilot.press(key)
+            await until(pilot, lambda: wanted in shown(screen.query_one("#statistics-title")))
+            await until(pilot, lambda: not any(not each.is_finished for each in workers_of(pilot)))
+            await pilot.pause()
+            return shown(screen.query_one("#statistics-body"))
+
+        always = await after("4", "always, this project")
+        assert "4 conversations · 5 turns" in always
+        assert all(part in always for part in ("Tokens by day", "Calls by tool", "read", "█", "1 failed"))
+        assert "web" in await after("a", "always, everywhere")
+        assert "web" in await after("3", "a year, everywhere")
+        await after("2", "30 days")
+        await after("1", "7 days")
+        await pilot.press("escape")
+        assert isinstance(pilot.app.focused, RecallList)
+
+
+def workers_of(pilot: Pilot[Any]) -> list[Any]:
+    workers: Any = pilot.app.workers
+    return [each for each in workers if each.group == "statistics"]

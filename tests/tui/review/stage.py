@@ -1,0 +1,140 @@
+"""A real agent whose model does what the test wrote, in a project with files, and its review on the screen."""
+
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config import Settings
+from cogency_tui.store.versions import State
+from cogency_tui.tui.review.diff_view import DiffView
+from cogency_tui.tui.review.file_list import FileList
+from cogency_tui.tui.review.screen import ReviewScreen
+from cogency_tui.tui.review.titles import FileTitle, ReviewHeader
+from cogency_tui.tui.review.writing import WritingScreen
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import at_work, finished, send, until
+
+LINES = "".join(f"line_{number} = {number}\n" for number in range(1, 41))
+
+
+def block(name: str, **args: Any) -> str:
+    """What the model writes to have a tool called."""
+    return f"<execute>{json.dumps([{'name': name, 'args': args}])}</execute>"
+
+
+def edit(file: str, old: str, new: str) -> str:
+    return block("edit", file=file, old=old, new=new)
+
+
+def write(file: str, content: str) -> str:
+    return block("write", file=file, content=content)
+
+
+def shell(command: str) -> str:
+    return block("shell", command=command)
+
+
+def working(project: Path, *replies: str) -> Agent:
+    """An agent whose model answers with these."""
+    return agent_of(project, ScriptedProvider(*replies))
+
+
+def agent_of(project: Path, provider: ScriptedProvider) -> Agent:
+    return Agent(
+        provider,
+        project=project,
+        data=project.parent / "data",
+        permissions="auto",
+        settings=Settings(),
+    )
+
+
+@asynccontextmanager
+async def reviewing(
+    agent: Agent, *, turns: int = 1, size: tuple[int, int] = (120, 40)
+) -> AsyncGenerator["Reviewer"]:
+    """The review after so many turns."""
+    async with at_work(agent, size) as pilot:
+        for _ in range(turns):
+            await send(pilot, "go")
+            await finished(pilot)
+        reviewer = Reviewer(pilot)
+        await reviewer.open()
+        yield reviewer
+
+
+class Reviewer:
+    """Presses keys on the review, and reads it."""
+
+    def __init__(self, pilot: Pilot[Any]) -> None:
+        self.pilot = pilot
+
+    @property
+    def app(self) -> App[Any]:
+        app: Any = self.pilot.app
+        return app
+
+    @property
+    def screen(self) -> ReviewScreen:
+        return next(each for each in self.app.screen_stack if isinstance(each, ReviewScreen))
+
+    @property
+    def view(self) -> DiffView:
+        return self.screen.query_one(DiffView)
+
+    @property
+    def files(self) -> FileList:
+        return self.screen.query_one(FileList)
+
+    @property
+    def header(self) -> ReviewHeader:
+        return self.screen.query_one(ReviewHeader)
+
+    @property
+    def title(self) -> FileTitle:
+        return self.screen.query_one(FileTitle)
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """How the hunks of the open file stand."""
+        return self.view.file.file.states if self.view.file else ()
+
+    @property
+    def path(self) -> str:
+        return self.view.file.file.path if self.view.file else ""
+
+    async def open(self) -> None:
+        """Open it with its key."""
+        await self.pilot.press("f5")
+        await self.until(lambda: isinstance(self.app.screen, ReviewScreen))
+        await self.settled()
+
+    async def press(self, *keys: str) -> None:
+        """Press keys one after the other, and wait until nothing is read or done any more."""
+        await self.pilot.press(*keys)
+        await self.settled()
+
+    async def settled(self) -> None:
+        """Return when nothing is read or done any more."""
+        groups = {"review-list", "review-diff", "review-more", "review-decide", "editor"}
+        workers: Any = self.app.workers
+        await self.pilot.pause()
+        await self.until(lambda: not any(worker.group in groups for worker in workers))
+        await self.pilot.pause()
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        await until(self.pilot, condition)
+
+
+async def write_text(reviewer: Reviewer, text: str, *keys: str) -> None:
+    """Put `text` in the place of what is in the dialog, and press keys."""
+    await reviewer.until(lambda: isinstance(reviewer.app.screen, WritingScreen))
+    reviewer.app.screen.query_one(TextArea).text = text
+    await reviewer.press(*keys)

@@ -1,0 +1,218 @@
+"""Travelling through a conversation: scrubbing, what is shown of a moment, forking and restoring."""
+
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.store.prompts import Written
+from cogency_tui.tui.screens.undo import UndoScreen
+from cogency_tui.tui.timeline.screen import TimelineScreen
+from cogency_tui.tui.timeline.slider import Slider
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import conversation_of, main_of, prompt_of, shown, told
+from tests.tui.recall.past import agent_in, begin, open_recall, recalled, settled, small
+from tests.tui.review.stage import agent_of, block, edit, working, write
+from tests.tui.timeline.stage import Traveller, here, travelling
+
+QUERIES = ("fix it", "and a note")
+
+
+@pytest.fixture
+def agent(project: Path) -> Agent:
+    return working(
+        project,
+        block("read", file="src/app.py"),
+        edit("src/app.py", "x = 1", "x = 2"),
+        "It is **fixed**.",
+        write("notes.md", "# Notes\n"),
+        "Noted.",
+    )
+
+
+async def test_each_key_goes_to_a_moment(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        assert "event 10 of 10" in timeline.facts
+        assert "Noted." in timeline.then
+
+        await timeline.press("left")
+        assert "event 9 of 10" in timeline.facts
+        assert "Noted." not in timeline.then
+
+        await timeline.press("left_square_bracket")
+        assert "event 7 of 10" in timeline.facts
+        assert timeline.then.rstrip().endswith("and a note")
+
+        await timeline.press("shift+left", "right", "right")
+        assert "event 3 of 10" in timeline.facts
+        assert "turn 1 of 2" in timeline.facts
+        assert "✓ read: " in timeline.facts
+
+        await timeline.press("home")
+        assert "event 1 of 10" in timeline.facts
+        assert "fixed" not in timeline.then
+
+        await timeline.press("end")
+        assert "Noted." in timeline.then
+
+
+async def test_a_call_has_no_result_before_it_came(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("home", "right")
+        assert "◌ read" in timeline.then
+        await timeline.press("right")
+        assert "✓ read" in timeline.then
+        await timeline.press("left")
+        assert "◌ read" in timeline.then
+        await timeline.press("end")
+        assert "◌" not in timeline.then
+
+
+async def test_the_messages_are_those_that_were_sent(project: Path) -> None:
+    model = ScriptedProvider(block("read", file="src/app.py"), "It is x.", "Bye.", resumes=False)
+    async with travelling(agent_of(project, model), "what is it?", "thanks") as timeline:
+        await timeline.press("home", "1")
+        assert "2 messages" in timeline.detail
+        assert "what is it?" in timeline.messages
+
+        await timeline.press("end")
+        assert "6 messages" in timeline.detail
+        await timeline.press("p", "p", "enter")
+        assert "<results>" in timeline.messages
+        assert model.sent[2][3]["content"].splitlines()[0] in timeline.messages
+        await timeline.press("enter")
+        assert "thanks" in timeline.messages
+
+
+async def test_files_are_shown_as_they_were(agent: Agent, project: Path) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("2", "home")
+        assert "0 files changed · 2 later" in timeline.detail
+        assert "notes.md" in timeline.files
+        assert "not there yet" in timeline.files
+
+        (project / "src" / "app.py").write_text("x = 3\n")
+        await timeline.press("shift+right")
+        assert "1 file changed · 1 later" in timeline.detail
+        assert "differs today" in timeline.files
+        await timeline.press("up")
+        assert "-x = 2" in timeline.text
+        assert "+x = 3" in timeline.text
+        await timeline.press("enter")
+        assert "x = 2" in timeline.text
+        assert "x = 3" not in timeline.text
+
+
+async def test_costs_are_those_by_then(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("3", "home")
+        pane = timeline.screen.query_one("#timeline-costs")
+        assert "Nothing was taken by then" in shown(pane)
+        await timeline.press("end")
+        assert "scripted/scripted-1" in shown(pane)
+        assert "This cycle  resume" in shown(pane)
+
+
+async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
+    agent: Agent, project: Path
+) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("home")
+        await timeline.pilot.press("r")
+        await timeline.until(lambda: isinstance(timeline.app.screen, UndoScreen))
+        assert "event 1" in shown(timeline.app.screen.query_one("#undo-body"))
+        assert here(project, "x = 2\n")
+        await timeline.press("y")
+        await timeline.until(lambda: here(project, "x = 1\n"))
+        assert not (project / "notes.md").exists()
+        await timeline.until(lambda: "Restored: 2 changes" in told(timeline.pilot))
+        await timeline.settled()
+
+        await timeline.pilot.press("u")
+        await timeline.until(lambda: isinstance(timeline.app.screen, UndoScreen))
+        await timeline.press("y")
+        await timeline.until(lambda: here(project, "x = 2\n"))
+        assert (project / "notes.md").exists()
+
+
+async def test_where_nothing_came_after_there_is_nothing_to_restore(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("r")
+        await timeline.until(lambda: "nothing was changed after this point" in told(timeline.pilot))
+
+
+async def test_f_forks_from_a_moment(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        before = main_of(timeline.pilot).bridge.conversation_id
+        await timeline.press("left_square_bracket")
+        await timeline.pilot.press("f")
+        bridge = main_of(timeline.pilot).bridge
+        await timeline.until(lambda: bridge.conversation_id != before)
+        await timeline.until(lambda: prompt_of(timeline.pilot).text == "and a note")
+        await timeline.until(lambda: "fixed" in shown(conversation_of(timeline.pilot)))
+        assert "Noted" not in shown(conversation_of(timeline.pilot))
+
+
+async def test_o_shows_the_place_in_the_conversation(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("home", "right", "right")
+        await timeline.pilot.press("o")
+        conversation = conversation_of(timeline.pilot)
+        await timeline.until(lambda: timeline.app.focused is conversation)
+        await timeline.until(lambda: conversation.cursor is not None and conversation.cursor.unit == 1)
+
+
+async def test_a_turn_that_ends_meanwhile_is_there_and_one_stays_where_one_is(agent: Agent) -> None:
+    async with travelling(agent, "fix it") as timeline:
+        await timeline.press("left")
+        assert "event 5 of 6" in timeline.facts
+        main_of(timeline.pilot).bridge.send(Written("and a note"))
+        await timeline.until(lambda: "event 5 of 10" in timeline.facts)
+        await timeline.press("end")
+        assert "Noted." in timeline.then
+
+
+async def test_the_slider_goes_where_it_is_clicked(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        assert await timeline.pilot.click(Slider, offset=(1, 0))
+        await timeline.until(lambda: "event 1 of 10" in timeline.facts)
+
+
+async def test_a_narrow_terminal_shows_one_pane_at_a_time(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES, size=(60, 16)) as timeline:
+        right = timeline.screen.query_one("#timeline-right")
+        left = timeline.screen.query_one("#timeline-left")
+        assert (left.region.width > 0, right.region.width) == (True, 0)
+        await timeline.press("2")
+        assert (left.region.width, right.region.width > 0) == (0, True)
+        await timeline.press("escape")
+        assert isinstance(timeline.app.screen, TimelineScreen)
+        assert left.region.width > 0
+        await timeline.pilot.press("escape")
+        await timeline.until(lambda: not isinstance(timeline.app.screen, TimelineScreen))
+
+
+async def test_a_conversation_that_has_not_begun_has_none(agent: Agent) -> None:
+    async with travelling(agent, "hi") as timeline:
+        await timeline.pilot.press("escape")
+        await timeline.until(lambda: not isinstance(timeline.app.screen, TimelineScreen))
+        await timeline.pilot.press("ctrl+n")
+        await timeline.until(lambda: main_of(timeline.pilot).bridge.conversation_id is None)
+        await timeline.pilot.press("ctrl+t")
+        await timeline.until(lambda: "has not begun yet" in told(timeline.pilot))
+
+
+async def test_the_timeline_of_a_past_conversation_opens_from_recall(project: Path) -> None:
+    agent = agent_in(project)
+    made = await begin(await agent.store(), project, small("Upgrade httpx", "It is **upgraded**."))
+    async with recalled(agent, (120, 40)) as pilot:
+        await pilot.press("down", "t")
+        timeline = Traveller(pilot)
+        await timeline.until(lambda: isinstance(timeline.app.screen, TimelineScreen))
+        await timeline.until(lambda: "event 2 of 2" in timeline.facts)
+        await timeline.press("left")
+        assert "What was sent here was not recorded." in timeline.messages
+        await timeline.pilot.press("o")
+        await timeline.until(lambda: main_of(pilot).bridge.conversation_id == made.id)
+        await settled(pilot)
+        await open_recall(pilot, agent)
