@@ -1,0 +1,162 @@
+"""`kill -9` at random moments of real turns: nothing shown is lost, no call runs twice, it goes on.
+
+The program is a process of its own, over a loopback endpoint, with a real store and a real shell.
+`COGENCY_CRASHES` sets how often it is killed (20; 200 and more in the long variant).
+"""
+
+import asyncio
+import json
+import os
+import random
+import re
+import sqlite3
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from cogency_tui.store.conversations import Store
+from tests.peers.server import Context, Peer
+from tests.peers.ways import WAYS, Way
+
+CRASHES = int(os.environ.get("COGENCY_CRASHES", "20"))
+STEPS = 3
+LOST = 0.75
+"""Seconds of text of the unit that still streams that may be lost here: a checkpoint every 0.4, and what a
+loaded machine takes to write it and to end."""
+
+_PROSE = "The retry loop sleeps before it checks whether another attempt is left. "
+
+
+class Model:
+    """Thinks, runs a command that leaves a mark of its own, and answers after some steps."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, context: Context) -> str:
+        since = max(n for n, message in enumerate(context) if message["content"].startswith("task"))
+        done = sum('"status": "success"' in message["content"] for message in context[since:])
+        if done >= STEPS:
+            return _PROSE * 30
+        self.calls += 1
+        command = f"echo mark-{self.calls} >> marks.txt; sleep 0.05; echo done"
+        call = json.dumps([{"name": "shell", "args": {"command": command}}])
+        return f"<think>{_PROSE * 10}</think>\n\nOn it.\n\n<execute>\n{call}\n</execute>"
+
+
+class Shown:
+    """What one run of the program showed before it ended."""
+
+    def __init__(self, lines: Sequence[str], ended: float) -> None:
+        self.events: list[dict[str, Any]] = []
+        for line in lines:
+            try:
+                self.events.append(json.loads(line))
+            except ValueError:
+                # The last one, cut in two by the kill.
+                break
+        self.ended = ended
+
+    @property
+    def last(self) -> str:
+        return self.events[-1]["type"] if self.events else ""
+
+    def texts(self, until: float) -> dict[str, str]:
+        """The text of each unit that was shown before the moment `until`."""
+        texts: dict[str, str] = {}
+        for event in self.events:
+            if event["type"] in ("think", "respond") and event["timestamp"] <= until:
+                texts[event["id"]] = texts.get(event["id"], "") + event["content"]
+        return texts
+
+
+async def run(
+    project: Path, data: Path, way: Way, peer: Peer, conversation: str, kill: float | None
+) -> Shown:
+    """Run one turn; `kill -9` after so many seconds from its first event."""
+    environ = {**os.environ, **way.environ(peer), "COGENCY_DATA": str(data)}
+    arguments = ["run", "task", "--json", "--chunks", "--permissions", "auto", "--mode", way.mode]
+    arguments += ["--provider", way.provider, "--model", way.model]
+    arguments += ["--conversation", conversation] if conversation else []
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "cogency_tui", *arguments),
+        cwd=project,
+        env=environ,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    lines = [(await process.stdout.readline()).decode()]
+    if kill is not None:
+        asyncio.get_running_loop().call_later(kill, _kill, process)
+    lines += (await process.stdout.read()).decode().splitlines()
+    ended = time.time()
+    _out, errors = await process.communicate()
+    assert lines[0], errors.decode()
+    return Shown(lines, ended)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
+
+
+async def check(shown: Shown, data: Path, conversation: str) -> None:
+    """Nothing that was shown is missing in the store, and the store is sound."""
+    database = sqlite3.connect(next(data.glob("*.db")))
+    assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    database.close()
+    async with await Store.open(data) as store:
+        await store.recover(conversation)
+        stored = cast("list[dict[str, Any]]", await store.events(conversation))
+    texts = {e["id"]: e["content"] for e in stored if e["type"] in ("think", "respond")}
+    # Previews of a call do not end the unit before it: the call may turn out to be none.
+    whole = [event for event in shown.events if not event.get("partial")]
+    last = whole[-1] if whole else {"type": ""}
+    open_unit = last["id"] if last["type"] in ("think", "respond") else ""
+    # A unit's end is white space that may not have been shown, or was not kept.
+    for unit, text in shown.texts(float("inf")).items():
+        if unit != open_unit:
+            assert texts[unit] == text
+    for unit, text in shown.texts(shown.ended - LOST).items():
+        assert texts[unit].startswith(text.rstrip())
+    kept = {(event["type"], event["id"]) for event in stored if event["type"] in ("call", "result")}
+    for event in shown.events:
+        if event["type"] in ("call", "result") and not event.get("partial"):
+            assert (event["type"], event["id"]) in kept
+
+
+@pytest.mark.timeout(60 + 6 * CRASHES)
+async def test_a_program_that_is_killed_loses_nothing_and_goes_on(tmp_path: Path) -> None:
+    project, data = tmp_path / "project", tmp_path / "data"
+    project.mkdir()
+    chance = random.Random(20261122)
+    model = Model()
+    killed = Counter[str]()
+    ways = [WAYS["Responses WebSocket"], WAYS["Responses"]]
+    async with ways[0].peer(model, model=ways[0].model) as peer:
+        await run(project, data, ways[0], peer, "", None)
+    async with await Store.open(data) as store:
+        [known] = await store.conversations(limit=2)
+    conversation = known.id
+    for number in range(CRASHES):
+        way = ways[number % 2]
+        async with way.peer(model, model=way.model, latency=0.004, token=6) as peer:
+            shown = await run(project, data, way, peer, conversation, chance.uniform(0, 3.0))
+        killed[shown.last] += 1
+        await check(shown, data, conversation)
+        marks = Counter(re.findall(r"mark-\d+", (project / "marks.txt").read_text()))
+        assert max(marks.values()) == 1, marks
+    way = ways[0]
+    async with way.peer(model, model=way.model) as peer:
+        shown = await run(project, data, way, peer, conversation, None)
+    assert shown.last == "end"
+    # It was killed while it did different things, not always in the same place.
+    assert len(killed) >= min(3, CRASHES), killed
+    assert killed["error"] == 0, killed

@@ -1,0 +1,158 @@
+"""The real program in a real terminal, fed hostile text: of all bytes that it writes, none are theirs."""
+
+import asyncio
+import os
+import pty
+import re
+import subprocess
+import time
+
+import pytest
+
+from tests.peers.chat import ChatPeer
+from tests.peers.server import Fault
+from tests.safety.arena import Arena, block
+from tests.safety.hostile import CONTROLS, HIDDEN
+from tests.tui.terminal import Terminal
+
+pytestmark = pytest.mark.pty
+
+SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
+OURS = re.compile(
+    rb"\x1b\[[0-9;:]*m|\x1b\[\d+;\d+H|\x1b\[H|\x1b\[\?\d+(;\d+)*\$?[hlp]|\x1b\[[<>=]?\d*(;\d+)*u|\x1b\[2[23];2t|\x1b\[c"
+    rb"|\x1b\[\?\d+(;\d+)*h|\x1b\[2J|\x1b\]2;[^\x1b\x07]* cogency\x07|\x1b\]22;[a-z-]*\x07|\x1b[78]|\x1b\[K|\x1b\[\?u|\x1b\[14t"
+)
+"""What Textual writes (the pointer's shape is one of it), and our window title."""
+
+THEIRS = (b"\x1b[31A", b"\x1b[38;5;m", b"\x1b[99M", b"\x1b[10@", b"\x1bc", b"\x1b(0", b"\x1b#8", b"\x1b[6n")
+
+
+class Recorded(Terminal):
+    """A terminal that keeps all bytes that were written to it."""
+
+    received = bytearray()
+
+    def __enter__(self) -> "Recorded":
+        return self
+
+    def _read(self) -> None:
+        self.received = bytearray()
+        while True:
+            try:
+                data = os.read(self._primary, 65536)
+            except OSError:
+                return
+            if not data:
+                return
+            with self._lock:
+                self.received += data
+                self._stream.feed(data)
+            self._changed.set()
+
+
+ALL = (
+    "".join(f"{name}: {text}\n\n" for name, text in {**CONTROLS, **HIDDEN}.items())
+    .replace("\ud800", "")
+    .replace("\udfff", "")
+)
+PRINTED = "".join(f"\\{byte:03o}" for byte in ALL.encode()[:3000])
+
+
+async def test_no_byte_of_theirs_reaches_the_terminal(arena: Arena) -> None:
+    for text in CONTROLS.values():
+        name = text.replace("/", "∕").replace("\0", "")[:60]
+        (arena.project / name).write_text(ALL)
+    (arena.project / ".git").mkdir()
+    (arena.project / ".git" / "HEAD").write_text(f"ref: refs/heads/{CONTROLS['title']}{CONTROLS['clear']}\n")
+    calls = block(
+        ("shell", {"command": f"printf '{PRINTED}'; : {CONTROLS['cursor up over a question']}"}),
+        ("read", {"file": CONTROLS["clear"]}),
+        ("list", {}),
+    )
+    first = f"<think>{ALL}</think>{ALL}\n```\n{ALL}\n```\n{calls}"
+    # Each sequence is cut in two.
+    cut = Fault(deltas=re.split(r"(?<=\x1b)", first))
+    async with ChatPeer([f"{ALL} All done."], faults=[cut], token=5) as peer:
+        arena.config.write_text(
+            f'provider = "mine"\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m[/]"\n'
+        )
+
+        def drive() -> bytes:
+            with Recorded(
+                cwd=arena.project,
+                data=arena.data,
+                columns=140,
+                rows=45,
+                environ={"COGENCY_CONFIG": str(arena.config)},
+            ) as terminal:
+                terminal.wait_for("Ask, @file")
+                terminal.send("go\r")
+                # The first has a control character in it, and is asked about even here.
+                text = terminal.wait_for("once", timeout=60)
+                assert "␛" in text
+                for _ in range(200):
+                    terminal.send("y")
+                    time.sleep(0.1)
+                    if "All done." in terminal.text:
+                        break
+                terminal.wait_for("All done.", timeout=60)
+                terminal.send("\x11")
+                terminal.process.wait(20)
+                return bytes(terminal.received)
+
+        received = await asyncio.to_thread(drive)
+    for each in THEIRS:
+        assert each not in received, each
+    foreign = {each for each in SEQUENCE.findall(received) if not OURS.fullmatch(each)}
+    assert not [each for each in foreign if b"PWNED" in each or each[1:2] in b"]PX^_c#(N~"], foreign
+    left = SEQUENCE.sub(b"", received).decode("utf-8", "replace")
+    assert not re.search("[\x00-\x06\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", left)
+
+    shown = await asyncio.to_thread(
+        _in_a_terminal, arena, ("conversations", "list"), ("conversations", "list", "--json")
+    )
+    [id] = set(re.findall(r"^(\S+)  \d{4}-", shown.replace("\r", ""), re.MULTILINE))
+    shown += await asyncio.to_thread(
+        _in_a_terminal,
+        arena,
+        ("conversations", "show", id),
+        ("conversations", "show", id, "--json"),
+        *(("conversations", "export", id, "--format", form) for form in ("md", "html", "jsonl")),
+        ("edits", "list"),
+        ("doctor",),
+    )
+    assert "All done." in shown
+    assert not re.search("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown)
+
+
+def _in_a_terminal(arena: Arena, *commands: tuple[str, ...]) -> str:
+    """What commands write when a terminal is all that they have."""
+    received = b""
+    for command in commands:
+        primary, secondary = pty.openpty()
+        process = subprocess.Popen(
+            arena.command(*command),
+            cwd=arena.project,
+            env=arena.environ,
+            stdin=secondary,
+            stdout=secondary,
+            stderr=secondary,
+        )
+        os.close(secondary)
+        while True:
+            try:
+                data = os.read(primary, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            received += data
+        process.wait()
+        os.close(primary)
+    return received.decode("utf-8")
+
+
+def test_the_patterns_tell_theirs_from_ours() -> None:
+    theirs = {each for text in CONTROLS.values() for each in SEQUENCE.findall(text.encode())}
+    assert len([each for each in theirs if not OURS.fullmatch(each)]) > 25
+    assert any(b"PWNED" in each for each in theirs)
