@@ -2,7 +2,7 @@
 
 import sys
 
-from cogency_tui.headless.bench import bench
+from cogency_tui.headless.bench import bench_protocol
 
 if __name__ == "__main__":
-    sys.exit(bench("protocol", as_json="--json" in sys.argv[1:]))
+    sys.exit(bench_protocol(as_json="--json" in sys.argv[1:]))
