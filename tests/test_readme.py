@@ -1,14 +1,20 @@
 """What the README says is so: its two commands, its configuration, its program, its commands and options."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.custom_files import read_custom
+from cogency_tui.arguments import interface_parser, parser_of
 from cogency_tui.cli import main
-from cogency_tui.config import load_settings
+from cogency_tui.config_sources import load_settings
+from cogency_tui.tui.commands import COMMANDS
+from cogency_tui.tui.drawing.keys import key_name
+from cogency_tui.tui.key_table import key_table
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -25,7 +31,7 @@ def test_the_first_two_blocks_are_the_two_commands() -> None:
     assert app.startswith("python3 -m venv .venv && ")
     assert ".venv/bin/cogency-tui" in app
     assert tests.startswith("python3 -m venv .venv-dev && ")
-    assert tests.endswith(".venv-dev/bin/pytest")
+    assert tests.endswith(".venv-dev/bin/pytest -n 4")
 
 
 @pytest.mark.parametrize("text", blocks("toml"))
@@ -34,6 +40,29 @@ def test_its_configuration_can_be_used(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     settings = load_settings(path)
     assert settings.providers or (settings.agents and settings.workflows)
+
+
+@pytest.mark.parametrize("text", blocks("markdown"))
+def test_its_command_is_one(text: str) -> None:
+    found = read_custom({"commands/tidy.md": text.encode()}, Path("commands"), own=True)
+    assert found.problems == ()
+    assert found.commands["tidy"].takes == "FILE"
+
+
+def test_the_slash_commands_it_names_exist() -> None:
+    named = set(re.findall(r"`/([a-z]+)(?: [A-Z]+)?`", README)) - {"tidy"}
+    assert len(named) > 10
+    assert named <= {command.name for command in COMMANDS}
+
+
+def test_the_keys_it_names_are_bound() -> None:
+    rows = re.findall(r"^\| (.+?) \| .+? \| \| (.+?) \|", README, re.MULTILINE)
+    named = {key for row in rows for cell in row for key in cell.split(" / ")} - {"key"}
+    assert len(named) > 15
+    bound = {
+        key_name(key).replace("Right", "→").replace("Left", "←") for each in key_table() for key in each.keys
+    }
+    assert named <= bound
 
 
 @pytest.mark.parametrize("text", blocks("python"))
@@ -46,15 +75,15 @@ def test_its_program_runs(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", [line for text in blocks("sh")[2:] for line in text.splitlines() if line])
-def test_its_commands_and_options_exist(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = line.partition("cogency-tui ")[2].split()
-    with pytest.raises(SystemExit) as ended:
-        main([words[0], "--help"] if not words[0].startswith("-") else ["--help"])
-    assert ended.value.code == 0
-    said = capsys.readouterr().out
-    assert not words[0].isalpha() or f"cogency-tui {words[0]}" in said
-    for option in re.findall(r"--[a-z]+", line):
-        assert option in said
+def test_its_command_lines_can_be_given(line: str) -> None:
+    words = shlex.split(line.partition("cogency-tui ")[2])
+    if words[0].startswith("-"):
+        interface_parser(()).parse_args(words)
+    else:
+        with pytest.raises(SystemExit) as ended:
+            main([words[0], "--help"])
+        assert ended.value.code == 0
+        parser_of(words[0], "").parse_args(words[1:])
 
 
 def test_what_it_shows_is_there() -> None:
