@@ -23,7 +23,6 @@ Drive = Callable[[Pilot[int]], Awaitable[None]]
 
 HERE = Path(__file__).parent
 SIZE = (140, 40)
-THEMES = ("night", "day")
 
 FILES = {
     "README.md": "# shop\n\nA small shop.\n",
@@ -50,11 +49,18 @@ _FONT_FACE = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
 
 
 async def main() -> None:
-    for theme in THEMES:
-        with tempfile.TemporaryDirectory() as scratch:
-            project = _project(Path(scratch))
-            await _picture(project, theme, "main", _work)
-            await _picture(project, theme, "question", _question)
+    pictures: tuple[tuple[str, Drive, str], ...] = (
+        ("main", _work, "night day"),
+        ("question", _question, "night day"),
+        ("review", _review, "ember chalk"),
+        ("timeline", _timeline, "heath day"),
+        ("recall", _recall, "fjord chalk"),
+    )
+    for name, drive, themes in pictures:
+        for theme in themes.split():
+            with tempfile.TemporaryDirectory() as scratch:
+                os.environ["HOME"] = scratch
+                await _picture(_project(Path(scratch)), theme, name, drive)
 
 
 async def _work(pilot: "Pilot[int]") -> None:
@@ -73,6 +79,42 @@ async def _question(pilot: "Pilot[int]") -> None:
     await pilot.pause(0.2)
 
 
+async def _review(pilot: "Pilot[int]") -> None:
+    """What was changed, hunk by hunk."""
+    await _work(pilot)
+    await pilot.press("f5")
+    await _shown(pilot, "INTERVAL = 0.4")
+
+
+async def _timeline(pilot: "Pilot[int]") -> None:
+    """The conversation as it was a few events ago."""
+    await _work(pilot)
+    await pilot.press("ctrl+t")
+    await _shown(pilot, "explain src/checkout/retry.py")
+    await pilot.press(*["left"] * 4)
+    await pilot.pause(0.5)
+
+
+async def _recall(pilot: "Pilot[int]") -> None:
+    """Past conversations, and where what is looked for stands in them."""
+    for text in ("explain README.md", "list the files", CHANGE):
+        await _say(pilot, text)
+        await _idle(pilot)
+        await pilot.press("ctrl+n")
+        await pilot.pause(0.2)
+    await pilot.press("ctrl+r")
+    await _shown(pilot, "list the files")
+    await pilot.press(*"interval")
+    await pilot.pause(1)
+
+
+async def _shown(pilot: "Pilot[int]", text: str) -> None:
+    """Wait until a text stands on the screen."""
+    while text not in "".join(strip.text for strip in pilot.app.screen._compositor.render_strips()):
+        await pilot.pause(0.05)
+    await pilot.pause(0.3)
+
+
 def _project(scratch: Path) -> Path:
     project = scratch / "shop"
     for name, content in FILES.items():
@@ -85,7 +127,7 @@ def _project(scratch: Path) -> Path:
 
 
 async def _picture(project: Path, theme: str, name: str, drive: "Drive") -> None:
-    settings = Settings(theme=theme, permissions="auto" if name == "main" else "ask")
+    settings = Settings(theme=theme, permissions="ask" if name == "question" else "auto")
     agent = Agent("offline", project=project, data=project.parent / "data", settings=settings)
     app = CogencyApp(agent)
     async with app.run_test(size=SIZE) as pilot:
