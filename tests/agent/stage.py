@@ -17,7 +17,7 @@ from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, Tool, ToolContex
 from cogency_tui.tools.registry import Registry
 from cogency_tui.workspace.paths import Workspace
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds after which something hangs."""
 
 

@@ -254,9 +254,9 @@ async def test_the_time_that_the_person_takes_is_not_the_call_s() -> None:
         return Answer(allow=True)
 
     stage = Stage(permissions="ask", ask=ask)
-    call = stage.act("a", {"writes": True}, timeout=0.01)
+    call = stage.act("a", {"writes": True}, timeout=0.3)
     # Longer than the timeout; there is no condition to wait for, as nothing must happen.
-    await asyncio.sleep(0.03)
+    await asyncio.sleep(0.5)
     answered.set()
     await stage.end()
     assert not stage.failed(call)

@@ -26,8 +26,8 @@ def alive(mark: str) -> list[str]:
 
 
 def gone(mark: str) -> bool:
-    """Whether none of them is left three seconds from now at the latest."""
-    deadline = time.monotonic() + 3
+    """Whether none of them is left thirty seconds from now at the latest."""
+    deadline = time.monotonic() + 30
     while alive(mark) and time.monotonic() < deadline:
         time.sleep(0.05)
     return not alive(mark)

@@ -26,7 +26,7 @@ def survivors(mark: str) -> list[str]:
     return found
 
 
-async def none_survives(mark: str, seconds: float = 10.0) -> None:
+async def none_survives(mark: str, seconds: float = 60.0) -> None:
     """Fail if a marked process is still there after so long."""
     deadline = time.monotonic() + seconds
     while left := survivors(mark):
@@ -34,7 +34,7 @@ async def none_survives(mark: str, seconds: float = 10.0) -> None:
         await asyncio.sleep(0.01)
 
 
-async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait for something, and fail when it does not come."""
     deadline = time.monotonic() + seconds
     while not condition():

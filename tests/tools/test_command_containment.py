@@ -279,7 +279,7 @@ async def test_group_is_ended_where_orphans_cannot_be_adopted(mark: str, tmp_pat
 
 async def test_deaf_group_is_killed_after_the_grace(mark: str, tmp_path: Path) -> None:
     text = "trap '' TERM; while :; do sleep 1000.$TEST_MARK; done"
-    ended = await _run(text, mark, tmp_path, timeout=2, tree=False)
+    ended = await _run(text, mark, tmp_path, timeout=4, tree=False)
     assert (ended.timed_out, ended.status) == (True, -signal.SIGKILL)
     assert not survivors(mark)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from time import monotonic
 from typing import Any
 
 from textual.geometry import Region
@@ -21,7 +22,8 @@ from cogency_tui.tui.widgets.prompt import Prompt
 from cogency_tui.tui.widgets.status_bar import StatusBar
 from tests.tui.scripted import ScriptedAgent
 
-PATIENCE = 400
+PATIENCE = 60.0
+"""Seconds."""
 
 
 def app_over(agent: ScriptedAgent | Agent, **options: Any) -> CogencyApp:
@@ -31,11 +33,10 @@ def app_over(agent: ScriptedAgent | Agent, **options: Any) -> CogencyApp:
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Return as soon as `condition` holds; fail when it does not come to hold."""
-    for _ in range(PATIENCE):
-        if condition():
-            return
+    deadline = monotonic() + PATIENCE
+    while not condition():
+        assert monotonic() < deadline, "what was waited for did not come about"
         await pilot.pause(0.01)
-    raise AssertionError("what was waited for did not come about")
 
 
 async def opened(pilot: Pilot[Any]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.headless.linear.lines import Lines
+from tests.tools.survivors import until
 
 
 @pytest.fixture
@@ -33,8 +34,7 @@ async def test_from_a_pipe_the_next_line_answers(pipe: tuple[int, int]) -> None:
     lines = Lines(pipe[0], interactive=False)
     lines.open()
     os.write(pipe[1], b"y\nnext\n")
-    await asyncio.sleep(0.1)
-    assert lines.queued == 2
+    await until(lambda: lines.queued == 2)
 
     assert await lines.answer() == "y"
     assert await lines.message() == "next"
@@ -46,8 +46,7 @@ async def test_what_a_person_typed_before_a_question_does_not_answer_it(pipe: tu
     lines = Lines(pipe[0], interactive=True)
     lines.open()
     os.write(pipe[1], b"y\n")
-    await asyncio.sleep(0.1)
-    assert lines.queued == 1
+    await until(lambda: lines.queued == 1)
     answer = asyncio.create_task(lines.answer())
     await asyncio.sleep(0.05)
     assert not answer.done()
