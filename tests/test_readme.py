@@ -12,6 +12,7 @@ from cogency_tui.agent.custom_files import read_custom
 from cogency_tui.arguments import interface_parser, parser_of
 from cogency_tui.cli import main
 from cogency_tui.config_sources import load_settings
+from cogency_tui.options import options
 from cogency_tui.tui.commands import COMMANDS
 from cogency_tui.tui.drawing.keys import key_name
 from cogency_tui.tui.key_table import key_table
@@ -39,7 +40,7 @@ def test_its_configuration_can_be_used(text: str, tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(text)
     settings = load_settings(path)
-    assert settings.providers or (settings.agents and settings.workflows)
+    assert settings.providers or (settings.agents and settings.workflows) or len(settings.mcp) == 2
 
 
 @pytest.mark.parametrize("text", blocks("markdown"))
@@ -47,6 +48,16 @@ def test_its_command_is_one(text: str) -> None:
     found = read_custom({"commands/tidy.md": text.encode()}, Path("commands"), own=True)
     assert found.problems == ()
     assert found.commands["tidy"].takes == "FILE"
+
+
+def test_the_options_it_names_exist() -> None:
+    named = set(re.findall(r"`([a-z_]+) = ", README))
+    assert {"sandbox", "notify", "recall", "help"} <= named
+    assert named <= options().keys() | {key.id for key in key_table()}
+    variables = {option.variable for option in options().values()}
+    named = set(re.findall(r"COGENCY_[A-Z_]*[A-Z]", README)) - {"COGENCY_CONFIG", "COGENCY_DATA", "COGENCY_LOOKS"}
+    assert {"COGENCY_THEME", "COGENCY_BUDGET_DAY_HARD"} <= named
+    assert named <= variables
 
 
 def test_the_slash_commands_it_names_exist() -> None:
