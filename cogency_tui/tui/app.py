@@ -32,6 +32,7 @@ from cogency_tui.tui.manners.presence import Presence
 from cogency_tui.tui.manners.terminal import Terminal
 from cogency_tui.tui.screens.main import MainScreen
 from cogency_tui.tui.theming import variables
+from cogency_tui.tui.workers import Workers
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -99,6 +100,7 @@ class CogencyApp(App[int]):
         screen: Callable[..., MainScreen] = MainScreen,
     ) -> None:
         super().__init__()
+        self._workers = Workers(self)
         self._main = screen(agent, prompt=prompt, conversation_id=conversation_id)
         self._held: list[events.Event] | None = []
         self._pressed = 0.0
@@ -207,6 +209,11 @@ class CogencyApp(App[int]):
 
     def on_main_screen_state_changed(self, event: MainScreen.StateChanged) -> None:
         self.presence.change(event.state, watched=self.app_focus)
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Restyle everything, as Textual asks for when the theme has changed."""
+        del animate
+        self.run_worker(self.appearance.restyle, group="restyle", exclusive=True)
 
     def action_set_theme(self, name: str) -> None:
         self.appearance.choose(name)

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _STEP = 1000
 """Milliseconds: how often the disk is looked at."""
 
+_STYLED_AT_ONCE = 8
+"""Widgets: a few milliseconds' work."""
+
 NO_COLOURS = "NO_COLOR is set: there are no colours. Start without it to choose a theme."
 
 
@@ -109,6 +112,24 @@ class Appearance:
                     self.reload()
         except OSError:
             return
+
+    async def restyle(self) -> None:
+        """Have every widget look as the theme that is set, some at a time.
+
+        All at once it is the longest frame there is, and keys would have to wait for it. Nothing is painted
+        before the last of them.
+        """
+        app, sheet = self._app, self._app.stylesheet
+        with app.batch_update():
+            sheet.set_variables(app.get_css_variables())
+            sheet.reparse()
+            for screen in reversed(app.screen_stack):
+                nodes = list(screen.walk_children(with_self=True))
+                for start in range(0, len(nodes), _STYLED_AT_ONCE):
+                    await asyncio.sleep(0)
+                    sheet.update_nodes(nodes[start : start + _STYLED_AT_ONCE])
+                screen.refresh(layout=True)
+            sheet.update_nodes([app])
 
     def _show(self, palette: Palette) -> None:
         app = self._app

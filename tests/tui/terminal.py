@@ -80,7 +80,7 @@ class Terminal:
         """Type."""
         os.write(self._primary, keys.encode())
 
-    def wait_for(self, wanted: str | Callable[[str], object], timeout: float = 30.0) -> str:
+    def wait_for(self, wanted: str | Callable[[str], object], timeout: float = 60.0) -> str:
         """Wait until a text stands on the screen, or the screen is as wanted; the screen then."""
         deadline = time.monotonic() + timeout
         while True:
@@ -92,7 +92,7 @@ class Terminal:
             if left <= 0 or not self._changed.wait(left):
                 raise AssertionError(f"{wanted!r} did not come; the screen is\n{self.text}")
 
-    def press_until(self, key: str, wanted: str | Callable[[str], object], timeout: float = 30.0) -> str:
+    def press_until(self, key: str, wanted: str | Callable[[str], object], timeout: float = 60.0) -> str:
         """Press a key again and again until the screen is as wanted; the screen then."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:

@@ -89,7 +89,7 @@ class RecallScreen(Screen[Wanted | None]):
         app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self._panes.preview.reflow())
         self._fit()
         self._ask(Asked(self._query))
-        self.run_worker(self._searching.follow_index(), group="recall-index")
+        self.run_worker(self._searching.follow_index, group="recall-index")
 
     def on_resize(self, event: events.Resize) -> None:
         del event
