@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 USAGE_STATUS = 2
 
+_FRAMES = "200"
+"""A second, at most; none is painted while nothing changes."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status: 0 done, 1 failed, 2 usage, 130 interrupted."""
@@ -53,6 +56,9 @@ def _interface(options: argparse.Namespace) -> int:
             "The interface needs a terminal on stdin and stdout.",
             "Use `cogency-tui run PROMPT` in scripts, or --linear for plain lines.",
         )
+    # Read when textual is first imported. What a key has changed waits for the next frame: at sixty a second
+    # that is most of the time until one sees it while an answer streams in.
+    os.environ.setdefault("TEXTUAL_FPS", _FRAMES)
     if options.tour:
         return _tour(options)
     # What is made while the program starts stays; the app has the collector back when it stands.
