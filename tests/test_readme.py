@@ -55,7 +55,11 @@ def test_the_options_it_names_exist() -> None:
     assert {"sandbox", "notify", "recall", "help"} <= named
     assert named <= options().keys() | {key.id for key in key_table()}
     variables = {option.variable for option in options().values()}
-    named = set(re.findall(r"COGENCY_[A-Z_]*[A-Z]", README)) - {"COGENCY_CONFIG", "COGENCY_DATA", "COGENCY_LOOKS"}
+    named = set(re.findall(r"COGENCY_[A-Z_]*[A-Z]", README)) - {
+        "COGENCY_CONFIG",
+        "COGENCY_DATA",
+        "COGENCY_LOOKS",
+    }
     assert {"COGENCY_THEME", "COGENCY_BUDGET_DAY_HARD"} <= named
     assert named <= variables
 

@@ -8,6 +8,9 @@ _SPAN_STOP = re.compile(r"[`\r\n]")
 _LINE_END = re.compile(r"[\r\n]")
 _NOT_SPACE = re.compile(r"\S")
 
+FENCES = ("```", "~~~")
+"""One of them is in every line that opens a fenced block."""
+
 
 class MarkdownCode:
     """Knows where answer text is Markdown code: fenced blocks and inline spans (protocols.md, rule 10).

@@ -4,7 +4,6 @@ Nothing typed while it starts is lost: keys wait until the prompt can take them.
 """
 
 import asyncio
-import gc
 import os
 import signal
 import sys
@@ -25,6 +24,7 @@ from textual.widgets import Input, TextArea
 from cogency_tui.palettes import DEFAULT, load_palette
 from cogency_tui.text import clean
 from cogency_tui.tui.appearance import Appearance
+from cogency_tui.tui.collecting import Collecting
 from cogency_tui.tui.commands import CommandSource
 from cogency_tui.tui.drawing.guard import TerminalGuard
 from cogency_tui.tui.manners.hangup import when_hung_up
@@ -101,6 +101,7 @@ class CogencyApp(App[int]):
     ) -> None:
         super().__init__()
         self._workers = Workers(self)
+        self._collecting = Collecting(self.set_timer)
         self._main = screen(agent, prompt=prompt, conversation_id=conversation_id)
         self._held: list[events.Event] | None = []
         self._pressed = 0.0
@@ -164,6 +165,8 @@ class CogencyApp(App[int]):
         if self._held is not None and isinstance(event, events.Key | events.Paste):
             self._held.append(event)
             return
+        if isinstance(event, events.InputEvent):
+            self._collecting.touch()
         await super().on_event(event)
 
     async def on_ready(self) -> None:
@@ -178,11 +181,7 @@ class CogencyApp(App[int]):
         signals.app_suspend_signal.subscribe(self._main, self._go_away, immediate=True)
         signals.app_resume_signal.subscribe(self._main, self._come_back)
         self._main.set_timer(_BREATH, self._begin)
-        # What exists now lives as long as the program: the collector need not look at it again, and a
-        # full collection in the middle of a stream would be seen.
-        gc.freeze()
-        gc.set_threshold(20_000, 20, 100)
-        gc.enable()
+        self._collecting.begin()
 
     def _begin(self) -> None:
         """What can wait until the first frame stands."""
@@ -209,6 +208,8 @@ class CogencyApp(App[int]):
 
     def on_main_screen_state_changed(self, event: MainScreen.StateChanged) -> None:
         self.presence.change(event.state, watched=self.app_focus)
+        if event.state == "idle":
+            self._collecting.rest()
 
     def refresh_css(self, animate: bool = True) -> None:
         """Restyle everything, as Textual asks for when the theme has changed."""

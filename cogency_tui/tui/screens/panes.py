@@ -70,7 +70,10 @@ class Panes(Horizontal):
             self.query_one(f"#{side}-splitter").display = beside
             room = width - _MIDDLE - (_NARROWEST if len(shown) == 3 else 0)
             pane = self.query_one(f"#{side}")
-            pane.styles.width = max(_NARROWEST, min(wide, room)) if beside and wide else None
+            given = max(_NARROWEST, min(wide, room)) if beside and wide else None
+            # To be given what it has is a new layout all the same.
+            if given is not None or pane.styles.inline.has_rule("width"):
+                pane.styles.width = given
 
     def shown(self, width: int) -> set[Side]:
         """The side panes that are shown at `width`."""
