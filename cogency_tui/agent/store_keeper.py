@@ -52,7 +52,11 @@ class StoreKeeper:
         try:
             return await Store.open(self._directory)
         except StoreError as exc:
-            self._scratch = await asyncio.to_thread(tempfile.mkdtemp, prefix="cogency-tui-")
+            try:
+                self._scratch = await asyncio.to_thread(tempfile.mkdtemp, prefix="cogency-tui-")
+            except OSError:
+                # Not even for the moment can anything be written.
+                raise exc from None
             store = await Store.open(Path(self._scratch))
             store.notices.append(
                 f"{exc.advice} Until then, conversations last only as long as the program runs."

@@ -108,9 +108,10 @@ class Trusting(Collaborator):
         try:
             if decision == "trust" and survey is not None:
                 await asyncio.to_thread(project.accept, survey)
-                self.say("What the project brings counts from the next message on.")
                 if project.problem:
                     self.warn(project.problem)
+                else:
+                    self.say("What the project brings counts from the next message on.")
             elif decision == "refuse":
                 await asyncio.to_thread(project.refuse)
                 self.say("Nothing of it is used, and it is not asked about again. /trust shows it.")
