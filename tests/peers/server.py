@@ -7,6 +7,7 @@ off or hang is here. Everything that arrives is recorded.
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self, TypeAlias, cast
@@ -305,6 +306,10 @@ class Peer:
         watch = asyncio.create_task(_watch(request, reader))
         try:
             return await self._stream(request, fault, reader, writer, watch)
+        except ConnectionError:
+            # What was sent and not read any more is answered with a reset, which writing may see first.
+            request.closed_early.set()
+            raise
         finally:
             watch.cancel()
             await asyncio.gather(watch, return_exceptions=True)
@@ -498,7 +503,8 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
 
 async def _watch(request: Request, reader: asyncio.StreamReader) -> None:
     """Notice that the client goes while it is being answered."""
-    await reader.read(1)
+    with suppress(ConnectionError):
+        await reader.read(1)
     request.closed_early.set()
 
 
