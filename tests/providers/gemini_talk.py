@@ -11,7 +11,7 @@ from tests.peers.gemini import GeminiPeer
 
 KEY = "gemini-test-key"
 SYSTEM: Message = {"role": "system", "content": "You are an agent. " * 20}
-QUICK = Timeouts(connect=5, first_byte=2.5, idle=2)
+QUICK = Timeouts(connect=5, first_byte=8, idle=6)
 
 
 def user(text: str) -> Message:
