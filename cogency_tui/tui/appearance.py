@@ -20,7 +20,6 @@ from cogency_tui.palettes import (
     load_palette,
     read_palette,
     theme_directories,
-    theme_names,
 )
 from cogency_tui.tui.theming import forget_themes, textual_theme
 from cogency_tui.tui.watching import import_awatch
@@ -157,9 +156,3 @@ def keep_theme(name: str) -> str:
     path = config_path()
     set_key(path, "theme", name)
     return str(path)
-
-
-def other_themes(current: str) -> tuple[str, ...]:
-    """All themes, for a list in which `current` is one."""
-    names = theme_names()
-    return tuple(names if current in names else [current, *names])

@@ -7,7 +7,9 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.config import Settings
+from cogency_tui.tui.screens.dialogs import Choices
 from cogency_tui.tui.screens.help import HelpScreen
+from cogency_tui.tui.screens.picker import PickerScreen
 from cogency_tui.tui.widgets.footer import Footer
 from tests.tui.driving import app_over, files_of, main_of, prompt_of, shown, until
 from tests.tui.scripted import ScriptedAgent
@@ -30,6 +32,17 @@ async def test_it_has_the_keys_that_a_person_chose(project: Path) -> None:
     settings = Settings(provider="openai", keys={"help": "ctrl+g"})
     async with app_over(ScriptedAgent(project, settings=settings)).run_test(size=(160, 45)) as pilot:
         assert "Ctrl+G help" in shown(footer(pilot))
+
+
+async def test_a_dialog_has_the_keys_that_a_person_chose(project: Path) -> None:
+    settings = Settings(provider="openai", keys={"picker.test": "f9"})
+    async with app_over(ScriptedAgent(project, settings=settings)).run_test(size=(100, 30)) as pilot:
+        await pilot.press("f2")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
+        offered = shown(pilot.app.screen.query_one(Choices))
+        assert "F9 test" in offered
+        assert "Enter its models" in offered
+        assert "Esc close" in offered
 
 
 async def test_a_click_does_what_the_key_does(project: Path) -> None:

@@ -50,7 +50,7 @@ async def test_a_wait_is_counted_down_until_text_comes(project: Path) -> None:
         await send(pilot, "go")
         await until(pilot, lambda: "Asking again in" in shown(live_line_of(pilot)))
         first = shown(live_line_of(pilot))
-        assert " s · attempt 2   esc interrupts" in first
+        assert " s · attempt 2   Esc interrupts" in first
         await until(
             pilot, lambda: shown(live_line_of(pilot)).partition(" s ")[0] != first.partition(" s ")[0]
         )

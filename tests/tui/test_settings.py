@@ -173,7 +173,7 @@ async def test_the_list_is_filtered_and_leads_to_the_other_screens(project: Path
         await until(pilot, lambda: "provider" not in shown(listed))
         await pilot.press("enter")
         assert isinstance(listed.row, LinkRow)
-        await until(pilot, lambda: "enter open" in shown(pilot.app.screen.query_one(Choices)))
+        await until(pilot, lambda: "Enter open" in shown(pilot.app.screen.query_one(Choices)))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
         await pilot.press("escape")

@@ -85,6 +85,6 @@ def answers_to(question: Question) -> list[Reply]:
 
 REASONING = (
     Reply("enter", "no, for this reason", "refuse"),
-    Reply("esc", "back", "answer(False, 'once')"),
+    Reply("escape", "back", "answer(False, 'once')"),
 )
 """What one can do while one writes why not."""

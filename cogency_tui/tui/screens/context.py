@@ -26,7 +26,7 @@ from cogency_tui.tui.transcript import Problem
 from cogency_tui.tui.widgets.in_order import act_in_order
 from cogency_tui.tui.widgets.pane_title import PaneTitle
 
-_CLOSE: Choice = ("esc", "close", "close")
+_CLOSE: Choice = ("escape", "close", "close")
 
 
 class ContextScreen(ReadingScreen[Summary]):
@@ -95,7 +95,7 @@ class SummaryScreen(ModalScreen[bool]):
             yield SummaryText(self._text, soft_wrap=True, compact=True, id="summary-text")
             yield DialogBody(self._draw_problem, id="summary-problem")
             with Vertical(classes="dialog-foot"):
-                yield Choices([("ctrl+s", "save", "save"), ("esc", "leave", "leave")])
+                yield Choices([("ctrl+s", "save", "save"), ("escape", "leave", "leave")])
 
     def on_mount(self) -> None:
         area = self.query_one(TextArea)

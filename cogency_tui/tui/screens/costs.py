@@ -28,7 +28,7 @@ class CostScreen(ReadingScreen[None]):
             yield PaneTitle("Cost", id="cost-title")
             yield DialogBody(self._draw, id="cost-body")
             with Vertical(classes="dialog-foot"):
-                yield Choices([("esc", "close", "close")])
+                yield Choices([("escape", "close", "close")])
 
     def on_mount(self) -> None:
         self.query_one(PaneTitle).state(plural(self._total.requests, "request"))

@@ -16,6 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.tui.drawing.keys import key_name
 from cogency_tui.tui.drawing.lines import Line, width_of, wrap
 from cogency_tui.tui.drawing.question import REASONING, answers_to, draw_question
 from cogency_tui.tui.host import app_of
@@ -35,7 +36,7 @@ _SHORT = 24
 """Lines of a screen on which a question leaves no room around it."""
 
 Choice: TypeAlias = tuple[str, str, str]
-"""A key, what it answers, and the action behind it."""
+"""A key as it is bound (or signs for several), what it answers, and the action behind it."""
 
 _SCOPES: Mapping[str, Literal["conversation", "always"]] = {
     "conversation": "conversation",
@@ -70,7 +71,7 @@ class Choices(Bar):
         self._spans = []
         for key, label, action in self._choices:
             pair = [
-                Segment(key, self.inks("accent", "raised", "bold")),
+                Segment(self._name_of(key, action), self.inks("accent", "raised", "bold")),
                 Segment(f" {label}   ", self.inks("text", "raised")),
             ]
             start = width_of(shown)
@@ -79,6 +80,13 @@ class Choices(Bar):
             shown += pair
             self._spans.append((start, start + width_of(pair) - 3, action))
         return shown
+
+    def _name_of(self, key: str, action: str) -> str:
+        """The key that does it: the person may have given it another."""
+        bound = self.screen.active_bindings
+        if key.isascii() and (key not in bound or bound[key].binding.action != action):
+            key = next((other for other, each in bound.items() if each.binding.action == action), key)
+        return key_name(key)
 
     def on_click(self, event: events.Click) -> None:
         for start, end, action in self._spans:

@@ -24,7 +24,7 @@ from cogency_tui.tui.widgets.pane_title import PaneTitle
 _KEY_COLUMN = 22
 _ID_COLUMN = 26
 _EVERYWHERE = "Everywhere"
-_KEYS: list[Choice] = [("↑ ↓", "scroll", "scroll(1)"), ("esc", "close", "back")]
+_KEYS: list[Choice] = [("↑ ↓", "scroll", "scroll(1)"), ("escape", "close", "back")]
 
 
 class HelpRow(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ class LinksScreen(ReadingScreen[str]):
         choices: list[Choice] = [
             ("enter", "open it" if one else "open the first", "open(1)"),
             ("y", "copy", "copy"),
-            ("esc", "close", "close"),
+            ("escape", "close", "close"),
         ]
         with Vertical(id="links"):
             yield DialogBody(self._draw, id="links-body")

@@ -168,7 +168,7 @@ class PermissionsScreen(ModalScreen[None]):
             choices.append(("d", "withdraw", "withdraw"))
         if self._ledger.can_undo:
             choices.append(("u", "undo", "undo"))
-        self.query_one(Choices).offer([*choices, ("esc", "close", "close")])
+        self.query_one(Choices).offer([*choices, ("escape", "close", "close")])
         self.query_one(DialogBody).redraw()
 
     def _draw_note(self, width: int, inks: Inks) -> list[Line]:

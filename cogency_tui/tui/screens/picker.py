@@ -36,14 +36,14 @@ _SHORT = 30
 _KNOWN = "These are the models that are known here."
 _PROVIDER_KEYS: list[Choice] = [
     ("enter", "its models", "open"),
-    ("^t", "test", "test"),
-    ("esc", "close", "back"),
+    ("ctrl+t", "test", "test"),
+    ("escape", "close", "back"),
 ]
 _MODEL_KEYS: list[Choice] = [
     ("enter", "use it", "open"),
-    ("^s", "use and keep", "keep"),
-    ("^t", "test", "test"),
-    ("esc", "providers", "back"),
+    ("ctrl+s", "use and keep", "keep"),
+    ("ctrl+t", "test", "test"),
+    ("escape", "providers", "back"),
 ]
 
 

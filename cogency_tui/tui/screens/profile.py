@@ -220,16 +220,16 @@ class ProfileScreen(ModalScreen[None]):
 
     def _choices(self) -> list[Choice]:
         if self.query_one(FactField).display:
-            return [("enter", "keep", "open"), ("esc", "leave it", "close")]
+            return [("enter", "keep", "open"), ("escape", "leave it", "close")]
         toggle: Choice = ("t", "turn off" if self._shown.on else "turn on", "switch")
         if not self._shown.facts:
             undo: list[Choice] = [("u", "undo", "undo")] if self._book.can_undo else []
-            return [toggle, ("a", "add", "add"), *undo, ("esc", "close", "close")]
+            return [toggle, ("a", "add", "add"), *undo, ("escape", "close", "close")]
         return [
             *(("e", "edit", "edit"), ("d", "remove", "forget"), ("a", "add", "add"), toggle),
             ("x", "clear", "clear"),
             *([("u", "undo", "undo")] if self._book.can_undo else []),
-            ("esc", "close", "close"),
+            ("escape", "close", "close"),
         ]
 
     def _draw_note(self, width: int, inks: Inks) -> list[Line]:

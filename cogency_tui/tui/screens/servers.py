@@ -118,7 +118,7 @@ class ServersScreen(ModalScreen[None]):
         answering = sum(not server.problem and bool(server.tools) for server in self._shown)
         self.query_one(PaneTitle).state(f"{plural(answering, 'server')} ready" if self._shown else "none")
         restart = [("r", "restart", "restart")] if self._shown else []
-        self.query_one(Choices).offer([*restart, ("esc", "close", "close")])
+        self.query_one(Choices).offer([*restart, ("escape", "close", "close")])
         self.query_one(DialogBody).redraw()
 
     def _draw_note(self, width: int, inks: Inks) -> list[Line]:

@@ -241,9 +241,9 @@ class SettingsScreen(ModalScreen["str | None"]):
         row = self._list.row
         choices: list[Choice] = []
         if self._editing:
-            choices = [("enter", "write it", "open"), ("esc", "leave it", "close")]
+            choices = [("enter", "write it", "open"), ("escape", "leave it", "close")]
         elif self.focused is self._filter:
-            choices = [("enter", "to the list", "open"), ("esc", "show all", "close")]
+            choices = [("enter", "to the list", "open"), ("escape", "show all", "close")]
         else:
             if isinstance(row, LinkRow) or (isinstance(row, SettingRow) and row.opens):
                 choices.append(("enter", "open", "open"))
@@ -252,7 +252,7 @@ class SettingsScreen(ModalScreen["str | None"]):
                 choices += [("←→", "choose", "choose(1)")] if few else [("enter", "change", "open")]
                 if row.preference.origin.source == "person":
                     choices.append(("d", "default", "default"))
-            choices += [("/", "filter", "filter"), ("esc", "close", "close")]
+            choices += [("/", "filter", "filter"), ("escape", "close", "close")]
         self.query_one(Choices).offer(choices)
         self.query_one("#settings-note", DialogBody).redraw()
 

@@ -28,7 +28,7 @@ _SAMPLES = ("accent", "edit", "good", "bad", "branch", "dim")
 _KEYS: list[Choice] = [
     ("enter", "use", "use"),
     ("k", "use and keep", "keep"),
-    ("esc", "as before", "back"),
+    ("escape", "as before", "back"),
 ]
 
 

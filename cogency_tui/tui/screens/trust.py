@@ -21,7 +21,7 @@ _TRUST: Choice = ("t", "trust it", "decide('trust')")
 _LATER: Choice = ("n", "not now", "close")
 _NEVER: Choice = ("v", "never ask here", "decide('refuse')")
 _WITHDRAW: Choice = ("w", "trust it no more", "decide('withdraw')")
-_CLOSE: Choice = ("esc", "close", "close")
+_CLOSE: Choice = ("escape", "close", "close")
 
 
 class TrustScreen(ReadingScreen[Decision]):

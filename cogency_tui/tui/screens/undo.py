@@ -49,7 +49,7 @@ class UndoScreen(ReadingScreen[bool]):
 
     def _choices(self) -> list[Choice]:
         if self._plan.obstacles:
-            return [("esc", "close", "close")]
+            return [("escape", "close", "close")]
         return [("y", "do it", "accept"), ("n", "leave it", "close")]
 
     def _draw(self, width: int, inks: Inks) -> list[Line]:

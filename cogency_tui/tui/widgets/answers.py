@@ -7,6 +7,7 @@ from textual import events
 from textual.message import Message
 
 from cogency_tui.text import one_line
+from cogency_tui.tui.drawing.keys import key_name
 from cogency_tui.tui.drawing.lines import Line, fit
 from cogency_tui.tui.drawing.question import BESIDE, Reply
 from cogency_tui.tui.widgets.line_view import LineView
@@ -64,7 +65,7 @@ class Answers(LineView):
         reach = one_line(answer.reach)
         return Line(
             [
-                Segment(answer.key.ljust(_KEY), key),
+                Segment(key_name(answer.key).ljust(_KEY), key),
                 Segment(answer.label.ljust(BESIDE - _KEY) if reach else answer.label, label),
                 Segment(fit(reach, room), inks("dim", "raised")),
             ]

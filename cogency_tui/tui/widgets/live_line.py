@@ -60,7 +60,7 @@ class LiveLine(Bar):
             left.append(Segment(SPINNER[self._frame % len(SPINNER)], inks("accent")))
             room = width - width_of(left) - width_of(right) - len(time) - 2
             left.append(Segment(f" {fit(activity.text, room)}{time}", inks("dim")))
-            hint = [Segment("   esc", inks("accent")), Segment(" interrupts", inks("dim"))]
+            hint = [Segment("   Esc", inks("accent")), Segment(" interrupts", inks("dim"))]
             if width_of(left) + width_of(hint) + width_of(right) < width:
                 left += hint
         return end_to_end(left, right, width, inks, "surface")
