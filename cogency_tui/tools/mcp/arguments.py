@@ -5,7 +5,9 @@ looked at here (names, what is missing, plain types); the server has the last wo
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import islice
 from typing import Any, cast
 
 import msgspec
@@ -20,7 +22,19 @@ _MOST_WORDS = 8
 """Choices and members that are named of a type."""
 
 _MOST_LINES = 60
+_LONGEST = 12_000
+"""Characters after which no further argument is described."""
+
 _REFERENCES = 8
+
+_ELSEWHERE = ("patternProperties", "allOf", "anyOf", "oneOf", "if", "dependentSchemas")
+"""Where a schema may name arguments beside its properties."""
+
+_READ = (
+    *("$ref", "type", "enum", "const", "default", "description", "items", "properties", "required"),
+    *("additionalProperties", *_ELSEWHERE),
+)
+"""What is read of a part of a schema."""
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -45,24 +59,35 @@ class Schema:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._whole = schema
-        self._properties = _table(schema.get("properties"))
-        required = schema.get("required")
+        top = self._resolved(schema)
+        self._properties = _table(top.get("properties"))
+        required = top.get("required")
         names = cast("list[Any]", required) if isinstance(required, list) else []
         self._required = [name for name in names if isinstance(name, str) and name in self._properties]
-        others = schema.get("additionalProperties")
-        self._open = bool(others) or (others is None and not self._properties)
+        others = top.get("additionalProperties")
+        elsewhere = any(key in top for key in _ELSEWHERE)
+        self._open = bool(others) or (others is None and (elsewhere or not self._properties))
         """Whether it takes arguments that it does not name. Where it names some and is silent on others, it
-        does not: a wrong name is told rather than lost."""
+        does not, unless it may name more in other places: a wrong name is told rather than lost."""
 
     def described(self) -> str:
         """One line for each argument: name, type, default, meaning."""
+        return self._described
+
+    @cached_property
+    def _described(self) -> str:
         lines: list[str] = []
-        for name, given in list(self._properties.items())[:_MOST_LINES]:
+        length = 0
+        for name, given in self._properties.items():
+            if len(lines) == _MOST_LINES or length > _LONGEST:
+                lines.append(f"- {len(self._properties) - len(lines)} more, which are not told here")
+                break
             part = self._resolved(given)
             default = "" if "default" not in part else f", default {_short(part['default'])}"
             need = "" if name in self._required else default or ", optional"
             meaning = _words(part.get("description"))
             lines.append(f"- {_words(name)}: {self._type(part)}{need}{f' — {meaning}' if meaning else ''}")
+            length += len(lines[-1])
         if self._open:
             lines.append("- others are passed on as they are")
         return "\n".join(lines)
@@ -85,7 +110,7 @@ class Schema:
         if not isinstance(args, dict):
             raise self._refusal(tool, [f"the arguments must be an object, not {_short(args)}"])
         given = cast("dict[str, Any]", args)
-        problems = [f'"{name}" is missing' for name in self._required if name not in given]
+        problems = [f'"{_words(name)}" is missing' for name in self._required if name not in given]
         for name, value in given.items():
             if name not in self._properties:
                 if not self._open:
@@ -93,7 +118,7 @@ class Schema:
                 continue
             part = self._resolved(self._properties[name])
             if not _fits(value, part.get("type")):
-                problems.append(f'"{name}" must be {self._type(part)}, not {_short(value)}')
+                problems.append(f'"{_words(name)}" must be {self._type(part)}, not {_short(value)}')
         if problems:
             raise self._refusal(tool, problems)
         return Given(given)
@@ -109,9 +134,12 @@ class Schema:
             if not isinstance(reference, str) or not reference.startswith("#/"):
                 break
             found: Any = self._whole
-            for step in reference[2:].split("/"):
+            for step in reference[2:].split("/", _REFERENCES):
                 found = _table(found).get(step)
-            part = {**_table(found), **{key: value for key, value in part.items() if key != "$ref"}}
+            there = _table(found)
+            part = {key: there[key] for key in _READ if key in there} | {
+                key: part[key] for key in _READ if key in part and key != "$ref"
+            }
         return part
 
     def _type(self, part: Mapping[str, Any], depth: int = 0) -> str:
@@ -125,7 +153,9 @@ class Schema:
             return _short(part["const"])
         for key in ("anyOf", "oneOf"):
             if isinstance(part.get(key), list) and depth < _DEEPEST:
-                kinds = [self._type(self._resolved(one), depth + 1) for one in part[key][:_MOST_WORDS]]
+                kinds = [
+                    self._type(self._resolved(one), depth + 1) for one in part[key][: _MOST_WORDS >> depth]
+                ]
                 return " or ".join(dict.fromkeys(kinds))
         kind = part.get("type")
         if isinstance(kind, list):
@@ -136,14 +166,20 @@ class Schema:
             return f"list of {self._type(self._resolved(part['items']), depth + 1)}"
         members = _table(part.get("properties"))
         if members and depth < _DEEPEST:
-            needed = part.get("required")
-            named = [
-                f"{_words(name)}{'' if isinstance(needed, list) and name in needed else '?'}: "
-                f"{self._type(self._resolved(inner), depth + 1)}"
-                for name, inner in list(members.items())[:_MOST_WORDS]
-            ]
-            return f"{{{', '.join(named)}}}"
+            return f"{{{', '.join(self._members(members, part.get('required'), depth))}}}"
         return _WORDS.get(kind, _words(kind)) if isinstance(kind, str) else "any"
+
+    def _members(self, members: Mapping[str, Any], required: Any, depth: int) -> Iterator[str]:
+        """As many of an object's as are of use: a longer text is cut, and each can be as wide again."""
+        needed = cast("list[Any]", required) if isinstance(required, list) else []
+        length = 0
+        for name, inner in islice(members.items(), _MOST_WORDS):
+            mark = "" if name in needed else "?"
+            told = f"{_words(name)}{mark}: {self._type(self._resolved(inner), depth + 1)}"
+            yield told
+            length += len(told)
+            if length > _LONGEST_MEANING:
+                return
 
 
 def _table(value: Any) -> Mapping[str, Any]:

@@ -15,7 +15,9 @@ _LONGEST_NAME = 128
 
 def why_unusable(tool: "types.Tool") -> str:
     """Why a tool cannot be offered; empty where it can."""
-    if not 0 < len(tool.name) <= _LONGEST_NAME or not set(tool.name) <= _NAME:
+    if not 0 < len(tool.name) <= _LONGEST_NAME:
+        return f"its name has {len(tool.name):,} characters; there may be 1 to {_LONGEST_NAME}"
+    if not set(tool.name) <= _NAME:
         return "its name has characters that no tool's name has"
     if len(msgspec.json.encode(tool.input_schema)) > wire.LARGEST_SCHEMA:
         return "what it says of its arguments is too long"

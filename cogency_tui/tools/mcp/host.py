@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +32,7 @@ MOST = 1_000
 SPAN = 5.0
 _PAGES = 20
 _UNLIMITED = 'ulimit -S -v "$(ulimit -H -v)"; exec "$@"'
+_ENDED = "the server has ended"
 _LONGEST_REASON = 400
 _LONGEST_NOTE = 500
 
@@ -42,9 +44,11 @@ class Host:
         self._reader = reader
         self._writer = writer
         self._calls: dict[int, asyncio.Task[None]] = {}
-        self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._lost: asyncio.Future[wire.Lost] = asyncio.get_running_loop().create_future()
         self._changed = asyncio.Event()
         self._open: Client | None = None
+        self._refused = 0
+        """The status of HTTP with which a server at a URL has refused us last; 0 for none."""
 
     async def run(self) -> None:
         """Return when our program has nothing more to say, or the server is gone; what is left of it then is
@@ -54,9 +58,10 @@ class Host:
         serving = asyncio.create_task(self._serve(connect))
         await asyncio.wait({serving, self._lost}, return_when=asyncio.FIRST_COMPLETED)
         if serving.done() and (failure := serving.exception()) is not None:
-            self._lose(_told(failure))
+            why = self._why(failure)
+            self._lose(why, "" if why == _ENDED else _told(failure))
         if self._lost.done():
-            self._say(wire.Lost(self._lost.result()))
+            self._say(self._lost.result())
         with suppress(ConnectionError):
             await self._writer.drain()
 
@@ -77,12 +82,14 @@ class Host:
 
         if connect.url:
             http = await stack.enter_async_context(create_mcp_http_client(connect.headers))
+            http.event_hooks = {"response": [self._note_status]}
             streams = streamable_http_client(connect.url, http_client=http, max_sse_event_size=wire.LONGEST)
         else:
             # Only this process is to have less memory than it may.
             command = ["-c", _UNLIMITED, "sh", *connect.command]
+            environ = {**_environment(), **connect.environ}
             streams = stdio_client(
-                StdioServerParameters(command="/bin/sh", args=command, env=connect.environ, cwd=connect.cwd)
+                StdioServerParameters(command="/bin/sh", args=command, env=environ, cwd=connect.cwd)
             )
         client = Client(
             cast("Any", self._watched(streams)),
@@ -109,13 +116,30 @@ class Host:
                             return
                         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                             await into.send(message)
-                self._lose("the server has ended")
+                # Before it is connected, what fails there says more.
+                if self._open is not None:
+                    self._lose(_ENDED)
 
             group.start_soon(pump)
             try:
                 yield out, write
             finally:
                 group.cancel_scope.cancel()
+
+    async def _note_status(self, response: Any) -> None:
+        # That it has no stream of its own to offer, which is asked for with GET, refuses nothing.
+        if response.request.method == "POST":
+            self._refused = response.status_code if response.status_code >= HTTPStatus.BAD_REQUEST else 0
+
+    def _why(self, failure: BaseException) -> str:
+        """Why it cannot be connected to, in our own words."""
+        from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED
+
+        first = _first(failure)
+        if isinstance(first, MCPError) and first.error.code == CONNECTION_CLOSED:
+            return _ENDED
+        return f"it answers with HTTP status {self._refused}" if self._refused else "connecting to it failed"
 
     async def _hear(self, message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
@@ -126,7 +150,9 @@ class Host:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            self._say(await self._offers(client))
+            # Where they cannot be asked for, those stay that are known.
+            with suppress(*_FAILURES):
+                self._say(await self._offers(client))
 
     async def _offers(self, client: "Client") -> wire.Ready:
         offers: dict[str, wire.Offer] = {}
@@ -174,7 +200,7 @@ class Host:
         except MCPError as exc:
             if exc.error.code == CONNECTION_CLOSED or "session terminated" in str(exc).lower():
                 # All that wait for it are told so. What forgot the session has been started again.
-                self._lose("the server has ended")
+                self._lose(_ENDED)
             else:
                 self._say(wire.Done(call.id, f"The server says: {_told(exc)}", True))
         except _FAILURES as exc:
@@ -182,9 +208,9 @@ class Host:
         finally:
             del self._calls[call.id]
 
-    def _lose(self, why: str) -> None:
+    def _lose(self, why: str, words: str = "") -> None:
         if not self._lost.done():
-            self._lost.set_result(why)
+            self._lost.set_result(wire.Lost(why, words))
 
     def _say(self, report: wire.Report) -> None:
         try:
@@ -218,11 +244,25 @@ class _Flood:
         return f"the server floods us with {what}"
 
 
+def _environment() -> dict[str, str]:
+    """Ours, but for what is no text: the SDK does not take it."""
+    return {name: value for name, value in os.environ.items() if _is_text(name) and _is_text(value)}
+
+
+def _is_text(value: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def _first(error: BaseException) -> BaseException:
+    """The first cause where there are several."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
+
+
 def _told(error: BaseException) -> str:
-    """What went wrong, in one line: the first cause where there are several."""
-    first = error
-    while isinstance(first, BaseExceptionGroup):
-        first = cast("BaseExceptionGroup[BaseException]", first).exceptions[0]
+    """What went wrong, in one line."""
+    first = _first(error)
     text = " ".join(str(first).split()) or type(first).__name__
     return text[:_LONGEST_REASON].encode("utf-8", "replace").decode()
 

@@ -35,7 +35,11 @@ main()
 
 
 class Gone(Exception):
-    """A server cannot be used any more, or not at all; why, in one line."""
+    """A server cannot be used any more, or not at all; why, in one line. `words` are a stranger's."""
+
+    def __init__(self, why: str, words: str = "") -> None:
+        super().__init__(why)
+        self.words = words
 
 
 @asynccontextmanager
@@ -71,14 +75,23 @@ async def hosted(
     finally:
         # Its input ends first, so that a server may end by itself.
         (writer or ours).close()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_LEAVE if writer is not None else 0):
-                await host.over()
-        await completed(host.stop(_GRACE))
+        try:
+            await completed(_end(host, _LEAVE if writer is not None else 0))
+        finally:
+            _hear(source, errors)
+            loop.remove_reader(source)
+            os.close(source)
+
+
+async def _end(host: Supervised, leave: float) -> None:
+    """End it, which has `leave` seconds to do so by itself."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(leave):
+            await host.over()
+    try:
+        await host.stop(_GRACE)
+    finally:
         host.close()
-        _hear(source, errors)
-        loop.remove_reader(source)
-        os.close(source)
 
 
 async def next_report(reader: asyncio.StreamReader) -> wire.Report:

@@ -62,7 +62,7 @@ class Server:
         self.settings = settings
         self.state = State.IDLE
         self.problem = ""
-        """Why it does not answer, in one line."""
+        """Why it does not answer, in one line, for the person: with what it has said itself."""
         self.title = ""
         self.version = ""
         self.offers: tuple[wire.Offer, ...] = ()
@@ -71,13 +71,18 @@ class Server:
         self._changed = changed
         self._said = Kept(*_SAID)
         self._task: asyncio.Task[None] | None = None
+        self._closed = False
+        self._why = ""
+        """As `problem`, in our own words: what a model is told before anything of the server was allowed."""
         self._settled = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
         self._waiting: dict[int, tuple[asyncio.Future[wire.Done], Callable[[str], None]]] = {}
         self._number = 0
         own = [*settings.env_from, *settings.headers_env.values()]
         given = {name: around.environ[name] for name in own if around.environ.get(name)}
-        self._veil = Veil({**around.secrets, **given})
+        plain = scrubbed(settings.env, {})
+        written = {name: value for name, value in settings.env.items() if name not in plain}
+        self._veil = Veil({**around.secrets, **given, **written})
 
     @property
     def said(self) -> str:
@@ -85,8 +90,8 @@ class Server:
         return self._veil.over(self._said.text())
 
     def start(self) -> None:
-        """Begin to start it, unless it is started or ready."""
-        if self.state in (State.STARTING, State.READY):
+        """Begin to start it, unless it is started or ready, or was closed."""
+        if self._closed or self.state in (State.STARTING, State.READY):
             return
         before, self._task = self._task, None
         self._settled = asyncio.Event()
@@ -100,16 +105,22 @@ class Server:
 
     async def restart(self) -> None:
         """End it, and begin to start it."""
-        await self.close()
+        await self._end()
         self.start()
 
     async def close(self) -> None:
-        """End it."""
-        task, self._task = self._task, None
-        if task is not None:
+        """End it for good: no call that still knows of it starts it again."""
+        self._closed = True
+        await self._end()
+
+    async def _end(self) -> None:
+        # As long as it takes: others may end it, or start it again, meanwhile.
+        while (task := self._task) is not None:
             task.cancel()
             await completed(_over(task))
-        self.problem = ""
+            if self._task is task:
+                self._task = None
+        self.problem = self._why = ""
         self._set(State.IDLE)
 
     async def call(self, tool: str, args: Mapping[str, Any], report: Callable[[str], None]) -> wire.Done:
@@ -158,13 +169,13 @@ class Server:
         if before is not None:
             await asyncio.wait([before])
         state = State.FAILED
-        self.problem = ""
+        self.problem = self._why = words = ""
         self._said = Kept(*_SAID)
         try:
-            connect = wire.encode(await self._prepare())
+            cwd, connect = await self._prepare()
             environ = scrubbed(self._around.environ, self._around.secrets)
-            async with hosted(self._directory(), environ, self._said.feed) as (reader, writer):
-                writer.write(connect)
+            async with hosted(cwd, environ, self._said.feed) as (reader, writer):
+                writer.write(wire.encode(connect))
                 async with asyncio.timeout(self.settings.start_timeout):
                     self._take(await next_report(reader))
                 state = State.ENDED
@@ -172,15 +183,16 @@ class Server:
                 while True:
                     self._take(await next_report(reader))
         except TimeoutError:
-            self.problem = f"it did not answer within {self.settings.start_timeout:g} s"
+            self._why = f"it did not answer within {self.settings.start_timeout:g} s"
         except Gone as exc:
-            self.problem = str(exc)
+            self._why, words = str(exc), exc.words
         except (OSError, ValueError) as exc:
-            self.problem = f"it could not be started: {exc}"
+            self._why = f"it could not be started: {exc}"
         finally:
             self._writer = None
-            if state is State.FAILED and (last := self.said.strip().rpartition("\n")[2]):
-                self.problem += f" ({one_line(clean(last))[:_LONGEST_LINE]})"
+            last = self.said.strip().rpartition("\n")[2] if state is State.FAILED else ""
+            told = "; ".join(one_line(clean(each))[:_LONGEST_LINE] for each in (words, last) if each)
+            self.problem = f"{self._why} ({told})" if told else self._why
             self._set(state)
             for answer, _report_to in self._waiting.values():
                 if not answer.done():
@@ -193,7 +205,7 @@ class Server:
             self.left_out = tuple(map(one_line, report.left_out))
             self._set(State.READY)
         elif isinstance(report, wire.Lost):
-            raise Gone(self._veil.over(one_line(report.reason)))
+            raise Gone(one_line(report.reason), self._veil.over(report.words))
         elif report.id in self._waiting:
             answer, told = self._waiting[report.id]
             if isinstance(report, wire.Progress):
@@ -208,12 +220,12 @@ class Server:
         self._changed()
 
     def _gone(self) -> ToolError:
-        why = self.problem or self.state.value
+        why = "it is not configured any more" if self._closed else self._why or self.state.value
         return ToolError(
             f"The MCP server {self.name} cannot be asked: {why}.", "The person can see to it with /mcp."
         )
 
-    def _connect(self) -> wire.Connect:
+    def _connect(self, cwd: Path) -> wire.Connect:
         settings, environ = self.settings, self._around.environ
         if settings.url:
             missing = [name for name in settings.headers_env.values() if not environ.get(name)]
@@ -222,25 +234,29 @@ class Server:
             headers = {header: environ[name] for header, name in settings.headers_env.items()}
             return wire.Connect(url=settings.url, headers=headers)
         given = {name: environ[name] for name in settings.env_from if name in environ}
-        command = [settings.command, *settings.args]
-        inherited = scrubbed(environ, self._around.secrets)
-        return wire.Connect(command, {**inherited, **given, **settings.env}, str(self._directory()))
+        return wire.Connect([settings.command, *settings.args], {**given, **settings.env}, str(cwd))
 
-    async def _prepare(self) -> wire.Connect:
-        """What the host is to connect to.
+    async def _prepare(self) -> tuple[Path, wire.Connect]:
+        """Where the host is to run, and what it is to connect to.
 
         Raises:
             Gone: that cannot be.
         """
         if await asyncio.to_thread(find_spec, "mcp") is None:
             raise Gone(EXTRA)
-        connect = self._connect()
-        if not (cwd := self._directory()).is_dir():
-            raise Gone(f"there is no directory {cwd}")
-        return connect
+        cwd = self._directory()
+        return cwd, self._connect(cwd)
 
     def _directory(self) -> Path:
-        return self._around.root / Path(self.settings.cwd).expanduser()
+        given = self.settings.cwd
+        try:
+            cwd = self._around.root / Path(given).expanduser()
+        except RuntimeError:
+            # Of a person who is not here.
+            cwd = self._around.root / given
+        if not cwd.is_dir():
+            raise Gone(f"there is no directory {cwd}")
+        return cwd
 
 
 async def _over(task: "asyncio.Task[None]") -> None:

@@ -22,7 +22,7 @@ LARGEST_RESULT = 400_000
 
 
 class Connect(msgspec.Struct, frozen=True, tag="connect"):
-    """How to reach the server: a `command` or a `url`."""
+    """How to reach the server: a `command`, which has the host's environment and `environ`, or a `url`."""
 
     command: list[str] = []
     environ: dict[str, str] = {}
@@ -78,9 +78,11 @@ class Progress(msgspec.Struct, frozen=True, tag="progress"):
 
 
 class Lost(msgspec.Struct, frozen=True, tag="lost"):
-    """The server cannot be reached, or cannot be used; the last message."""
+    """The server cannot be reached, or cannot be used; the last message. `words` say more, and may be the
+    server's own."""
 
     reason: str
+    words: str = ""
 
 
 Order = Connect | Call | Cancel

@@ -56,6 +56,8 @@ def test_one_that_contains_itself_ends() -> None:
     node: dict[str, Any] = {"properties": {name: {"$ref": "#/$defs/n"} for name in "abcdefgh"}}
     text = Schema({"properties": node["properties"], "$defs": {"n": node}}).described()
     assert len(text) < 8_000
+    wide = {f"p{number}": {"$ref": "#/$defs/n"} for number in range(60)}
+    assert len(Schema({"properties": wide, "$defs": {"n": node}}).described()) < 13_000
 
 
 def test_what_is_told_is_one_line_each_and_has_no_control_characters() -> None:
@@ -86,3 +88,30 @@ def test_what_is_wrong_is_told_with_the_right_form(args: Any, told: str) -> None
 def test_what_fits_is_passed_on_as_it_is() -> None:
     schema = Schema({"properties": {"a": {"type": "number"}}, "additionalProperties": True})
     assert schema.check("x.y", {"a": 1, "more": {"b": [None]}}).values == {"a": 1, "more": {"b": [None]}}
+
+
+def test_arguments_that_are_named_elsewhere_are_passed_on() -> None:
+    inner: dict[str, Any] = {"properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    elsewhere: dict[str, Any] = {"anyOf": [{"properties": {"b": {}}}], "patternProperties": {"^b": {}}}
+    for key, value in elsewhere.items():
+        schema = {**inner, key: value}
+        assert Schema(schema).check("x.y", {"a": 1, "b": 2}).values == {"a": 1, "b": 2}
+    referred = Schema({"$ref": "#/$defs/Args", "$defs": {"Args": inner}})
+    assert referred.described() == "- a: int"
+    with pytest.raises(ToolError, match='unknown argument "b"'):
+        referred.check("x.y", {"a": 1, "b": 2})
+
+
+def test_a_refusal_is_of_bounded_length_and_has_no_control_characters() -> None:
+    with pytest.raises(ToolError) as raised:
+        Schema(
+            {"properties": {"a\x1b[2J\n" + "b" * 9_000: {}}, "required": ["a\x1b[2J\n" + "b" * 9_000]}
+        ).check("x", {})
+    assert len(raised.value.advice) < 1_500
+    assert "\x1b" not in raised.value.advice
+
+
+def test_more_arguments_than_are_told_are_counted() -> None:
+    assert described(**{f"a{number}": {} for number in range(70)}).endswith(
+        "\n- 10 more, which are not told here"
+    )
