@@ -20,12 +20,10 @@ from acp.schema import (
     McpServerStdio,
     PermissionOption,
     RequestPermissionResponse,
-    ResourceContentBlock,
     ToolCallUpdate,
     UserMessageChunk,
 )
 
-from cogency_tui.headless.acp.blocks import text_of
 from tests.peers import mcp_server
 
 PATIENCE = 60.0
@@ -52,6 +50,8 @@ class Editor:
         self.news.set()
         if self.choice == "wait":
             await asyncio.sleep(3600)
+        if self.choice == "nonsense":
+            return cast("Any", {"outcome": {"outcome": "nonsense"}})
         if self.choice == "cancel":
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=self.choice))
@@ -109,6 +109,8 @@ async def test_it_says_what_it_can(data: Path) -> None:
     async with served(Editor(), data) as connection:
         said = await connection.initialize(protocol_version=acp.PROTOCOL_VERSION)
         assert said.protocol_version == acp.PROTOCOL_VERSION
+        older = await connection.initialize(protocol_version=0)
+        assert older.protocol_version == acp.PROTOCOL_VERSION
         assert said.agent_info.name == "cogency-tui"
         assert said.agent_capabilities.load_session
 
@@ -139,14 +141,15 @@ async def test_a_turn_as_an_editor_sees_it(project: Path, data: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("choice", ["no", "cancel"])
+@pytest.mark.parametrize("choice", ["no", "cancel", "nonsense"])
 async def test_what_is_refused_is_not_done(project: Path, data: Path, choice: str) -> None:
     editor = Editor(choice)
     async with served(editor, data) as connection:
         session = await connection.new_session(cwd=str(project))
         await connection.prompt(session_id=session.session_id, prompt=[acp.text_block(REPLACE)])
     assert (project / "greet.py").read_text() == 'print("hello")\n'
-    assert any(updates[-1].status == "failed" for updates in editor.calls().values())
+    failed = next(updates for updates in editor.calls().values() if updates[-1].status == "failed")
+    assert "broke" not in failed[-1].content[0].content.text
 
 
 async def test_a_mode_changes_what_is_asked(project: Path, data: Path) -> None:
@@ -174,6 +177,32 @@ async def test_a_turn_is_cancelled_while_the_person_is_asked(project: Path, data
     assert (project / "greet.py").read_text() == 'print("hello")\n'
 
 
+async def test_a_turn_is_cancelled_before_it_has_begun(project: Path, data: Path) -> None:
+    editor = Editor("wait")
+    async with served(editor, data) as connection:
+        session = await connection.new_session(cwd=str(project))
+        blocks = [acp.text_block(REPLACE)]
+        turn = asyncio.create_task(connection.prompt(session_id=session.session_id, prompt=blocks))
+        # Sent right after it, and read together with it.
+        await asyncio.sleep(0)
+        await connection.cancel(session_id=session.session_id)
+        async with asyncio.timeout(PATIENCE):
+            assert (await turn).stop_reason == "cancelled"
+
+
+async def test_a_session_is_closed_and_gone_on_with(project: Path, data: Path) -> None:
+    async with served(Editor(), data) as connection:
+        session = (await connection.new_session(cwd=str(project))).session_id
+        blocks = [acp.text_block("read greet.py")]
+        await connection.prompt(session_id=session, prompt=blocks)
+        await connection.close_session(session_id=session)
+        with pytest.raises(acp.RequestError):
+            await connection.prompt(session_id=session, prompt=blocks)
+        resumed = await connection.resume_session(cwd=str(project), session_id=session)
+        assert resumed.modes.current_mode_id == "ask"
+        assert (await connection.prompt(session_id=session, prompt=blocks)).stop_reason == "end_turn"
+
+
 async def test_a_session_is_loaded_with_all_that_was(project: Path, data: Path) -> None:
     first = Editor()
     async with served(first, data, "--permissions", "auto") as connection:
@@ -194,6 +223,9 @@ async def test_a_session_is_loaded_with_all_that_was(project: Path, data: Path) 
         elsewhere = project.parent
         with pytest.raises(acp.RequestError):
             await connection.load_session(cwd=str(elsewhere), session_id=session)
+        # The one that is open is as it was.
+        done = await connection.prompt(session_id=session, prompt=[acp.text_block("read greet.py")])
+        assert done.stop_reason == "end_turn"
 
 
 async def test_what_cannot_be_is_told(project: Path, data: Path) -> None:
@@ -227,27 +259,24 @@ async def test_a_provider_that_fails_is_told(project: Path, data: Path) -> None:
 
 
 async def test_servers_that_an_editor_gives_are_started(project: Path, data: Path) -> None:
-    server = McpServerStdio(
-        name="my demo!",
-        command=sys.executable,
-        args=["-W", "ignore", str(mcp_server.__file__)],
-        env=[EnvVariable(name="SET", value="here")],
-    )
+    """Two of the same name as ours are."""
+    marks = [project.parent / "one", project.parent / "two"]
+    servers = [
+        McpServerStdio(
+            name=f"my demo{end}",
+            command="sh",
+            args=["-c", 'touch "$MARK"; exec "$@"', "sh", sys.executable, str(mcp_server.__file__)],
+            env=[EnvVariable(name="MARK", value=str(mark))],
+        )
+        for end, mark in zip("!?", marks, strict=True)
+    ]
     editor = Editor()
     async with served(editor, data) as connection:
-        session = await connection.new_session(cwd=str(project), mcp_servers=[server])
+        session = await connection.new_session(cwd=str(project), mcp_servers=servers)
         done = await connection.prompt(
             session_id=session.session_id, prompt=[acp.text_block("read greet.py")]
         )
         assert done.stop_reason == "end_turn"
-
-
-def test_links_to_files_are_mentions(tmp_path: Path) -> None:
-    def link(uri: str) -> ResourceContentBlock:
-        return ResourceContentBlock(type="resource_link", name="x", uri=uri)
-
-    inside, outside = (tmp_path / "a b.py").as_uri(), Path("/etc/hosts").as_uri()
-    text = text_of([acp.text_block("see "), link(inside), acp.text_block(" and "), link(outside)], tmp_path)
-    assert text == "see @a b.py and /etc/hosts"
-    block = acp.resource_block(acp.embedded_text_resource(inside, "x = '```'"))
-    assert text_of([block], tmp_path) == "@a b.py:\n````\nx = '```'\n````"
+        async with asyncio.timeout(PATIENCE):
+            while not all(mark.exists() for mark in marks):  # noqa: ASYNC110 (nobody tells)
+                await asyncio.sleep(0.02)

@@ -1,5 +1,6 @@
 """What an editor sends as a message: blocks of text, links to files and what is in them."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from acp.schema import (
     TextContentBlock,
     TextResourceContents,
 )
+
+from cogency_tui.headless.acp.markdown import fenced
+from cogency_tui.workspace.names import shown
 
 
 def text_of(blocks: Iterable[Any], project: Path) -> str:
@@ -26,17 +30,18 @@ def _text(block: Any, project: Path) -> str:
     if isinstance(block, EmbeddedResourceContentBlock):
         name = _named(block.resource.uri, project)
         if isinstance(block.resource, TextResourceContents):
-            fence = "```"
-            while fence in block.resource.text:
-                fence += "`"
-            return f"\n\n{name}:\n{fence}\n{block.resource.text}\n{fence}\n"
+            return f"\n\n{name}:\n{fenced(block.resource.text)}\n"
         return f"{name} (not text)"
     return "(something that is not text)"
 
 
 def _named(uri: str, project: Path) -> str:
-    address = urlsplit(uri)
+    try:
+        address = urlsplit(uri)
+    except ValueError:
+        # As in `http://[x`: it is the editor's, and the model is told of it as it is.
+        return shown(uri)
     if address.scheme != "file":
-        return uri
-    path = Path(unquote(address.path))
-    return f"@{path.relative_to(project)}" if path.is_relative_to(project) else str(path)
+        return shown(uri)
+    path = Path(os.path.normpath(unquote(address.path)))
+    return shown(f"@{path.relative_to(project)}" if path.is_relative_to(project) else str(path))

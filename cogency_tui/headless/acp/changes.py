@@ -30,6 +30,8 @@ class Changes:
         self._blobs = Blobs(store.database.path.parent / BLOBS)
         self._project = project
         self._last = 0
+        self._found: dict[str, list[Edit]] = {}
+        """Those of calls whose results have not come yet: calls run at the same time."""
 
     async def begin(self) -> None:
         """Have what is recorded from now on.
@@ -40,13 +42,14 @@ class Changes:
         self._last = await self._edits.last()
 
     async def of_call(self, conversation: str, call: str) -> list[FileEditToolCallContent]:
-        """The files that a call has changed, its sub-agents' included; none where that cannot be told."""
+        """The files that a call has changed, its sub-agents' included; none where that cannot be told. Asked
+        once for each call."""
         try:
-            edits = await self._edits.since(str(self._project), self._last)
-            if edits:
-                self._last = edits[-1].id
-            own = [edit for edit in edits if edit.origin.conversation == conversation and edit.call == call]
-            return await in_thread(self._shown, own)
+            for edit in await self._edits.since(str(self._project), self._last):
+                self._last = edit.id
+                if edit.origin.conversation == conversation:
+                    self._found.setdefault(edit.call, []).append(edit)
+            return await in_thread(self._shown, self._found.pop(call, []))
         except StoreError:
             return []
 

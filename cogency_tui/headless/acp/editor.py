@@ -4,10 +4,11 @@ Each session has an agent of its own, in the directory that it is for: an editor
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from functools import wraps
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -36,12 +37,13 @@ from cogency_tui import __version__
 from cogency_tui.agent.agent import Agent
 from cogency_tui.errors import CogencyError
 from cogency_tui.headless.acp.blocks import text_of
-from cogency_tui.headless.acp.session import Session
+from cogency_tui.headless.acp.session import INTERNAL, Session
 from cogency_tui.mcp_settings import McpSettings
 from cogency_tui.store.conversations import new_conversation_id
 
-_INTERNAL = -32603
 _LISTED = 100
+_LONGEST_NAME = 28
+"""Characters of a server's name, with room for a number."""
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -55,7 +57,7 @@ def _told(method: Callable[Params, Awaitable[Result]]) -> Callable[Params, Await
         try:
             return await method(*args, **kwargs)
         except CogencyError as exc:
-            raise acp.RequestError(_INTERNAL, exc.advice) from exc
+            raise acp.RequestError(INTERNAL, exc.advice) from exc
 
     return wrapped
 
@@ -71,9 +73,10 @@ class EditorAgent:
     def on_connect(self, conn: acp.Client) -> None:
         self._editor = conn
 
-    async def initialize(self, protocol_version: int, **_more: Any) -> InitializeResponse:
+    async def initialize(self, **_given: Any) -> InitializeResponse:
         return InitializeResponse(
-            protocol_version=min(protocol_version, acp.PROTOCOL_VERSION),
+            # The only one that we speak: an editor that does not gives up.
+            protocol_version=acp.PROTOCOL_VERSION,
             agent_info=Implementation(name="cogency-tui", title="cogency", version=__version__),
             agent_capabilities=AgentCapabilities(
                 load_session=True,
@@ -93,7 +96,7 @@ class EditorAgent:
     async def new_session(
         self, cwd: str, mcp_servers: Sequence[Any] | None = None, **_more: Any
     ) -> NewSessionResponse:
-        session = await self._open(new_conversation_id(), cwd, mcp_servers)
+        session = await self._open(new_conversation_id(), self._agent(cwd, mcp_servers))
         return NewSessionResponse(session_id=session.id, modes=session.modes)
 
     @_told
@@ -116,9 +119,13 @@ class EditorAgent:
     ) -> ListSessionsResponse:
         del cursor
         project = _directory(cwd) if cwd else Path.cwd()
-        async with Agent(project=project, **self._flags_for_agent()) as agent:
+        agent = Agent(project=project, **self._flags_for_agent())
+        try:
+            # Not opened, which would start the servers of the project.
             store = await agent.store()
             found = await store.conversations(str(agent.project) if cwd else None, limit=_LISTED)
+        finally:
+            await agent.close()
         return ListSessionsResponse(
             sessions=[
                 SessionInfo(
@@ -131,6 +138,7 @@ class EditorAgent:
             ]
         )
 
+    @_told
     async def close_session(self, session_id: str, **_more: Any) -> CloseSessionResponse:
         session = self._sessions.pop(session_id, None)
         if session is not None:
@@ -173,21 +181,34 @@ class EditorAgent:
 
     async def _reopen(self, id: str, cwd: str, servers: Sequence[Any] | None) -> Session:
         """A session that was, in the directory that it was in."""
-        session = await self._open(id, cwd, servers)
-        known = await (await session.agent.store()).conversation(id)
-        if known is None or known.project != str(session.agent.project):
-            await self.close_session(id)
-            where = f" in {cwd}" if known is None else f": it is for {known.project}"
-            raise acp.RequestError.invalid_params({"sessionId": f"There is no such session{where}."})
+
+        async def check(agent: Agent) -> None:
+            known = await (await agent.store()).conversation(id)
+            if known is None or known.project != str(agent.project):
+                where = f" in {cwd}" if known is None else f": it is for {known.project}"
+                raise acp.RequestError.invalid_params({"sessionId": f"There is no such session{where}."})
+
+        return await self._open(id, self._agent(cwd, servers), check)
+
+    async def _open(
+        self, id: str, agent: Agent, check: Callable[[Agent], Awaitable[None]] | None = None
+    ) -> Session:
+        """A session with `agent`, in the place of one that was open; none where `check` raises."""
+        assert self._editor is not None
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(agent.close)
+            if check is not None:
+                await check(agent)
+            await agent.open()
+            stack.pop_all()
+        session = Session(id, agent, self._editor)
+        before, self._sessions[id] = self._sessions.get(id), session
+        if before is not None:
+            await before.close()
         return session
 
-    async def _open(self, id: str, cwd: str, servers: Sequence[Any] | None) -> Session:
-        assert self._editor is not None
-        agent = Agent(project=_directory(cwd), mcp=_servers(servers or ()), **self._flags_for_agent())
-        await self.close_session(id)
-        await agent.open()
-        session = self._sessions[id] = Session(id, agent, self._editor)
-        return session
+    def _agent(self, cwd: str, servers: Sequence[Any] | None) -> Agent:
+        return Agent(project=_directory(cwd), mcp=_servers(servers or ()), **self._flags_for_agent())
 
     def _flags_for_agent(self) -> dict[str, Any]:
         flags = dict(self._flags)
@@ -206,7 +227,14 @@ def _servers(given: Sequence[Any]) -> dict[str, McpSettings]:
     found: dict[str, McpSettings] = {}
     for server in given:
         if isinstance(server, McpServerStdio):
-            name = re.sub(r"[^A-Za-z0-9_-]+", "-", server.name).strip("-")[:32] or "server"
             variables = {each.name: each.value for each in server.env}
-            found[name] = McpSettings(command=server.command, args=list(server.args), env=variables)
+            found[_free_name(server.name, found)] = McpSettings(
+                command=server.command, args=list(server.args), env=variables
+            )
     return found
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """A name as ours are, which none of those `taken` is."""
+    base = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[:_LONGEST_NAME] or "server"
+    return next(each for each in chain([base], (f"{base}-{n}" for n in count(2))) if each not in taken)

@@ -10,12 +10,15 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.config import PERMISSIONS, Permissions
 from cogency_tui.headless.acp.changes import Changes
+from cogency_tui.headless.acp.markdown import fenced
 from cogency_tui.headless.acp.updates import Updates, kind_of, said
 from cogency_tui.text import reveal
 
 StopReason = Literal["end_turn", "max_turn_requests", "cancelled"]
 
-_INTERNAL = -32603
+INTERNAL = -32603
+"""The code of an error that is neither the editor's nor one of the protocol's own."""
+
 _LIMIT = "The turn reached its limit"
 
 _MODES: dict[Permissions, tuple[str, str]] = {
@@ -34,6 +37,7 @@ class Session:
         self.agent = agent
         self._editor = editor
         self._updates = Updates(agent.project)
+        self._cancelled = False
         agent.ask = self._ask
 
     @property
@@ -66,8 +70,12 @@ class Session:
         Raises:
             RequestError: it ended with an error.
         """
+        self._cancelled = False
         changes = Changes(await self.agent.store(), self.agent.project)
         await changes.begin()
+        if self._cancelled:
+            # Before there was a turn that could have been interrupted.
+            return "cancelled"
         stop: StopReason = "end_turn"
         failure = ""
         async with aclosing(self.agent.stream(text, conversation_id=self.id, chunks=True)) as events:
@@ -87,11 +95,12 @@ class Session:
         if failure.startswith(_LIMIT):
             return "max_turn_requests"
         if failure and stop != "cancelled":
-            raise acp.RequestError(_INTERNAL, failure)
+            raise acp.RequestError(INTERNAL, failure)
         return stop
 
     def cancel(self) -> None:
         """Stop what is worked on."""
+        self._cancelled = True
         self.agent.interrupt(self.id)
 
     async def close(self) -> None:
@@ -111,7 +120,7 @@ class Session:
         # What hides in a command is to be seen here, too.
         told = [f"{reveal(question.summary)}\nAsked because {reveal(question.reason)}."]
         if question.detail.strip():
-            told.append(reveal(question.detail))
+            told.append(fenced(reveal(question.detail)))
         call = ToolCallUpdate(
             tool_call_id=question.call_id,
             title=reveal(question.summary).replace("\n", "⏎"),
@@ -123,6 +132,8 @@ class Session:
             response = await self._editor.request_permission(self.id, call, options)
         except (acp.RequestError, ConnectionError) as exc:
             return Answer(allow=False, reason=f"the editor cannot ask: {exc}")
+        except ValueError:
+            return Answer(allow=False, reason="what the editor answered is no answer")
         chosen = response.outcome
         if not isinstance(chosen, AllowedOutcome) or chosen.option_id == "no":
             return Answer(allow=False)

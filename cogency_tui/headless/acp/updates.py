@@ -1,6 +1,7 @@
 """Events as an editor shows them."""
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -8,6 +9,7 @@ from typing import Any, Literal, cast
 import acp
 from acp.schema import ToolCallLocation
 
+from cogency_tui.headless.acp.markdown import fenced
 from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.text import one_line
@@ -57,7 +59,8 @@ class Updates:
             case "error":
                 # What ends a turn is said in answer to the prompt.
                 notice = event["payload"].get("notice")
-                return [acp.update_agent_thought_text(f"\n{said(event['payload'])}\n")] if notice else []
+                told = f"\n{_sound(said(event['payload']))}\n"
+                return [acp.update_agent_thought_text(told)] if notice else []
             case _:
                 return []
 
@@ -116,8 +119,9 @@ class Updates:
         file = _table(args).get("file")
         if not isinstance(file, str) or not file or "\0" in file:
             return None
-        path = self._project / file
-        return [ToolCallLocation(path=str(path))] if path.is_relative_to(self._project) else None
+        path = Path(os.path.normpath(self._project / file))
+        inside = path.is_relative_to(self._project) and _sound(file) == file
+        return [ToolCallLocation(path=str(path))] if inside else None
 
 
 def kind_of(tool: str) -> Kind:
@@ -154,7 +158,7 @@ def _json(value: Any) -> str:
 
 
 def _text(text: str) -> Any:
-    return acp.tool_content(acp.text_block(_sound(text)))
+    return acp.tool_content(acp.text_block(fenced(_sound(text))))
 
 
 def _sound(text: str) -> str:
