@@ -88,10 +88,14 @@ async def test_it_shows_a_read_a_command_an_edit_the_review_undo_and_recall(proj
         assert "That was it" in shown(bar(pilot))
         await pilot.press("f7")
 
+        main = main_of(pilot)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main)
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("y")
-        main = main_of(pilot)
         await until(pilot, lambda: isinstance(main, TourScreen) and main.keeps)
     await agent.close()
 
@@ -107,6 +111,23 @@ async def test_what_one_writes_instead_does_not_go_on_and_a_step_can_be_skipped(
         assert bar(pilot).step == 0
         await pilot.press(*["shift+f7"] * 9)
         await until(pilot, lambda: bar(pilot).step == len(STEPS))
+    await agent.close()
+
+
+async def test_a_step_that_is_skipped_before_its_answer_is_one_step(project: Path) -> None:
+    for name, text in FILES.items():
+        (project / name).write_text(text)
+    agent = Agent("offline", project=project, data=project.parent / "data")
+    async with app_over(agent, screen=TourScreen).run_test(size=(80, 24)) as pilot:
+        await pilot.press("shift+f7")
+        await until(pilot, lambda: bar(pilot).step == 1)
+        await take_step(pilot)
+        await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
+        await main_of(pilot).run_action("tour_skip")
+        await allow(pilot)
+        await finished(pilot)
+        await pilot.pause()
+        assert bar(pilot).step == 2
     await agent.close()
 
 
@@ -139,3 +160,17 @@ def test_a_new_user_is_left_with_nothing_but_what_they_keep(
     assert sorted(left) == (sorted(FILES) if keeps else [])
     assert not (sealed_home / ".config").exists()
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.pty
+def test_a_theme_that_is_not_there_is_no_obstacle(tmp_path: Path) -> None:
+    themes = tmp_path / "config" / "themes"
+    themes.mkdir(parents=True)
+    (themes / "gone.toml").symlink_to(tmp_path / "nowhere")
+    environ = {"COGENCY_CONFIG": str(themes.with_name("config.toml"))}
+    with Terminal("--tour", cwd=tmp_path, data=tmp_path / "data", environ=environ) as terminal:
+        terminal.wait_for("Tour 1/7")
+        terminal.send("\x11")
+        terminal.wait_for("Keep the scratch project")
+        terminal.send("n")
+        assert terminal.process.wait(60) == 0

@@ -62,7 +62,6 @@ class TourScreen(MainScreen):
     def on_bridge_turn_changed(self) -> None:
         """The main screen does what is to be done then."""
         if self._sent and not self.bridge.working:
-            self._sent = False
             self.action_tour_skip()
 
     def action_tour_write(self) -> None:
@@ -73,6 +72,8 @@ class TourScreen(MainScreen):
             prompt.focus()
 
     def action_tour_skip(self) -> None:
+        # A step that is skipped before its answer has come is not gone on from once more.
+        self._sent = False
         bar = self.query_one(TourBar)
         bar.show(min(bar.step + 1, len(STEPS)))
 
@@ -80,10 +81,18 @@ class TourScreen(MainScreen):
         return draw_tour(width, inks_of(app_of(self).theme))
 
     def leave(self, _argument: str = "") -> None:
-        question = f"Keep the scratch project in {short_path(self.agent.project)}? It is removed otherwise."
+        place = short_path(self.agent.project)
+        question = f"Keep the scratch project in {place}? It is removed otherwise. Esc stays in the tour."
 
         def decide(yes: bool | None) -> None:
-            self.keeps = bool(yes)
-            app_of(self).exit()
+            if yes is not None:
+                self.keeps = yes
+                app_of(self).exit()
 
-        app_of(self).push_screen(Confirmation(question), decide)
+        app_of(self).push_screen(_Leaving(question), decide)
+
+
+class _Leaving(Confirmation):
+    """One may also stay: to remove a project is not what Escape is for."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Stay", id="tour.stay")]

@@ -21,7 +21,6 @@ def run_tour(*, mouse: bool, animation: bool) -> tuple[int, Path | None]:
     """
     from cogency_tui.agent.agent import Agent
 
-    project = Path(tempfile.mkdtemp(prefix="cogency-tour-")).resolve()
     screens: list[TourScreen] = []
 
     def screen(*args: object, **options: object) -> TourScreen:
@@ -31,14 +30,14 @@ def run_tour(*, mouse: bool, animation: bool) -> tuple[int, Path | None]:
 
     with tempfile.TemporaryDirectory(prefix="cogency-tour-data-") as data:
         _move_into(Path(data))
-        for name, text in FILES.items():
-            (project / name).write_text(text, "utf-8")
-        kept = False
+        project = Path(tempfile.mkdtemp(prefix="cogency-tour-")).resolve()
         try:
+            for name, text in FILES.items():
+                (project / name).write_text(text, "utf-8")
             agent = Agent("offline", permissions="ask", project=project)
             status = run(agent, mouse=mouse, animation=animation, screen=screen)
-            kept = any(each.keeps for each in screens)
         finally:
+            kept = any(each.keeps for each in screens)
             if not kept:
                 shutil.rmtree(project, ignore_errors=True)
     return status, project if kept else None
@@ -51,7 +50,11 @@ def _move_into(data: Path) -> None:
     there.parent.mkdir(mode=0o700)
     if own.is_file():
         shutil.copyfile(own, there)
-    if (themes := own.with_name("themes")).is_dir():
-        shutil.copytree(themes, there.with_name("themes"))
+    for theme in own.with_name("themes").glob("*.toml"):
+        # What is no theme, such as a link to nowhere, is no reason not to begin.
+        if theme.is_file():
+            copied = there.with_name("themes") / theme.name
+            copied.parent.mkdir(exist_ok=True)
+            shutil.copyfile(theme, copied)
     os.environ["COGENCY_CONFIG"] = str(there)
     os.environ["COGENCY_DATA"] = str(data / "data")
