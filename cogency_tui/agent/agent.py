@@ -220,9 +220,11 @@ class Agent:
         """
         return await self._stored.store()
 
-    async def open(self) -> None:
-        """Keep the store and sessions open between turns, until `close`; load what a turn needs."""
+    async def open(self, *, patient: bool = False) -> None:
+        """Keep the store and sessions open between turns, until `close`; load what a turn needs. A `patient`
+        agent's turns wait for MCP servers as long as those may take to start."""
         self._works.held = True
+        self._works.patient = patient
         await self.store()
         await asyncio.to_thread(import_module, "cogency_tui.agent.delegates")
         await self._works.start_servers()

@@ -233,10 +233,12 @@ class Scheduler:
             await self._permit(job, intent)
             job.started = self._clock()
             self._report(job, "")
-            async with timer:
-                outcome = await bound.run(partial(self._report, job))
-            self._gate.tainted(intent.source)
-            return outcome
+            try:
+                async with timer:
+                    return await bound.run(partial(self._report, job))
+            finally:
+                # What a failure says may be of the source, too.
+                self._gate.tainted(intent.source)
         except ToolError as exc:
             return Outcome(exc.advice, failed=True)
         except _BREAKAGES as exc:

@@ -39,8 +39,8 @@ class Works:
     """The works of `agent`, with these `tools` and the servers of `mcp` beside ours. Not for anybody else's
     use than its agent's.
 
-    `held`: what is opened for one turn stays open for the next. `released` is awaited when all that was
-    opened is closed.
+    `held`: what is opened for one turn stays open for the next. `patient`: turns wait for MCP servers as long
+    as those may take to start. `released` is awaited when all that was opened is closed.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class Works:
         mcp: Mapping[str, "McpSettings"],
     ) -> None:
         self.held = False
+        self.patient = False
         self.engine: Engine | None = None
         self._agent = agent
         self._tools = tuple(tools)
@@ -137,7 +138,7 @@ class Works:
         dialect = await self.dialect_of(store, conversation)
         await running.begin(store)
         # Of an agent that is not kept open this may be the only turn.
-        await running.gather_tools(_PATIENCE if self.held else None)
+        await running.gather_tools(_PATIENCE if self.held and not self.patient else None)
         with suppress(CogencyError):
             # The person may be writing in the file: what counted before goes on.
             await asyncio.to_thread(self._agent.follow_project)

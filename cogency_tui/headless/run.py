@@ -4,6 +4,7 @@ import asyncio
 import select
 import signal
 import sys
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from cogency_tui.agent.agent import Agent
@@ -40,7 +41,9 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, agent.interrupt)
-    async with agent:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(agent.close)
+        await agent.open(patient=True)
         conversation = options.conversation
         if conversation is not None:
             conversation = (await (await agent.store()).resolve(conversation)).id

@@ -116,6 +116,34 @@ async def test_what_it_brings_makes_the_way_out_ask_again(project: Path) -> None
     assert "the MCP server demo" in person.questions[0].reason
 
 
+async def test_what_its_failure_says_makes_the_way_out_ask_again(project: Path) -> None:
+    agent = agent_with(
+        project, block(("demo.die", {})), block(("shell", {"command": "true"})), "done", demo=command()
+    )
+    agent.permissions = "auto"
+    agent.ask = person = Person()
+    events = await turn(agent)
+    assert [result["error"] for result in results(events)] == [True, False]
+    assert [question.tool for question in person.questions] == ["shell"]
+
+
+async def test_a_patient_agent_waits_for_a_server_that_starts_slowly(project: Path, tmp_path: Path) -> None:
+    # It begins when it is told that the turn has.
+    go, quick = tmp_path / "go", command()
+    waits = f'while [ ! -e {go} ]; do sleep 0.01; done; exec "$@"'
+    slow = McpSettings(command="sh", args=["-c", waits, "sh", quick.command, *quick.args], env=quick.env)
+    agent = agent_with(project, block(("demo.add", {"a": 1})), "done", demo=slow)
+    agent.permissions = "auto"
+    await agent.open(patient=True)
+    going = asyncio.create_task(turn(agent))
+    # Longer than one that is not patient waits.
+    await asyncio.sleep(2)
+    go.touch()
+    events = await going
+    await agent.close()
+    assert [result["error"] for result in results(events)] == [False]
+
+
 async def test_that_is_known_when_the_conversation_goes_on_later(project: Path) -> None:
     first = agent_with(project, block(("demo.echo", {"text": "x"})), "done", demo=command())
     first.permissions = "auto"
