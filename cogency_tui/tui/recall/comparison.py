@@ -41,7 +41,7 @@ class ComparisonScreen(ReadingScreen[None]):
             yield PaneTitle("Branches", id="comparison-title")
             yield DialogBody(self._draw, id="comparison-body")
             with Vertical(classes="dialog-foot"):
-                yield Choices([("↑ ↓", "scroll", "scroll(1)"), ("esc", "close", "close")])
+                yield Choices([("↑ ↓", "scroll", "scroll(1)"), ("escape", "close", "close")])
 
     def on_mount(self) -> None:
         self.query_one(PaneTitle).state(f"{plural(self._comparison.shared, 'event')} in common")

@@ -50,7 +50,7 @@ class RenameScreen(ModalScreen["str | None"]):
             yield PaneTitle("Title", id="rename-head")
             yield TitleField(self._title, placeholder="The first message gives it", id="rename-title")
             with Vertical(classes="dialog-foot"):
-                yield Choices([("enter", "rename", "open"), ("esc", "leave", "close")])
+                yield Choices([("enter", "rename", "open"), ("escape", "leave", "close")])
 
     def on_mount(self) -> None:
         self.query_one(TitleField).cursor_blink = False
@@ -88,7 +88,9 @@ class ExportScreen(ReadingScreen[Form]):
             yield PaneTitle("Export", id="export-head")
             yield DialogBody(self._draw, id="export-body")
             with Vertical(classes="dialog-foot"):
-                yield Choices([*choices, ("l", "JSON lines", "export('jsonl')"), ("esc", "leave", "close")])
+                yield Choices(
+                    [*choices, ("l", "JSON lines", "export('jsonl')"), ("escape", "leave", "close")]
+                )
 
     def on_mount(self) -> None:
         self.query_one(PaneTitle).state(self._title)

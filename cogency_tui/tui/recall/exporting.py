@@ -1,9 +1,11 @@
 """Past conversations written into files of the person's, each a new one."""
 
 import asyncio
+import errno
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -78,10 +80,18 @@ def _write(directory: Path, name: str, form: Form, text: str) -> Path:
             except FileExistsError:
                 number += 1
                 continue
-            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-                file.write(text)
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+                    file.write(text)
+            except OSError:
+                # Half of it would look like all of it.
+                with suppress(OSError):
+                    path.unlink()
+                raise
             return path
     except OSError as exc:
+        full = exc.errno in (errno.ENOSPC, errno.EDQUOT)
         raise StoreError(
-            f"The export cannot be written into {directory}: {exc.strerror or exc}.", "Free some space there."
+            f"The export cannot be written into {directory}: {exc.strerror or exc}.",
+            "Free some space there." if full else "It has to be a directory that you can write to.",
         ) from exc

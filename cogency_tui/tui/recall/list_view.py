@@ -95,6 +95,7 @@ class RecallList(LineView):
         self._at = self._place() or 0
         self._reveal()
         self.refresh()
+        self._want_more(1)
 
     def hold(self) -> Callable[[], None]:
         """Where the selected one stands in view; called when rows have come in above it, brings it back."""
@@ -129,10 +130,9 @@ class RecallList(LineView):
             self.post_message(self.Selected())
 
     def move(self, step: int) -> None:
-        """Select the conversation so many further on."""
-        if (place := self._place()) is None:
-            return
-        found = self.catalogue.beside(place, step)
+        """Select the conversation so many further on; above the first is the field."""
+        place = self._place()
+        found = None if place is None else self.catalogue.beside(place, step)
         if found is not None:
             row = self.catalogue.rows[found]
             assert isinstance(row, Item)
@@ -141,7 +141,8 @@ class RecallList(LineView):
             self.post_message(self.Left())
 
     def action_move(self, step: int) -> None:
-        self.move(max(-len(self.catalogue.rows), min(step, len(self.catalogue.rows))))
+        most = len(self.catalogue.rows) or 1
+        self.move(max(-most, min(step, most)))
 
     def action_page(self, direction: int) -> None:
         if (place := self._place()) is None:
@@ -182,10 +183,15 @@ class RecallList(LineView):
 
     def on_resize(self) -> None:
         self._reveal()
+        self._want_more(1)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if self.scroll_offset.y + _AHEAD * max(self.page, 1) >= len(self.catalogue.rows):
+        self._want_more(_AHEAD)
+
+    def _want_more(self, pages: int) -> None:
+        """Ask for more where so many pages are not there; rows that fill no page are never scrolled."""
+        if self.scroll_offset.y + pages * max(self.page, 1) >= len(self.catalogue.rows):
             self.post_message(self.MoreWanted())
 
     def _item(self) -> Item | None:

@@ -105,7 +105,7 @@ class RecallPanes(Horizontal):
 
     def step(self, step: int) -> None:
         """Go to the next hit of the selected conversation, or with -1 to the one before."""
-        if (entry := self.entry) is not None:
+        if (entry := self.entry) is not None and not self._pane.wait(entry, step):
             self._show(partial(self._pane.step, entry, step, self._searching.terms))
 
     def fit(self, width: int) -> None:
@@ -123,7 +123,9 @@ class RecallPanes(Horizontal):
 
     def toggle_preview(self, width: int) -> None:
         """Show or hide the preview."""
-        self._wanted = not self._pane.display
+        shown = not self._pane.display
+        # What is so by itself need not be wanted: on a wider screen it may be otherwise.
+        self._wanted = None if shown == (width >= _BESIDE) else shown
         self.fit(width)
 
     def enter(self, pages: int = 0) -> None:

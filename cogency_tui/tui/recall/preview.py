@@ -13,6 +13,7 @@ from textual.strip import Strip
 
 from cogency_tui.agent.recall import Recall
 from cogency_tui.agent.recalled import Hit
+from cogency_tui.errors import CogencyError
 from cogency_tui.tui.drawing.document import Place, prepare
 from cogency_tui.tui.drawing.finds import Span, finds_on
 from cogency_tui.tui.drawing.lines import fit
@@ -126,6 +127,8 @@ class PreviewPane(Surface):
         self._clock = clock
         self._hits: list[Hit] = []
         self._nth = 0
+        self._looked = ""
+        self._ahead = ("", 0)
         self._standing: tuple[str, Hit | None] | None = None
         self._title = self._facts = self._told = ""
 
@@ -141,7 +144,7 @@ class PreviewPane(Surface):
 
     def clear(self) -> None:
         """Show nothing."""
-        self._hits, self._standing = [], None
+        self._hits, self._standing, self._ahead = [], None, ("", 0)
         self._title = self._facts = self._told = ""
         self._tell()
         self.query_one(PreviewView).show_at(Transcript(), None, ())
@@ -155,16 +158,31 @@ class PreviewPane(Surface):
             CogencyError: it cannot be read.
         """
         self._hits, self._nth, self._standing = [], 0, None
+        self._looked = entry.conversation.id
         self._title, self._facts, self._told = title_of(entry), describe(entry, project=project), ""
         self._tell()
-        await self._stand(entry, hit, terms)
+        try:
+            await self._stand(entry, hit, terms)
+        except CogencyError:
+            # Under this title nothing of another conversation is to stand.
+            self.query_one(PreviewView).show_at(Transcript(), None, ())
+            raise
         if hit is None:
             return
         self._hits = await self._recall.hits(entry.conversation.id, query)
         places = [(each.event, each.within, each.kind) for each in self._hits]
         here = (hit.event, hit.within, hit.kind)
         self._nth = places.index(here) if here in places else 0
-        self._count(entry)
+        (id, ahead), self._ahead = self._ahead, ("", 0)
+        await self.step(entry, ahead if id == self._looked else 0, terms)
+
+    def wait(self, entry: Entry, step: int) -> bool:
+        """Whether the hits of the conversation are still to come: the step is taken when they are there."""
+        if self._hits and self._looked == entry.conversation.id:
+            return False
+        id, ahead = self._ahead
+        self._ahead = entry.conversation.id, step + (ahead if id == entry.conversation.id else 0)
+        return True
 
     async def step(self, entry: Entry, step: int, terms: Sequence[str]) -> None:
         """Go to the next hit of the conversation, or with -1 to the one before, around the ends.
@@ -175,7 +193,8 @@ class PreviewPane(Surface):
         if self._hits:
             self._nth = (self._nth + step) % len(self._hits)
             self._count(entry)
-            await self._stand(entry, self._hits[self._nth], terms)
+            if step:
+                await self._stand(entry, self._hits[self._nth], terms)
 
     async def _stand(self, entry: Entry, hit: Hit | None, terms: Sequence[str]) -> None:
         within = hit.within if hit else entry.conversation.id

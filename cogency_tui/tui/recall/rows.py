@@ -110,14 +110,16 @@ class Catalogue:
         self._arrange()
 
     def rename(self, id: str, title: str) -> None:
-        """A conversation has another title."""
-        entry = self.entries[id]
-        self.entries[id] = replace(entry, conversation=replace(entry.conversation, title=title))
+        """A conversation, if it is here, has another title."""
+        if (entry := self.entries.get(id)) is not None:
+            self.entries[id] = replace(entry, conversation=replace(entry.conversation, title=title))
 
     def remove(self, id: str) -> None:
-        """A conversation is here no longer; those below it stay."""
-        del self.entries[id]
-        self.found -= 1
+        """A conversation is here no longer, if it was; those below it stay."""
+        entry = self.entries.pop(id, None)
+        if entry is None:
+            return
+        self.found -= entry.files is not None
         self._arrange()
 
     def place(self, id: str) -> int | None:

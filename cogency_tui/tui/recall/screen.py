@@ -75,7 +75,6 @@ class RecallScreen(Screen[Wanted | None]):
         )
         self._opening = False
         self._keep: str | None = None
-        self._preview_wanted: bool | None = None
 
     def compose(self) -> ComposeResult:
         yield PaneTitle("Recall", id="recall-title")
@@ -240,7 +239,7 @@ class RecallScreen(Screen[Wanted | None]):
         self._panes.look()
 
     def _removed(self, id: str) -> None:
-        self._searching.catalogue.remove(id)
+        self._searching.drop(id)
         self._panes.show_more()
         self._show_count()
 

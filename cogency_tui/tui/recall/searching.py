@@ -86,6 +86,12 @@ class Searching:
             self.busy = True
             self._run(partial(self._continue, self.asked, self._next))
 
+    def drop(self, id: str) -> None:
+        """A conversation is not where is looked any more."""
+        if self.total is not None and id in self.catalogue.entries:
+            self.total -= 1
+        self.catalogue.remove(id)
+
     async def follow_index(self) -> None:
         """Have the index brought up to date, and tell how far it is."""
         try:

@@ -74,7 +74,7 @@ class StatisticsScreen(ReadingScreen[None]):
         self.query_one(PaneTitle).state(f"{self._period}, {place}")
         keys = [(str(key), name, f"period({name!r})") for key, name in enumerate(_PERIODS, 1)]
         other = "everywhere" if self._where == "project" else "this project"
-        self.query_one(Choices).offer([*keys, ("a", other, "place"), ("esc", "close", "close")])
+        self.query_one(Choices).offer([*keys, ("a", other, "place"), ("escape", "close", "close")])
         days = _PERIODS[self._period]
         since = None if days is None else self._clock() - days * _DAY
         self.run_worker(partial(self._read, since), group="statistics", exclusive=True)

@@ -127,7 +127,9 @@ class Upkeep:
 
         def chosen(form: Form | None) -> None:
             if form is not None:
-                self._screen.run_worker(partial(self._export, entry, form), group="recall-export")
+                # The app's: it comes to its end when the screen is left meanwhile.
+                work = partial(self._export, entry, form)
+                app_of(self._screen).run_worker(work, group="recall-export")
 
         dialog = ExportScreen(title_of(entry), directory_of(self._agent))
         app_of(self._screen).push_screen(dialog, chosen)
@@ -138,7 +140,7 @@ class Upkeep:
         except CogencyError as exc:
             self.complain(exc)
         else:
-            self._screen.notify(f"{_name(entry)} is in {path}.", timeout=15, markup=False)
+            app_of(self._screen).notify(f"{_name(entry)} is in {path}.", timeout=15, markup=False)
 
     async def compare(self, entry: Entry) -> None:
         """Show what a fork and what it comes from came to; of one that is no fork, its first fork."""
@@ -175,7 +177,7 @@ class Upkeep:
 
     def complain(self, error: CogencyError) -> None:
         """Tell what could not be done, with the next step."""
-        self._screen.notify(error.advice, severity="error", markup=False)
+        app_of(self._screen).notify(error.advice, severity="error", markup=False)
 
 
 def _name(entry: Entry) -> str:

@@ -1,5 +1,6 @@
 """Listing and searching on the recall screen: what is found, where one stands, what the keys do."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from textual.widgets import Input
 
 from cogency_tui.agent.recalled import Indexed
 from cogency_tui.tui.recall.list_view import RecallList
+from cogency_tui.tui.recall.panes import RecallPanes
 from cogency_tui.tui.recall.preview import PreviewView
 from cogency_tui.tui.recall.rows import Heading
 from cogency_tui.tui.recall.search_bar import ChipLine, SearchField
@@ -372,3 +374,66 @@ async def test_open_recall_twice(project: Path) -> None:
         await until(pilot, lambda: not is_open(pilot))
         await open_recall(pilot, agent)
         assert "4 conversations" in head(pilot)
+
+
+async def test_all_are_there_where_the_first_page_fills_no_screen(project: Path) -> None:
+    agent = agent_in(project)
+    store = await agent.store()
+    for number in range(70):
+        await begin(store, project, small(f"number {number:03}"), days=number / 400)
+    async with recalled(agent, (100, 90)) as pilot:
+        await until(pilot, lambda: "number 069" in listed(pilot))
+
+
+async def test_a_hit_that_is_asked_for_before_the_hits_are_known_is_gone_to(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, (120, 30), query="retry") as pilot:
+        number = int(head(pilot).split("hit ")[1].split(" of 3")[0])
+        await pilot.press("down", "end")
+        await settled(pilot)
+        assert "Nothing to retry." in previewed(pilot)
+        # As fast as keys can be: what was selected is not read yet.
+        list_of(pilot).action_move(-1)
+        screen_of(pilot).query_one(RecallPanes).look()
+        await asyncio.sleep(0)
+        screen_of(pilot).action_hit(1)
+        await settled(pilot)
+        assert f"hit {number % 3 + 1} of 3" in head(pilot)
+        assert "Nothing to retry." not in previewed(pilot)
+
+
+async def test_what_cannot_be_previewed_does_not_look_like_another_one(project: Path) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent) as pilot:
+        assert "It passes" in previewed(pilot)
+        await (await agent.store()).database.write(lambda connection: connection.execute("DROP TABLE events"))
+        await pilot.press("down", "down")
+        await until(pilot, lambda: "no such table" in told(pilot))
+        assert "Rename the cart model" in head(pilot)
+        assert previewed(pilot).strip() == ""
+
+
+async def test_one_goes_up_from_an_empty_list(project: Path) -> None:
+    async with recalled(agent_in(project)) as pilot:
+        await pilot.press("down")
+        assert isinstance(pilot.app.focused, RecallList)
+        await pilot.press("up")
+        assert isinstance(pilot.app.focused, SearchField)
+
+
+async def test_a_preview_that_was_looked_at_in_a_narrow_terminal_is_there_in_a_wide_one(
+    project: Path,
+) -> None:
+    agent = agent_in(project)
+    await usual(agent)
+    async with recalled(agent, (60, 16)) as pilot:
+        await pilot.press("down", "f4", "escape")
+        assert not preview_of(pilot).is_on_screen
+        await pilot.resize_terminal(160, 45)
+        await until(pilot, lambda: preview_of(pilot).is_on_screen)
+        await pilot.press("f4")
+        await pilot.resize_terminal(120, 40)
+        await pilot.pause()
+        assert not preview_of(pilot).is_on_screen

@@ -1,26 +1,34 @@
 """From the recall screen on: opening at the hit, forking from it, and what is put in order there."""
 
 import json
+import resource
 from pathlib import Path
 from typing import Any
 
+import pytest
+from textual import events
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
+from cogency_tui.errors import StoreError
 from cogency_tui.tui.recall.comparison import ComparisonScreen
 from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
+from cogency_tui.tui.recall.exporting import export
 from cogency_tui.tui.recall.list_view import RecallList
+from cogency_tui.tui.recall.search_bar import SearchField
 from cogency_tui.tui.recall.statistics import StatisticsScreen
 from tests.tui.driving import conversation_of, main_of, prompt_of, shown, told, type_text, until
 from tests.tui.recall.past import (
     agent_in,
     begin,
     fork,
+    head,
     is_open,
     list_of,
     listed,
     previewed,
     recalled,
+    screen_of,
     settled,
     small,
     usual,
@@ -307,3 +315,60 @@ async def test_s_shows_what_periods_came_to(project: Path) -> None:
 def workers_of(pilot: Pilot[Any]) -> list[Any]:
     workers: Any = pilot.app.workers
     return [each for each in workers if each.group == "statistics"]
+
+
+async def test_another_title_is_given_though_the_list_is_another_one_by_now(project: Path) -> None:
+    agent = agent_in(project)
+    made = await usual(agent)
+    async with recalled(agent, query="needle") as pilot:
+        await pilot.press("down", "r")
+        await until(pilot, lambda: isinstance(pilot.app.screen, RenameScreen))
+        # What was typed before comes to be found.
+        screen_of(pilot).query_one(SearchField).value = "httpx"
+        await until(pilot, lambda: "Upgrade httpx" in listed(pilot))
+        await pilot.press("ctrl+a", "ctrl+k", "x", "enter")
+        await until(pilot, lambda: is_open(pilot))
+        await settled(pilot)
+        found = await (await agent.store()).conversation(made["flaky"].id)
+        assert found is not None
+        assert found.title == "x"
+
+
+async def test_what_goes_to_the_trash_is_counted_no_longer(project: Path) -> None:
+    agent = agent_in(project)
+    store = await agent.store()
+    for number in range(320):
+        await begin(store, project, small(f"number {number:03}"), days=number / 400)
+    async with recalled(agent, (100, 30)) as pilot:
+        await pilot.press("down", "d")
+        await until(pilot, lambda: "number 000" not in listed(pilot))
+        assert "319 conversations" in head(pilot)
+
+
+async def test_an_export_is_written_though_one_leaves_meanwhile(project: Path) -> None:
+    agent = agent_in(project)
+    await begin(await agent.store(), project, small("long", "some *words* `each` time\n\n" * 5_000))
+    async with recalled(agent) as pilot:
+        await pilot.press("down", "x")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
+        # As fast as keys can be.
+        pilot.app.post_message(events.Key("h", "h"))
+        pilot.app.post_message(events.Key("escape", None))
+        await until(pilot, lambda: not is_open(pilot) and not isinstance(pilot.app.screen, ExportScreen))
+        await until(pilot, lambda: "“long” is in" in told(pilot))
+        assert [path.suffix for path in (agent.data / "exports").iterdir()] == [".html"]
+
+
+async def test_no_half_of_an_export_is_left(project: Path) -> None:
+    agent = agent_in(project)
+    made = await begin(await agent.store(), project, small("long", "word " * 40_000))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(StoreError, match="cannot be written") as caught:
+            await export(agent, made, "md", "night")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "Free some space" not in caught.value.advice
+    assert [*(agent.data / "exports").iterdir()] == []
+    await agent.close()
