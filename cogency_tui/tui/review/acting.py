@@ -138,7 +138,12 @@ class Acting:
             if hunk is not None and fate is not None and fate.line:
                 path, line = fate.path, max(1, fate.line + line - hunk.outline.new[0] - 1)
         place = self._project / path
-        if not place.is_file():
+        try:
+            there = place.is_file()
+        except OSError as exc:
+            self._warn(f"{one_line(path)} cannot be opened: {exc.strerror}.")
+            return
+        if not there:
             self._warn(f"There is no {one_line(path)} any more.")
             return
         try:
@@ -150,7 +155,10 @@ class Acting:
     def _edit_conflict(self, file: OpenFile, hunk: Hunk) -> None:
         merged = file.conflicts[hunk.id].merged
         place = _unsettled(file.choices[hunk.id])
-        if merged is None or place is None:
+        if merged is None:
+            self._warn("There are no lines to write here. 1 leaves what is there now, 2 puts back what was.")
+            return
+        if place is None:
             return
         ours = merged.conflicts[place].ours.decode("utf-8", "replace")
         task = Task("Settle the conflict", f"{one_line(file.file.path)}, {_where(hunk)}", ours, "take it")

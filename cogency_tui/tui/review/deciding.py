@@ -1,4 +1,7 @@
-"""What the person decides, carried out in the background and one after the other; the screen goes on."""
+"""What the person decides, carried out in the background and one after the other; the screen goes on.
+
+What was decided is done also when the screen is left meanwhile.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -53,7 +56,12 @@ class Deciding:
                 outcome = await self._review.revert(target, for_good=True)
             if outcome.conflicts:
                 paths = ", ".join(one_line(each.path) for each in outcome.conflicts[:3])
-                self._warn(f"Somebody changed the same lines since: {paths}. Both sides are shown there (≠).")
+                if all(each.merged for each in outcome.conflicts):
+                    self._warn(
+                        f"Somebody changed the same lines since: {paths}. Both sides are shown there (≠)."
+                    )
+                else:
+                    self._warn(f"Not all could be taken back: {paths}. What is in the way is said there (≠).")
             elif tell:
                 files = {edit.path for edit in outcome.edits}
                 self._say(f"Taken back in {plural(len(files), 'file')}. u brings it back.")
@@ -99,7 +107,7 @@ class Deciding:
         self._do(work)
 
     def _do(self, work: Work) -> None:
-        self._screen.run_worker(partial(self._carry_out, work), group="review-decide")
+        app_of(self._screen).run_worker(partial(self._carry_out, work), group="review-decide")
 
     async def _carry_out(self, work: Work) -> None:
         try:
@@ -107,10 +115,11 @@ class Deciding:
         except CogencyError as exc:
             self._warn(exc.advice)
             outcome = None
-        self._after(outcome or Outcome())
+        if self._screen.is_attached:
+            self._after(outcome or Outcome())
 
     def _say(self, text: str) -> None:
-        self._screen.notify(text, markup=False)
+        app_of(self._screen).notify(text, markup=False)
 
     def _warn(self, text: str) -> None:
-        self._screen.notify(text, severity="warning", markup=False)
+        app_of(self._screen).notify(text, severity="warning", markup=False)

@@ -113,9 +113,12 @@ class DiffView(LineView):
         self.go_to(hunk)
 
     def renew(self, file: OpenFile | None = None) -> None:
-        """Show the same file again: it has changed."""
+        """Show the same file again: it has changed. Or the same text."""
         if file is not None:
             self.file = file
+        if self.file is None:
+            self.say(self._said)
+            return
         anchor = self._anchor()
         self._lay()
         self._return_to(anchor)

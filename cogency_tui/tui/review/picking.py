@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
-from cogency_tui.agent.review.model import Target
+from cogency_tui.agent.review.model import FileKey, Target
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.open_file import OpenFile
 from cogency_tui.tui.review.reading import target_of
 
 
 class Picking:
-    """Picks hunks in `view`. A range goes from where it was begun to where the cursor is."""
+    """Picks hunks in `view`. A range goes from where it was begun to where the cursor is, within one file."""
 
     def __init__(self, view: DiffView) -> None:
         self._view = view
-        self._from: int | None = None
+        self._from: tuple[FileKey, int] | None = None
         self._before: set[str] = set()
 
     @property
@@ -42,21 +42,30 @@ class Picking:
     def toggle_range(self) -> None:
         """Begin a range with the hunk of the cursor, or end it here."""
         file, place = self._view.file, self._view.place
-        if self._from is not None or file is None or place is None:
+        if self._begun is not None or file is None or place is None:
             self._from = None
             return
-        self._from, self._before = place, set(file.picked)
+        self._from, self._before = (file.file.key, place), set(file.picked)
         self.follow()
 
     def follow(self) -> None:
         """The cursor has moved: so has the end of the range."""
-        file, place = self._view.file, self._view.place
-        if file is None or place is None or self._from is None or self._from >= len(file.hunks):
+        file, place, begun = self._view.file, self._view.place, self._begun
+        if file is None or place is None or begun is None:
             self._from = None
             return
-        first, last = sorted((self._from, place))
+        first, last = sorted((begun, place))
         file.picked = self._before | {hunk.id for hunk in file.hunks[first : last + 1]}
         self._view.renew()
+
+    @property
+    def _begun(self) -> int | None:
+        """The hunk of the file that is shown at which a range was begun."""
+        file = self._view.file
+        if file is None or self._from is None:
+            return None
+        key, place = self._from
+        return place if key == file.file.key and place < len(file.hunks) else None
 
     def clear(self) -> None:
         """Pick nothing."""

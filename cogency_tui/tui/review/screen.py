@@ -144,6 +144,9 @@ class ReviewScreen(Screen[Jump | Command | None]):
     def action_hunk(self, step: int) -> None:
         """Go to another hunk; after the last one of a file, to the next file's first."""
         self.set_focus(self._view)
+        if self._showing.is_behind:
+            # It would pass by a file of which nothing was seen.
+            return
         file, place = self._view.file, self._view.place
         if file is None or place is None or not 0 <= place + step < len(file.hunks):
             self._showing.leave(step)

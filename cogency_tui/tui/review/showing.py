@@ -130,6 +130,12 @@ class Showing:
         if self._files.selected == place:
             self._entry = 0
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether another file is shown than the selected one, whose diff is still to come."""
+        file, shown = self._files.file, self._view.file
+        return file is not None and shown is not None and shown.file.key != file.key
+
     def show_title(self) -> None:
         """Show how the selected file stands."""
         file, shown = self._files.file, self._view.file

@@ -7,7 +7,7 @@ from rich.segment import Segment
 from cogency_tui.agent.review.model import ChangedFile, Overview
 from cogency_tui.store.versions import State
 from cogency_tui.text import one_line
-from cogency_tui.tui.drawing.lines import fit, fit_path, width_of
+from cogency_tui.tui.drawing.lines import cells, fit, fit_path, width_of
 from cogency_tui.tui.review.open_file import OpenFile
 from cogency_tui.tui.review.states import GLYPHS, ROLES, STATES, counted, state_mark
 from cogency_tui.tui.review.texts import describe_file
@@ -102,7 +102,7 @@ class FileTitle(Bar):
         path = fit_path(one_line(file.path), max(8, room - 2))
         name = Segment(path, inks("accent" if self._focused else "text", attributes="bold"))
         left = [margin, name]
-        if width_of(left) + len(facts) + 2 <= room:
+        if width_of(left) + cells(facts) + 2 <= room:
             left.append(Segment(f"  {facts}", inks("dim")))
         return end_to_end(left, right, width, inks, "surface")
 

@@ -92,7 +92,7 @@ class WritingScreen(ModalScreen[str | None]):
                         (key, task.verb, "accept"),
                         *more,
                         ("ctrl+g", "$EDITOR", "outside"),
-                        ("esc", "leave", "leave"),
+                        ("escape", "leave", "leave"),
                     ]
                 )
 

@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from cogency_tui.tui.review.writing import WritingScreen
 from cogency_tui.tui.screens.dialogs import Confirmation
+from cogency_tui.tui.screens.main import MainScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import finished, send, shown, told
 from tests.tui.review.stage import (
@@ -233,3 +235,39 @@ async def test_what_cannot_be_brought_back_is_asked_about_first(project: Path) -
         await reviewer.until(lambda: isinstance(reviewer.app.screen, Confirmation))
         await reviewer.press("y")
         await reviewer.until(lambda: not (project / "big.bin").exists())
+
+
+async def test_what_was_decided_is_done_though_one_leaves_at_once(three: Reviewer, project: Path) -> None:
+    # As fast as keys can be.
+    for key in "ynyq":
+        three.app.post_message(events.Key(key, key))
+    await three.until(lambda: isinstance(three.app.screen, MainScreen))
+    await three.settled()
+    assert read(project) == changed(5, 35)
+    await three.open()
+    await three.press("J", "K")
+    assert three.states == ("kept", "reverted", "kept")
+
+
+async def test_a_range_ends_with_its_file(project: Path) -> None:
+    for name in ("a.py", "b.py"):
+        (project / name).write_text(LINES)
+    agent = working(project, *edits(5, 20, 35, file="a.py"), *edits(5, 20, 35, file="b.py"), "Done.")
+    async with reviewing(agent) as reviewer:
+        await reviewer.press("j", "v", "J", "j")
+        assert (reviewer.path, reviewer.view.place) == ("b.py", 1)
+        assert "picked" not in shown(reviewer.title)
+        await reviewer.press("v", "j")
+        assert "2 picked" in shown(reviewer.title)
+
+
+async def test_in_a_conflict_without_lines_it_is_said_that_none_can_be_written(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    async with reviewing(working(project, *edits(5), "Done.")) as reviewer:
+        (project / "notes.py").unlink()
+        await reviewer.press("n")
+        assert reviewer.states == ("conflict",)
+        assert "What is in the way is said there" in told(reviewer.pilot)
+        assert "it was removed since" in shown(reviewer.view)
+        await reviewer.press("e")
+        assert "1 leaves what is there now" in told(reviewer.pilot)

@@ -1,6 +1,9 @@
 """Going through what was changed: list, diff, folds, sides, and back to the conversation."""
 
+import os
 from pathlib import Path
+
+import pytest
 
 from cogency_tui.store.prompts import Written
 from cogency_tui.tui.screens.main import MainScreen
@@ -233,3 +236,52 @@ async def test_text_with_control_characters_is_shown_and_not_edited_in_place(pro
         assert "␛[31m" in shown(reviewer.view)
         await reviewer.press("e")
         assert "o opens the file" in told(reviewer.pilot)
+
+
+async def test_no_file_is_passed_by_before_it_was_seen(project: Path) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (project / name).write_text(LINES)
+    replies = [each for name in ("a.py", "b.py", "c.py") for each in edits(5, file=name)]
+    async with reviewing(working(project, *replies, "Done.")) as reviewer:
+        # As fast as keys can be: the diff of the next file is not there yet.
+        reviewer.screen.action_hunk(1)
+        reviewer.screen.action_hunk(1)
+        await reviewer.settled()
+        assert reviewer.path == "b.py"
+
+
+async def test_what_is_said_in_the_place_of_a_diff_takes_the_colours_of_another_theme(project: Path) -> None:
+    async with reviewing(working(project, "Done.")) as reviewer:
+        assert "has changed nothing" in shown(reviewer.view)
+
+        def colour() -> object:
+            line = reviewer.view.line_at(0)
+            assert line is not None
+            return line.segments[-1].style
+
+        before = colour()
+        await reviewer.app.run_action("app.set_theme('day')")
+        await reviewer.until(lambda: colour() != before)
+        assert "has changed nothing" in shown(reviewer.view)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permission bits do not stop root")
+async def test_a_file_that_may_not_be_looked_at_is_said(project: Path) -> None:
+    (project / "sub").mkdir()
+    (project / "sub" / "notes.py").write_text(LINES)
+    async with reviewing(working(project, *edits(5, file="sub/notes.py"), "Done.")) as reviewer:
+        (project / "sub").chmod(0)
+        try:
+            await reviewer.press("o")
+            assert "cannot be opened: Permission denied" in told(reviewer.pilot)
+        finally:
+            (project / "sub").chmod(0o755)
+
+
+async def test_the_state_of_a_file_is_seen_however_wide_its_old_name_was(project: Path) -> None:
+    old = "語" * 30 + ".py"
+    (project / old).write_text("x = 1\n" * 5)
+    agent = working(project, shell(f"mv {old} new.py"), "Done.")
+    async with reviewing(agent) as reviewer:
+        assert "new.py" in shown(reviewer.title)
+        assert "● new" in shown(reviewer.title)
