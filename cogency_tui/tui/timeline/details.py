@@ -36,6 +36,7 @@ _FACT = 8
 """Cells that a fact has, or it is left out."""
 
 _SAME = "It is as it was."
+_NO_FILES = "No file was changed in this conversation."
 _ELSEWHERE = "This conversation is about another project: its files of today are not here."
 
 
@@ -88,7 +89,7 @@ class Details(Surface):
         self._failed = failed
         self._title = DetailTitle(id="timeline-detail-title")
         self._exchange = ExchangeView(id="timeline-exchange")
-        self._files = FilesView(id="timeline-files")
+        self._files = FilesView(_told(_NO_FILES), id="timeline-files")
         self._costs = BlockPane(id="timeline-costs")
         self._shown: Detail = "messages"
         self._past: Past | None = None

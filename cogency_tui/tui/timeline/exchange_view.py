@@ -46,7 +46,12 @@ class ExchangeView(Read):
         self._cursor = 0
 
     def show(self, exchange: Exchange | None) -> None:
-        """Show another one, its last message in view."""
+        """Show another one, its last message in view; of the same one everything stays where it is."""
+        if exchange == self._exchange:
+            return
+        # What is open by itself, or was, is not what the person opened or closed.
+        for each in (self._exchange, exchange):
+            self._toggled -= {len(each.messages) - 1} if each is not None else set()
         self._exchange = exchange
         self._laid_for = None
         self._sheets.clear()

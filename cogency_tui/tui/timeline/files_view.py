@@ -125,7 +125,7 @@ class TextTitle(Bar):
 
 
 class FilesView(Surface):
-    """The list above, the text below."""
+    """The list above, the text below; `nothing` is said where there are no files."""
 
     class Wanted(Message):
         """What differs of this file, or what it `held`, is to be read and shown."""
@@ -135,8 +135,9 @@ class FilesView(Surface):
             self.held = held
             super().__init__()
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, nothing: Make, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._nothing = nothing
         self._rows = FileRows(id="timeline-file-rows")
         self._title = TextTitle(id="timeline-file-title")
         self._text = BlockPane(id="timeline-file-text")
@@ -158,8 +159,15 @@ class FilesView(Surface):
         path = self._rows.row[0].path if self._rows.row else ""
         place = next((at for at, (file, _still) in enumerate(files) if file.path == path), 0)
         self._rows.show(files, place)
-        self._rows.styles.height = max(1, min(len(files), max(2, self.size.height // 3)))
+        self._fit()
         self._ask()
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """The list has a third of the height, where it needs as much."""
+        self._rows.styles.height = max(1, min(len(self._rows.rows), max(2, self.size.height // 3)))
 
     def show_text(self, file: PastFile, make: Make) -> None:
         """Show the text that was asked for, unless another file is selected by now."""
@@ -194,7 +202,7 @@ class FilesView(Surface):
         row = self._rows.row
         if row is None:
             self._title.say("", "")
-            self._text.show()
+            self._text.show(self._nothing)
             return
         self._title.say(row[0].path, "as it was" if self._held else "− then   + today")
         self.post_message(self.Wanted(row[0], held=self._held))

@@ -7,6 +7,8 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.store.prompts import Written
 from cogency_tui.tui.screens.undo import UndoScreen
+from cogency_tui.tui.timeline.exchange_view import ExchangeView
+from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.timeline.slider import Slider
 from tests.peers.scripted import ScriptedProvider
@@ -216,3 +218,49 @@ async def test_the_timeline_of_a_past_conversation_opens_from_recall(project: Pa
         await timeline.until(lambda: main_of(pilot).bridge.conversation_id == made.id)
         await settled(pilot)
         await open_recall(pilot, agent)
+
+
+async def test_the_last_message_is_open_whatever_was_opened_and_closed_elsewhere(project: Path) -> None:
+    model = ScriptedProvider("One.", "Two.", "Three.", resumes=False)
+    async with travelling(agent_of(project, model), "first", "second", "third") as timeline:
+        await timeline.press("home", "shift+right", "1")
+        assert "▾ user" in timeline.messages
+        await timeline.press("enter")
+        assert "▾" not in timeline.messages
+        await timeline.press("end")
+        assert [line.split()[:2] for line in timeline.messages.splitlines() if "▾" in line] == [["▾", "user"]]
+        # Open: what was asked for then. That one is closed which was the last before.
+        assert timeline.messages.count("▾") == 1
+        await timeline.press("home", "shift+right")
+        assert "▾ user" in timeline.messages
+
+
+async def test_who_reads_the_messages_goes_on_reading_when_there_is_news(agent: Agent) -> None:
+    async with travelling(agent, "fix it") as timeline:
+        await timeline.press("home", "1", "p")
+        view = timeline.screen.query_one(ExchangeView)
+        await timeline.press("enter")
+        before = timeline.messages
+        assert "▾ system" in before
+        main_of(timeline.pilot).bridge.send(Written("and a note"))
+        await timeline.until(lambda: "event 1 of 10" in timeline.facts)
+        await timeline.settled()
+        assert timeline.messages == before
+        assert view.has_focus
+
+
+async def test_the_list_of_files_leaves_room_for_the_text_when_the_terminal_gets_lower(project: Path) -> None:
+    agent = working(project, *(write(f"{number}.txt", "x\n") for number in range(9)), "Done.")
+    async with travelling(agent, "go") as timeline:
+        await timeline.press("2")
+        rows = timeline.screen.query_one(FileRows)
+        assert rows.size.height == 9
+        await timeline.pilot.resize_terminal(120, 20)
+        await timeline.until(lambda: rows.size.height == 5)
+        assert "9 files changed" in timeline.detail
+
+
+async def test_where_no_file_was_changed_it_is_said(project: Path) -> None:
+    async with travelling(working(project, "One."), "hi") as timeline:
+        await timeline.press("2")
+        assert "No file was changed in this conversation." in timeline.text
