@@ -136,9 +136,19 @@ def _remove(command: Simple, directory: Path, stakes: Stakes) -> None:
 
 def _worktree(command: Simple, directory: Path, stakes: Stakes) -> None:
     words = command.operands()
-    if [word.text for word in words[:1]] == ["remove"] and command.has("f", "force"):
-        for word in words[1:]:
-            _all_changes(joined(directory, word.text), stakes)
+    if [word.text for word in words[:1]] != ["remove"]:
+        return
+    forced = command.has("f", "force")
+    for word in words[1:]:
+        if not word.known:
+            stakes.add("a worktree whose name is not known beforehand")
+            continue
+        entries = stakes.repository(joined(directory, word.text)).entries(untracked=True)
+        if entries is None:
+            stakes.add(f"the worktree {shown(word.text[:_LONGEST_NAME])}")
+        else:
+            # What git ignores goes unasked even without force.
+            stakes.add_entries(entry for entry in entries if forced or entry.index == "!")
 
 
 def _forget(command: Simple, _directory: Path, stakes: Stakes) -> None:

@@ -48,11 +48,6 @@ class Entry:
     tree: str
     path: Path
 
-    @property
-    def tracked(self) -> bool:
-        """Whether git has an older version of it."""
-        return self.index not in "?!"
-
 
 class Repository:
     """The repository around `directory`, if there is one."""
