@@ -8,6 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
@@ -148,5 +149,6 @@ def _write(target: Path, text: str) -> None:
             os.fsync(file.fileno())
         temporary.replace(target)
     except OSError as exc:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise ConfigError(f"{target} cannot be written: {exc.strerror or exc}.") from exc

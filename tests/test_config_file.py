@@ -116,3 +116,31 @@ def test_a_table_within_a_line_is_left_to_the_person(tmp_path: Path) -> None:
 
     assert caught.value.hint == "Write budget.turn.hard = 2 in it."
     assert path.read_text() == "budget = { turn = { hard = 1 } }\n"
+
+
+def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b'theme = "\xff"\n')
+    with pytest.raises(ConfigError, match="cannot be read"):
+        set_key(path, "theme", "day")
+    assert path.read_bytes() == b'theme = "\xff"\n'
+
+
+def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.mkdir()
+    (path / "in the way").touch()
+    with pytest.raises(ConfigError, match="cannot be"):
+        set_key(path, "theme", "day")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be"):
+        set_key(tmp_path / "file" / "config.toml", "theme", "day")
+    assert {each.name for each in tmp_path.iterdir()} == {"config.toml", "file"}
+
+
+def test_what_is_not_there_need_not_be_taken_out(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('theme = "day"\n')
+    set_key(path, ("keys", "recall"), None)
+    set_key(path, "mode", None)
+    assert path.read_text() == 'theme = "day"\n'

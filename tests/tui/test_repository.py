@@ -1,11 +1,13 @@
 """What the header says of a repository: told without running what the repository names, and without waiting."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.branch import branch_of
 from cogency_tui.tui.repository import is_dirty, read_branch
 
 
@@ -91,7 +93,7 @@ def test_the_branch_is_read_from_a_file_only(project: Path, tmp_path: Path) -> N
     head = project / ".git/HEAD"
     head.unlink()
     os.mkfifo(head)
-    assert read_branch(project) == ""
+    assert read_branch(project) == branch_of(project) == ""
     head.unlink()
     head.symlink_to("/dev/zero")
     assert read_branch(project) == ""
@@ -99,7 +101,19 @@ def test_the_branch_is_read_from_a_file_only(project: Path, tmp_path: Path) -> N
 
 def test_the_branch_of_a_linked_worktree_is_its_own(project: Path, tmp_path: Path) -> None:
     _git(project, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
-    assert read_branch(tmp_path / "side") == "side"
+    assert read_branch(tmp_path / "side") == branch_of(tmp_path / "side") == "side"
+
+
+def test_a_commit_that_is_checked_out_is_no_branch(project: Path) -> None:
+    _git(project, "checkout", "-q", "--detach")
+    assert re.fullmatch("[0-9a-f]{8}", read_branch(project))
+    assert branch_of(project) == ""
+
+
+@pytest.mark.parametrize("told", ["gitdir: ../nowhere", "gitdir: \0", "", "nonsense"])
+def test_a_file_that_leads_to_no_repository_is_none(tmp_path: Path, told: str) -> None:
+    (tmp_path / ".git").write_text(told)
+    assert read_branch(tmp_path) == branch_of(tmp_path) == ""
 
 
 def _ask_carelessly(project: Path) -> None:
