@@ -17,8 +17,6 @@ from cogency_tui.store.conversations import Conversation, Store, insert
 from cogency_tui.store.events import encode, title_of
 
 SEED = 20260501
-PER_CONVERSATION = 50
-"""Events of a conversation, in the mean."""
 
 _START = 1_700_000_000.0
 _PROJECTS = 12

@@ -19,8 +19,6 @@ from cogency_tui.protocol.machine import TagMachine
 from cogency_tui.protocol.scanner import JOINER, LiteralScanner, shield
 from cogency_tui.protocol.transcript import ModelEvent, call_record, result_records
 
-ACTION_TYPES = ("tool", "agent", "relic", "workflow", "llm")
-
 _ACTION_TAGS = tuple(f"<action{end}" for end in " \t\r\n>")
 OPENING = ("<thought>", "<response>", "<results>", *_ACTION_TAGS)
 _LONGEST_TAG = 10_000

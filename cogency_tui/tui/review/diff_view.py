@@ -47,9 +47,6 @@ class DiffView(LineView):
     class Moved(Message):
         """The cursor is in another hunk."""
 
-    class Entered(Message):
-        """Somebody clicked the line that the cursor is on."""
-
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.way: Way = "auto"

@@ -106,10 +106,6 @@ class Details(Surface):
         self.turn("messages")
 
     @property
-    def shown(self) -> Detail:
-        return self._shown
-
-    @property
     def settled(self) -> bool:
         """Whether one stands still, and what that is about has been asked for."""
         return self._timer is None

@@ -28,25 +28,18 @@ class TimelineHeader(Bar):
     def __init__(self, title: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._title = one_line(title)
-        self._note = ""
 
     def rename(self, title: str) -> None:
         """Show another title."""
         self._title = one_line(title)
         self.refresh()
 
-    def note(self, text: str) -> None:
-        """Show something else at the right end."""
-        self._note = text
-        self.refresh()
-
     def segments(self, width: int) -> list[Segment]:
         inks, on = self.inks, "background"
         name = Segment(" Timeline", inks("accent", on, "bold"))
-        right = [Segment(f"{self._note}  ", inks("dim", on))] if self._note else []
-        room = width - width_of([name, *right]) - 5
+        room = width - width_of([name]) - 5
         left = [name, Segment(f"   {fit(self._title, room)}" if room >= 8 else "", inks("text", on, "bold"))]
-        return end_to_end(left, right, width, inks, on)
+        return end_to_end(left, [], width, inks, on)
 
 
 class Slider(Bar):

@@ -73,7 +73,6 @@ class ToolCalls(Surface):
         super().__init__(id=id)
         self._clock = clock
         self._outputs: Callable[[str], str] = _no_output
-        self._titled = ""
 
     def compose(self) -> ComposeResult:
         yield PaneTitle("Tool calls", id="calls-title")
