@@ -1,6 +1,7 @@
 """The `recall` tool: other conversations, never the one that asks; strangers' words stay strangers'."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,73 @@ async def test_what_another_conversation_read_of_strangers_counts_here(tmp_path:
         assert ask.sources == ()
         await ask(query="poison")
         assert ask.sources == ("evil.example",)
+
+
+async def test_what_another_conversation_did_is_read_event_by_event(tmp_path: Path) -> None:
+    async with Agent("offline", project=tmp_path, data=tmp_path / "data") as agent:
+        store = await agent.store()
+        mine = await begin(store, tmp_path, "hello")
+        other = await begin(store, tmp_path, "what is in it?")
+        events: list[Event] = [
+            {"type": "think", "timestamp": 2.0, "content": "I look.", "id": "t"},
+            {
+                "type": "call",
+                "timestamp": 3.0,
+                "id": "c",
+                "content": '{"name": "read", "args": {"file": "a"}}',
+            },
+            {
+                "type": "result",
+                "timestamp": 4.0,
+                "id": "c",
+                "tool": "read",
+                "duration": 0.1,
+                "payload": {"outcome": "1 line", "content": "x = 1", "error": False},
+            },
+            {
+                "type": "result",
+                "timestamp": 5.0,
+                "id": "d",
+                "tool": "write",
+                "duration": 0.1,
+                "payload": {"outcome": "Wrote 5 bytes", "content": None, "error": False},
+            },
+            {"type": "respond", "timestamp": 6.0, "content": "It is x.", "id": "r"},
+        ]
+        for event in events:
+            await store.append(other, event)
+        read = await Asking(agent, mine)(conversation=other)
+        lines = read.content.splitlines()
+        told = [line.partition(" ")[2] for line in lines if line[:1].isdigit()]
+        assert told == [
+            "person: what is in it?",
+            "thought: I look.",
+            "call of read: {'file': 'a'}",
+            "output of read: 1 line x = 1",
+            "output of write: Wrote 5 bytes",
+            "answer: It is x.",
+        ]
+
+
+async def test_a_long_conversation_is_read_in_parts(tmp_path: Path) -> None:
+    async with Agent("offline", project=tmp_path, data=tmp_path / "data") as agent:
+        store = await agent.store()
+        mine = await begin(store, tmp_path, "hello")
+        other = await begin(store, tmp_path, "said 0")
+        for number in range(1, 200):
+            await store.append(other, said(f"said {number}"))
+        ask = Asking(agent, mine)
+        last = (await ask(conversation=other)).content
+        assert "said 199" in last
+        seen = set(re.findall(r"person: (said \d+)", last))
+        # Each part says where the one before it is; reading back, everything comes by.
+        for _ in range(200):
+            found = re.search(r"earlier events: at=(\d+)", last)
+            if found is None:
+                break
+            last = (await ask(conversation=other, at=int(found[1]))).content
+            seen |= set(re.findall(r"person: (said \d+)", last))
+        assert seen == {f"said {number}" for number in range(200)}
+        onward = re.search(r"more: at=(\d+)", last)
+        assert onward is not None
+        assert "said 0\n" not in (await ask(conversation=other, at=int(onward[1]))).content

@@ -116,3 +116,19 @@ def test_the_environment_counts_in_a_turn(run: Run) -> None:
     done = run("run", "--json", "hello", COGENCY_MODE="replay")
     metric = next(e for e in map(json.loads, done.stdout.splitlines()) if e["type"] == "metric")
     assert metric["step"]["mode"] == "replay"
+
+
+def test_a_value_of_the_environment_names_its_variable(run: Run) -> None:
+    told = run("config", "show", COGENCY_MODE="replay").stdout
+    assert "$COGENCY_MODE" in next(line for line in told.splitlines() if line.startswith("  mode "))
+
+
+def test_what_is_not_set_need_not_be_unset(run: Run) -> None:
+    done = run("config", "unset", "theme")
+    assert done.returncode == 0
+    assert "theme does not stand in" in done.stderr
+    assert not config_path().exists()
+
+
+def test_an_option_of_conversations_says_when_it_counts(run: Run) -> None:
+    assert "conversations that begin from now on" in run("config", "set", "dialect", "action").stderr

@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from cogency_tui.agent.rules import FILE_NAME, Rules
+from cogency_tui.agent.trust import Trust
+from cogency_tui.config import config_directory
 from tests.headless.conftest import Run
 from tests.peers.chat import ChatPeer
 
@@ -133,3 +136,13 @@ async def test_endpoints_are_asked_only_online(run: Run, tmp_path: Path) -> None
     assert found["ask mine *"]["what"].startswith("answers, and has ")
     assert found["ask vllm"]["state"] == "note"
     assert found["ask vllm"]["advice"]
+
+
+def test_rules_and_a_project_that_was_refused_are_named(run: Run, project: Path) -> None:
+    Rules(config_directory() / FILE_NAME, project).add("command", "pytest")
+    (project / ".cogency").mkdir()
+    (project / ".cogency" / "config.toml").write_text('[agents.reader]\nprompt = "Read."\n')
+    Trust(config_directory() / "trusted.toml").refuse(project)
+    _status, findings, _printed = examined(run)
+    assert findings["permissions"]["what"].startswith("1 rule in ")
+    assert findings["project"]["state"] == "note"

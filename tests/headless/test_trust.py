@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.rules import FILE_NAME, Rules
+from cogency_tui.agent.trust import Trust
 from cogency_tui.config import config_directory
 from tests.headless.conftest import Run
 
@@ -158,3 +159,39 @@ def test_rules_that_do_not_count_say_why(run: Run) -> None:
     assert done.returncode == 2
     assert f"{file}, line 1" in done.stderr
     assert run("permissions", "revoke", "a").returncode == 2
+
+
+def test_decisions_are_listed_for_a_person_and_for_a_program(run: Run, project: Path, tmp_path: Path) -> None:
+    put(project, "config.toml")
+    run("trust", "--yes")
+    other = tmp_path / "other"
+    other.mkdir()
+    Trust(config_directory() / "trusted.toml").refuse(other)
+
+    trusted, refused = run("trust", "--list").stdout.splitlines()
+    assert trusted.split()[0] == "trusted"
+    assert trusted.endswith(f"{project}  1 file")
+    assert refused.startswith("never asked")
+    assert refused.endswith(str(other))
+    listed = [json.loads(line) for line in run("trust", "--list", "--json").stdout.splitlines()]
+    assert [(each["path"], each["state"]) for each in listed] == [
+        (str(project), "trusted"),
+        (str(other), "never asked about"),
+    ]
+
+
+def test_a_trusted_file_that_is_gone_is_named(run: Run, project: Path) -> None:
+    put(project, "config.toml")
+    put(project, "commands/look.md", "Look.")
+    run("trust", "--yes")
+    (project / ".cogency" / "commands" / "look.md").unlink()
+    done = run("trust")
+    assert done.returncode == 1
+    assert "gone  commands/look.md" in done.stdout
+
+
+def test_without_rules_that_is_said_and_a_revoked_one_is_told_as_data(run: Run, project: Path) -> None:
+    assert "There are no rules" in run("permissions", "list").stderr
+    rule = Rules(config_directory() / FILE_NAME, project).add("command", "pytest")
+    revoked = json.loads(run("permissions", "revoke", rule.id, "--json").stdout)
+    assert (revoked["id"], revoked["pattern"]) == (rule.id, "pytest")

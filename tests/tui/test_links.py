@@ -9,7 +9,7 @@ from cogency_tui.tui.excerpts import as_it_reads, code_in, links_in
 from cogency_tui.tui.opener import open_address, opener
 from cogency_tui.tui.screens.dialogs import DialogBody
 from cogency_tui.tui.screens.links import LinksScreen
-from tests.tui.driving import app_over, conversation_of, finished, send, shown, until
+from tests.tui.driving import app_over, conversation_of, finished, send, shown, told, until
 from tests.tui.scripted import ScriptedAgent, respond
 
 LONG = "https://example.org/" + "path/" * 40
@@ -91,3 +91,42 @@ async def test_the_address_is_shown_in_full_before_anything_is_opened(project: P
 
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(pilot.app.screen, LinksScreen))
+
+
+async def test_the_numbered_address_is_opened_and_a_failure_is_told(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in desktop(tmp_path, f'printf %s "$1" > {tmp_path}/got; exit 3').items():
+        monkeypatch.setenv(name, value)
+    agent = ScriptedAgent(project, [respond("See https://a.example and https://b.example.")])
+    async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        conversation_of(pilot).focus()
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LinksScreen))
+        await pilot.press("3")
+        assert isinstance(pilot.app.screen, LinksScreen)
+        await pilot.press("2")
+        await until(pilot, lambda: "status 3" in told(pilot))
+        assert (tmp_path / "got").read_text() == "https://b.example"
+
+
+async def test_all_addresses_are_copied(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("See https://a.example and https://b.example.")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        conversation_of(pilot).focus()
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LinksScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, LinksScreen))
+        assert pilot.app.clipboard == "https://a.example\nhttps://b.example"
+
+
+async def test_an_opener_that_is_no_program_is_told(tmp_path: Path) -> None:
+    environ = desktop(tmp_path, "")
+    (tmp_path / "xdg-open").write_bytes(b"\x7fELF no program")
+    with pytest.raises(UsageError, match="could not be started"):
+        await open_address("https://example.org", environ)

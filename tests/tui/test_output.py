@@ -66,6 +66,25 @@ def test_every_way_to_name_a_colour_comes_to_a_role(parameters: str, role: str) 
 
 
 @pytest.mark.parametrize(
+    ("on", "off", "name"),
+    [
+        ("1", "22", "bold"),
+        ("2", "22", "faint"),
+        ("3", "23", "italic"),
+        ("4", "24", "underline"),
+        ("4:3", "4:0", "underline"),
+        ("7", "27", "reverse"),
+        ("9", "29", "strike"),
+    ],
+)
+def test_every_rendition_is_turned_on_and_off_by_itself(on: str, off: str, name: str) -> None:
+    turned = rendition_after(PLAIN, on)
+    assert [field for field, value in turned._asdict().items() if value] == [name]
+    assert rendition_after(turned, off) == PLAIN
+    assert rendition_after(rendition_after(turned, "31;42"), f"{off};39;49") == PLAIN
+
+
+@pytest.mark.parametrize(
     ("parameters", "surface"), [("41", "removed"), ("42", "added"), ("44", "cursor"), ("7", "cursor")]
 )
 def test_grounds_become_surfaces(parameters: str, surface: str) -> None:

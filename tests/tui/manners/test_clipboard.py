@@ -102,3 +102,15 @@ async def test_where_there_is_no_clipboard_that_is_said(tmp_path: Path) -> None:
     assert not done
     assert "no clipboard" in said
     assert written == []
+
+
+async def test_a_program_that_cannot_be_started_or_takes_nothing_is_passed_over(tmp_path: Path) -> None:
+    hangs = f"echo $$ > {tmp_path}/pid; exec sleep 600"
+    environ = programs(tmp_path / "bin", **{"wl-copy": "", "xclip": hangs, "xsel": f"cat > {tmp_path}/got"})
+    (tmp_path / "bin" / "wl-copy").write_bytes(b"\x7fELF no program")
+    done, said = await copy("text", environ | {"DISPLAY": ":0", "WAYLAND_DISPLAY": "w"}, ignore)
+
+    assert (tmp_path / "got").read_text() == "text"
+    assert (done, said) == (True, "Copied 4 characters to the clipboard (xsel).")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

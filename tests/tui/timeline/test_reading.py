@@ -1,0 +1,147 @@
+"""Reading in the panes of the timeline, by keys and by mouse, and the ways out of it."""
+
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.tui.screens.help import HelpScreen
+from cogency_tui.tui.timeline.exchange_view import ExchangeView
+from cogency_tui.tui.timeline.files_view import FileRows
+from cogency_tui.tui.timeline.screen import TimelineScreen
+from cogency_tui.tui.timeline.slider import Slider
+from cogency_tui.tui.widgets.line_view import LineView
+from tests.tui.driving import conversation_of, main_of, prompt_of, shown
+from tests.tui.review.stage import block, edit, working, write
+from tests.tui.timeline.stage import Traveller, travelling
+
+LONG = "".join(f"row {number}\n" for number in range(200))
+QUERIES = ("fix it", "and a note")
+
+
+@pytest.fixture
+def agent(project: Path) -> Agent:
+    (project / "long.txt").write_text(LONG)
+    return working(
+        project,
+        block("read", file="src/app.py"),
+        edit("long.txt", "row 0\n", "row zero\n"),
+        f"<think>It was a zero.</think>It is **fixed**.\n\n{'A long answer. ' * 200}",
+        write("notes.md", "# Notes\n"),
+        "Noted.",
+    )
+
+
+def exchange(timeline: Traveller) -> ExchangeView:
+    return timeline.screen.query_one(ExchangeView)
+
+
+def text(timeline: Traveller) -> LineView:
+    return timeline.screen.query_one("#timeline-file-text", LineView)
+
+
+async def test_keys_scroll_the_messages_and_open_the_one_with_the_cursor(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("1", "g")
+        view = exchange(timeline)
+        assert view.scroll_offset.y == 0
+        before = view.virtual_size.height
+        await timeline.press("j", "k", "enter")
+        assert view.virtual_size.height > before
+        assert "coding agent" in timeline.messages
+        await timeline.press("pagedown")
+        below = view.scroll_offset.y
+        assert below > 0
+        await timeline.press("pageup")
+        assert view.scroll_offset.y < below
+        await timeline.press("G")
+        assert view.scroll_offset.y == view.max_scroll_y
+
+
+async def test_a_click_on_the_head_of_a_message_opens_it_one_within_does_not_close_it(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("1", "g")
+        view = exchange(timeline)
+        before = view.virtual_size.height
+        first = next(y for y, line in enumerate(timeline.messages.splitlines()) if "▸" in line)
+        assert await timeline.pilot.click(view, offset=(6, first))
+        await timeline.until(lambda: view.virtual_size.height > before)
+        opened = view.virtual_size.height
+        assert await timeline.pilot.click(view, offset=(6, first + 2))
+        await timeline.settled()
+        assert view.virtual_size.height == opened
+        assert await timeline.pilot.click(view, offset=(6, first))
+        await timeline.until(lambda: view.virtual_size.height == before)
+
+
+async def test_the_text_of_a_file_is_scrolled_from_the_list(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("2", "up", "up", "enter")
+        await timeline.until(lambda: "row zero" in timeline.text)
+        await timeline.press("j", "j")
+        assert text(timeline).scroll_offset.y == 2
+        await timeline.press("pagedown", "k")
+        assert text(timeline).scroll_offset.y > 2
+        await timeline.press("pageup", "pageup")
+        assert text(timeline).scroll_offset.y == 0
+
+
+async def test_a_click_selects_a_file(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("2", "enter")
+        rows = timeline.screen.query_one(FileRows)
+        for name, holds in (("long.txt", "row zero"), ("notes.md", "# Notes")):
+            y = next(y for y, line in enumerate(timeline.files.splitlines()) if name in line)
+            assert await timeline.pilot.click(rows, offset=(4, y))
+            await timeline.until(lambda holds=holds: holds in timeline.text)
+
+
+async def test_the_slider_is_dragged(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        slider = timeline.screen.query_one(Slider)
+        assert await timeline.pilot.mouse_down(slider, offset=(slider.size.width - 2, 0))
+        await timeline.pilot.hover(slider, offset=(1, 0))
+        await timeline.until(lambda: "event 1 of" in timeline.facts)
+        await timeline.pilot.mouse_up(slider, offset=(1, 0))
+        await timeline.pilot.hover(slider, offset=(slider.size.width - 2, 0))
+        await timeline.settled()
+        assert "event 1 of" in timeline.facts
+
+
+async def test_o_shows_the_message_and_the_answer_that_one_stands_at(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        conversation = conversation_of(timeline.pilot)
+        await timeline.press("left_square_bracket")
+        for keys, starts in (((), "and a note"), (("home",), "fix it"), (("home", *["right"] * 6), "It is")):
+            await timeline.press(*keys)
+            await timeline.pilot.press("o")
+            await timeline.until(lambda: timeline.app.focused is conversation)
+            cursor = conversation.cursor
+            assert cursor is not None
+            unit = conversation.transcript.units[cursor.unit]
+            assert str(getattr(unit, "text", "")).startswith(starts)
+            await timeline.open()
+
+
+async def test_help_has_the_keys_of_the_pane_that_one_is_in(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.press("2", "f1")
+        assert isinstance(timeline.app.screen, HelpScreen)
+        assert "In the files" in shown(timeline.app.screen.query_one("#help-body"))
+
+
+async def test_a_command_of_the_palette_is_carried_out_where_it_is_at_home(agent: Agent) -> None:
+    async with travelling(agent, *QUERIES) as timeline:
+        await timeline.pilot.press("ctrl+p", *"plan")
+        await timeline.pilot.pause()
+        await timeline.pilot.press("enter")
+        await timeline.until(lambda: agent.permissions == "plan")
+        assert not any(isinstance(each, TimelineScreen) for each in timeline.app.screen_stack)
+        assert prompt_of(timeline.pilot).text == ""
+
+
+async def test_q_closes_it_at_once(agent: Agent) -> None:
+    async with travelling(agent, "fix it", size=(60, 16)) as timeline:
+        await timeline.press("2")
+        await timeline.pilot.press("q")
+        await timeline.until(lambda: timeline.app.screen is main_of(timeline.pilot))
