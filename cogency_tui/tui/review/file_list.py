@@ -73,6 +73,8 @@ class FileList(SelectList[ListRow]):
             self.post_message(self.Selected())
 
     def on_click(self, event: events.Click) -> None:
+        # Textual would have the list's own follow, which takes a heading for the file beside it.
+        event.prevent_default()
         y = self.scroll_offset.y + event.y
         if y < len(self._rows) and isinstance(self._rows[y], FileRow):
             self.select(y)

@@ -82,6 +82,8 @@ class FileRows(Travelled, SelectList[Looked]):
         self.post_message(self.Scrolled(by, step))
 
     def on_click(self, event: events.Click) -> None:
+        # Textual would have the list's own follow once more.
+        event.prevent_default()
         super().on_click(event)
         self.post_message(self.Selected())
 

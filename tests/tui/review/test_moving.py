@@ -66,6 +66,18 @@ async def test_a_click_on_a_file_shows_its_diff(project: Path) -> None:
         await reviewer.until(lambda: reviewer.path == "pad.py" and reviewer.view.has_focus)
 
 
+async def test_a_click_on_a_heading_selects_nothing(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    agent = working(project, *edited(5), write("pad.py", "pad = 1\n"), "Done.")
+    async with reviewing(agent) as reviewer:
+        await reviewer.pilot.click(reviewer.files, offset=(4, row_of(shown(reviewer.files), "pad.py")))
+        await reviewer.until(lambda: reviewer.path == "pad.py" and reviewer.view.has_focus)
+        assert await reviewer.pilot.click(reviewer.files, offset=(4, row_of(shown(reviewer.files), "Turn 1")))
+        await reviewer.until(lambda: reviewer.files.has_focus)
+        await reviewer.settled()
+        assert reviewer.path == "pad.py"
+
+
 async def test_the_list_is_reached_by_more_than_one_key(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     agent = working(project, *edited(5), write("pad.py", "pad = 1\n"), "Done.")
