@@ -160,7 +160,12 @@ class Acting:
             return
         if place is None:
             return
-        ours = merged.conflicts[place].ours.decode("utf-8", "replace")
+        try:
+            ours = merged.conflicts[place].ours.decode()
+        except UnicodeDecodeError:
+            # What cannot be read as text would be lost by writing it back.
+            self._warn("These lines are no UTF-8. 1 leaves what is there now, 2 puts back what was.")
+            return
         task = Task("Settle the conflict", f"{one_line(file.file.path)}, {_where(hunk)}", ours, "take it")
         self._write(task, lambda written: self._choose(file, hunk.id, Text(_ended(written))))
 

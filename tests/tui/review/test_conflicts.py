@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import shown
+from tests.tui.driving import shown, told
 from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, working
 
 AGENT = bytes(range(256)) + b"x"
@@ -38,6 +38,17 @@ async def test_what_was_before_the_agent_is_put_back_and_that_is_undone(
     await logo.press("u")
     assert (project / "logo").read_bytes() == MINE
     assert logo.states == ("conflict",)
+
+
+async def test_lines_that_are_no_utf_8_are_not_written_anew(project: Path) -> None:
+    (project / "notes.py").write_bytes(b"one\ntwo\n")
+    agent = working(project, edit("notes.py", "one\n", "agent\n"), "Done.")
+    async with reviewing(agent) as reviewer:
+        (project / "notes.py").write_bytes(b"caf\xe9\ntwo\n")
+        await reviewer.press("n", "e")
+        await reviewer.until(lambda: "no UTF-8" in told(reviewer.pilot))
+        await reviewer.press("1")
+        assert (project / "notes.py").read_bytes() == b"caf\xe9\ntwo\n"
 
 
 async def test_a_file_that_became_a_link_is_left_or_put_back(project: Path) -> None:
