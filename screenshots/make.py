@@ -18,6 +18,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.config import Settings
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.screens.main import MainScreen
+from cogency_tui.tui.widgets.answers import Answers
 
 Drive = Callable[[Pilot[int]], Awaitable[None]]
 
@@ -74,9 +75,9 @@ async def _work(pilot: "Pilot[int]") -> None:
 async def _question(pilot: "Pilot[int]") -> None:
     """A change that waits for an answer."""
     await _say(pilot, "replace 'range(3)' with 'range(5)' in src/checkout/retry.py")
-    while len(pilot.app.screen_stack) < 2:
+    # Dim as long as no key is heard yet.
+    while not (found := pilot.app.screen.query(Answers)) or found.first().deaf:
         await pilot.pause(0.05)
-    await pilot.pause(0.2)
 
 
 async def _review(pilot: "Pilot[int]") -> None:
