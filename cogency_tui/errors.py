@@ -133,6 +133,11 @@ class ToolError(CogencyError):
     """A tool could not do what was asked. The text goes to the model as a failed result."""
 
 
+class StrangerError(ToolError):
+    """A tool could not do what was asked, and says so in part in the words of what it was reading: that
+    counts as read."""
+
+
 class WorkspaceError(ToolError):
     """A path or a file that cannot be used as asked."""
 

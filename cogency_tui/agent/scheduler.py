@@ -16,7 +16,7 @@ from typing import Any
 from cogency_tui.agent.jobs import Job, State, blocked_by, in_cycles, named, out_of_turn
 from cogency_tui.agent.permissions import Gate
 from cogency_tui.agent.variables import as_text, names_in, substitute
-from cogency_tui.errors import ToolError
+from cogency_tui.errors import StrangerError, ToolError
 from cogency_tui.protocol.events import CallEvent, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
@@ -225,6 +225,7 @@ class Scheduler:
     async def _attempt(self, job: Job) -> Outcome:
         job.started = self._clock()
         timer = asyncio.timeout(job.timeout)
+        source = ""
         try:
             values = {name: job.scope[name].value for name in job.names}
             bound = self._bind(job, substitute(job.args, values, job.scope))
@@ -233,13 +234,14 @@ class Scheduler:
             await self._permit(job, intent)
             job.started = self._clock()
             self._report(job, "")
-            try:
-                async with timer:
-                    return await bound.run(partial(self._report, job))
-            finally:
-                # What a failure says may be of the source, too.
-                self._gate.tainted(intent.source)
+            source = intent.source
+            async with timer:
+                outcome = await bound.run(partial(self._report, job))
+            self._gate.tainted(source)
+            return outcome
         except ToolError as exc:
+            if isinstance(exc, StrangerError):
+                self._gate.tainted(source)
             return Outcome(exc.advice, failed=True)
         except _BREAKAGES as exc:
             if isinstance(exc, TimeoutError) and timer.expired():

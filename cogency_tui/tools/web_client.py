@@ -11,7 +11,7 @@ import asyncio
 import os
 import ssl
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import cast
@@ -19,7 +19,7 @@ from typing import cast
 import httpcore
 import httpx
 
-from cogency_tui.errors import ToolError
+from cogency_tui.errors import StrangerError, ToolError
 from cogency_tui.text import one_line
 from cogency_tui.tools.listing import readable_size
 from cogency_tui.tools.web_address import WebAddress, parse
@@ -98,22 +98,38 @@ class WebClient:
     async def _followed(self, address: WebAddress) -> Answer:
         way = [address]
         notes: list[str] = []
-        while True:
-            answer = await self._asked(address)
-            if isinstance(answer, Answer):
-                return replace(answer, notes=tuple(notes))
-            following = parse(answer, base=address)
-            if following in way:
-                raise ToolError(f"{way[0]} redirects in a circle: {address} leads back to {following}.")
-            if len(way) > self._limits.redirects:
-                raise ToolError(
-                    f"{way[0]} redirects more than {self._limits.redirects} times.",
-                    f"The next would be {following}.",
-                )
-            if (address.scheme, following.scheme) == ("https", "http"):
-                notes.append(f"{address} redirected to http: what came could have been changed on the way.")
-            way.append(following)
-            address = following
+        try:
+            while True:
+                answer = await self._asked(address)
+                if isinstance(answer, Answer):
+                    return replace(answer, notes=tuple(notes))
+                address = self._next(way, answer)
+                before = way[-1]
+                if (before.scheme, address.scheme) == ("https", "http"):
+                    notes.append(
+                        f"{before} redirected to http: what came could have been changed on the way."
+                    )
+                way.append(address)
+        except ToolError as error:
+            if len(way) == 1:
+                raise
+            # The address is not the one that was asked for: a server has written it.
+            raise StrangerError(str(error), error.hint) from error
+
+    def _next(self, way: Sequence[WebAddress], location: str) -> WebAddress:
+        """Where the last of these addresses redirects to."""
+        try:
+            following = parse(location, base=way[-1])
+        except ToolError as error:
+            raise StrangerError(str(error), error.hint) from error
+        if following in way:
+            raise StrangerError(f"{way[0]} redirects in a circle: {way[-1]} leads back to {following}.")
+        if len(way) > self._limits.redirects:
+            raise StrangerError(
+                f"{way[0]} redirects more than {self._limits.redirects} times.",
+                f"The next would be {following}.",
+            )
+        return following
 
     async def _asked(self, address: WebAddress) -> Answer | str:
         """The answer of one server, or where it redirects to."""
@@ -184,12 +200,12 @@ class _Body:
         self._unpacking = None
         if kind_of(answer.content_type) is None:
             kind = one_line(media_type(answer.content_type)[:_SHOWN])
-            raise ToolError(
+            raise StrangerError(
                 f"{answer.url} answered {answer.status_line} with {kind}, which is no text.",
                 "Only HTML, text, JSON and XML can be read.",
             )
         if self._encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            raise ToolError(
+            raise StrangerError(
                 f"{answer.url} is packed with {one_line(self._encoding[:_SHOWN])}, which was not asked for."
             )
 
@@ -254,5 +270,5 @@ def _failure(address: WebAddress, error: Exception) -> ToolError:
     if isinstance(error, httpcore.ConnectError):
         return ToolError(f"There is no connection to {address}{reason}", hint)
     if isinstance(error, httpcore.ProtocolError):
-        return ToolError(f"{address} did not answer as HTTP wants it{reason}")
+        return StrangerError(f"{address} did not answer as HTTP wants it{reason}")
     return ToolError(f"{address} broke the connection off{reason}")

@@ -116,17 +116,6 @@ async def test_what_it_brings_makes_the_way_out_ask_again(project: Path) -> None
     assert "the MCP server demo" in person.questions[0].reason
 
 
-async def test_what_its_failure_says_makes_the_way_out_ask_again(project: Path) -> None:
-    agent = agent_with(
-        project, block(("demo.die", {})), block(("shell", {"command": "true"})), "done", demo=command()
-    )
-    agent.permissions = "auto"
-    agent.ask = person = Person()
-    events = await turn(agent)
-    assert [result["error"] for result in results(events)] == [True, False]
-    assert [question.tool for question in person.questions] == ["shell"]
-
-
 async def test_a_patient_agent_waits_for_a_server_that_starts_slowly(project: Path, tmp_path: Path) -> None:
     # It begins when it is told that the turn has.
     go, quick = tmp_path / "go", command()
