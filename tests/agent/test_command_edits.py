@@ -178,8 +178,18 @@ async def test_overlapping_commands_share_no_change(desk: Desk) -> None:
     for number in range(40):
         desk.put(f"{number}", "0\n")
     settle()
-    text = "for i in {0..39}; do echo %s >> $i; done"
-    await asyncio.gather(*(desk.run(text % name) for name in ("x", "y", "z")))
+    # All of them begin before any of them changes something: what had changed before one began is told by
+    # another, which may end, and tell it, later.
+    place = desk.root.parent
+    text = (
+        "touch %(place)s/begun-%(name)s; while [ ! -e %(place)s/go ]; do sleep 0.01; done; "
+        "for i in {0..39}; do echo %(name)s >> $i; done"
+    )
+    texts = [text % {"place": place, "name": name} for name in ("x", "y", "z")]
+    running = [asyncio.create_task(desk.run(each)) for each in texts]
+    await until(lambda: len(list(place.glob("begun-*"))) == 3)
+    (place / "go").touch()
+    await asyncio.gather(*running)
     edits = await desk.edits()
     for number in range(40):
         chain = [edit for edit in edits if edit.path == f"{number}"]

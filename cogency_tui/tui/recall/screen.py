@@ -223,7 +223,8 @@ class RecallScreen(Screen[Wanted | None]):
         id = entry.conversation.id
         within, event = (hit.within, hit.event) if hit else (id, 0)
         if entry.conversation.trashed is not None and not fork:
-            app_of(self).notify("It is still in the trash. F2 in recall lists that, u there takes it out.")
+            told = "It is still in the trash. F2 in recall lists that, u there takes it out."
+            app_of(self).notify(told, markup=False)
         self.dismiss(Wanted(id, within, event, self._searching.terms, fork))
 
     def action_timeline(self) -> None:
