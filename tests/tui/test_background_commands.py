@@ -74,4 +74,4 @@ async def test_one_that_ends_by_itself_is_seen_to_end_and_nothing_ticks_then(pro
         (project / "go").touch()
         await background.settle("p1", 10)
         await until(pilot, lambda: shown(calls_of(pilot)).count("✓") == 2)
-        assert not ticking(pilot)
+        await until(pilot, lambda: not ticking(pilot))

@@ -207,7 +207,8 @@ async def test_a_narrow_terminal_shows_the_list_or_the_diff(project: Path) -> No
         await reviewer.press("down", "enter")
         assert reviewer.view.has_focus
         assert (reviewer.path, reviewer.files.size.width) == ("notes.py", 0)
-        assert "line_5 = 'agent'" in shown(reviewer.view)
+        # Laid anew for the width that the list has left.
+        await reviewer.until(lambda: "line_5 = 'agent'" in shown(reviewer.view))
         await reviewer.press("escape")
         assert reviewer.files.has_focus
         await reviewer.press("escape")
