@@ -100,6 +100,16 @@ class Gate:
         return tuple(self._state.sources)
 
     @property
+    def mode(self) -> Permissions:
+        """The permission mode in force."""
+        return self._mode()
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether somebody is there to answer questions."""
+        return self._ask() is not None
+
+    @property
     def granted(self) -> Grants:
         """What the person has allowed for this conversation."""
         return self._state.granted

@@ -77,7 +77,10 @@ class Running:
         self._role = role
         self._recalled = False
         self._context = ToolContext(
-            engine.workspace, secrets=engine.secrets, journal=engine.journal.of(conversation_id)
+            engine.workspace,
+            secrets=engine.secrets,
+            journal=engine.journal.of(conversation_id),
+            output_limit=self.settings.output_limit,
         )
         self._calibration = Calibration()
         self._channel: Channel | None = None

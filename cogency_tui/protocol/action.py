@@ -6,7 +6,7 @@ malformed action is one error; parsing goes on after its closing tag.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -54,7 +54,9 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class ActionParser(TagMachine):
     """The parser of the action dialect: it is never finished before the stream is."""
 
-    def __init__(self, clock: Clock, new_id: NewId, payload_limit: int) -> None:
+    def __init__(
+        self, clock: Clock, new_id: NewId, payload_limit: int, used_ids: Collection[str] = ()
+    ) -> None:
         super().__init__(clock, new_id, OPENING, "</response>")
         self._payload_limit = payload_limit
         self._action_end = LiteralScanner("</action>")
@@ -63,7 +65,7 @@ class ActionParser(TagMachine):
         self._tag = _Tag()
         self._tag_text = ""
         self._tag_quote = ""
-        self._ids: set[str] = set()
+        self._ids = set(used_ids)
         self._responses = 0
 
     @property

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from cogency_tui.config import Dialect
@@ -51,12 +51,16 @@ def create_parser(
     clock: Clock = time.time,
     ids: NewId = new_id,
     payload_limit: int = PAYLOAD_LIMIT,
+    used_ids: Collection[str] = (),
 ) -> Parser:
-    """A parser of one stream. `payload_limit` bounds a call payload, in characters.
+    """A parser of one stream. `payload_limit` bounds a call payload, in characters; `used_ids` are the ids of
+    actions that the turn has had before.
 
     Raises:
         ValueError: there is no such dialect.
     """
+    if dialect == "action":
+        return ActionParser(clock, ids, payload_limit, used_ids)
     try:
         parser = _PARSERS[dialect]
     except KeyError:
@@ -80,7 +84,6 @@ def render(events: Sequence[Event], dialect: Dialect = "xml") -> list[Message]:
 _PARSERS: dict[Dialect, Callable[[Clock, NewId, int], Parser]] = {
     "xml": XmlParser,
     "delimiter": DelimiterParser,
-    "action": ActionParser,
 }
 _WRITERS: dict[Dialect, transcript.Writer] = {
     "xml": XmlWriter(),

@@ -19,26 +19,37 @@ class ReviewNote(TypedDict):
 
 
 class UserEvent(TypedDict):
-    """What the person said; the model is given `content`, then the text of the `review`."""
+    """The user's message; the model is sent `content`, then the text of the `review`.
+
+    The first message of a conversation carries the `environment`: the block that says where the model works.
+    """
 
     type: Literal["user"]
     timestamp: float
     content: str
     review: NotRequired[ReviewNote]
+    environment: NotRequired[str]
 
 
 class ThinkEvent(TypedDict):
-    """The model's reasoning. As a delta it carries the `id` of the unit that it extends."""
+    """The model's reasoning. As a delta it carries the `id` of the unit that it extends.
+
+    `cycle` names the cycle that it was written in: the model's events of one cycle are one message.
+    """
 
     type: Literal["think"]
     timestamp: float
     id: str
     content: str
+    cycle: NotRequired[str]
     interrupted: NotRequired[bool]
 
 
 class CallEvent(TypedDict):
     """A tool call. `content` is JSON object text: `name`, `args`, and what a dialect adds.
+
+    `content` is the model's own text where that is strict JSON of this shape; `raw` is its text where it is
+    not (an `<action>` with its tag, raw newlines in a string). `cycle` is as in `ThinkEvent`.
 
     With `partial` it is a preview of a call that is still being written, under the id that the call
     will have: `name` once it is known, and in `args` only what is new: a piece to append for a text
@@ -49,6 +60,8 @@ class CallEvent(TypedDict):
     timestamp: float
     id: str
     content: str
+    raw: NotRequired[str]
+    cycle: NotRequired[str]
     partial: NotRequired[bool]
 
 
@@ -60,18 +73,25 @@ class ExecuteEvent(TypedDict):
 
 
 class ResultPayload(TypedDict):
-    """`outcome` is one line for a person, `content` any JSON value for the model."""
+    """`outcome` is one line for the user, `content` any JSON value for the model.
+
+    `refused` is the reason why permissions did not let the call run. A result in the place of a call that
+    could not be parsed has that call's text as `raw`, and the id that the model gave it as `action`.
+    """
 
     outcome: str
     content: Any
     error: bool
+    refused: NotRequired[str]
+    raw: NotRequired[str]
+    action: NotRequired[str]
 
 
 class ResultEvent(TypedDict):
     """What became of the call with this `id`; `duration` in seconds.
 
     With `partial` it says that the call is running; its payload's `content` is the output that is
-    new since the one before (the first, at the start, is empty).
+    new since the one before (the first, at the start, is empty). `cycle` is as in `ThinkEvent`.
     """
 
     type: Literal["result"]
@@ -80,16 +100,22 @@ class ResultEvent(TypedDict):
     tool: str
     duration: float
     payload: ResultPayload
+    cycle: NotRequired[str]
     partial: NotRequired[bool]
 
 
 class RespondEvent(TypedDict):
-    """The model's answer. As a delta it carries the `id` of the unit that it extends."""
+    """The model's answer. As a delta it carries the `id` of the unit that it extends.
+
+    `aside` marks text that the action dialect has outside `<response>`. `cycle` is as in `ThinkEvent`.
+    """
 
     type: Literal["respond"]
     timestamp: float
     id: str
     content: str
+    aside: NotRequired[bool]
+    cycle: NotRequired[str]
     interrupted: NotRequired[bool]
 
 
@@ -138,9 +164,9 @@ class MetricEvent(TypedDict):
 class ErrorPayload(TypedDict):
     """`error` says what was wrong and where; `tool` which tool is to blame, `hint` what to do.
 
-    Where it stands in the place of a call, `call` is the id that this call would have had, and
-    `action` the one that the model gave it. A `notice` is a decision that was made on the way, not a
-    failure; with `retry` it is asked again after so many seconds.
+    Where it stands in the place of a call, `call` is the id that this call would have had, `action` the one
+    that the model gave it, and `raw` what the model wrote. A `notice` is a decision that was made on the
+    way, not a failure; with `retry` it is asked again after so many seconds.
     """
 
     error: str
@@ -148,6 +174,7 @@ class ErrorPayload(TypedDict):
     hint: NotRequired[str]
     call: NotRequired[str]
     action: NotRequired[str]
+    raw: NotRequired[str]
     notice: NotRequired[bool]
     retry: NotRequired[float]
 

@@ -56,7 +56,8 @@ class Intent:
     `confined` a command that can reach neither the network nor, for writing, anything outside. `brings`
     says where content of strangers comes from that a command, or the `tool` of an MCP server, may bring into
     the conversation. `detail` is what the person is shown: a unified diff or a command, complete and
-    unescaped; the screen makes it safe.
+    unescaped; the screen makes it safe. `own` marks what only reads, reaches or stops a process that this
+    conversation has started.
     """
 
     effect: Effect
@@ -71,6 +72,7 @@ class Intent:
     confined: bool = False
     brings: str = ""
     tool: str = ""
+    own: bool = False
 
     @property
     def goes_to(self) -> str:
@@ -87,15 +89,17 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call came to: one line for the person, JSON content for the model.
+    """What a call came to: one line for the user, JSON content for the model.
 
-    `failed` marks a call that ran to its end and still has to count as a failure (a command that
-    exited with a status other than 0): unlike `ToolError` it has content.
+    `value` is what the call produced, where `content` is a report about that: `$name` stands for it in the
+    action dialect. `failed` marks a call that ran to its end and still has to count as a failure (a command
+    that exited with a status other than 0): unlike `ToolError` it has content.
     """
 
     outcome: str
     content: Any = None
     failed: bool = False
+    value: Any = None
 
 
 @dataclass(slots=True)
@@ -105,7 +109,9 @@ class ToolContext:
     `report` shows output while the tool still runs. `seen` keeps, for each file that the agent has
     read or written, the fingerprint of its bytes then: a write refuses a file that has changed since.
     `call_id` is the call of the conversation that the tool runs for, set for each call. `journal` records
-    what is changed, where there is one.
+    what is changed, where there is one. `variables` are the values that the call's `$names` stand for, where
+    the tool takes them as its environment; `output_limit` is how many characters of a result the model is
+    sent.
     """
 
     workspace: Workspace
@@ -114,6 +120,8 @@ class ToolContext:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     call_id: str = ""
     journal: Journal | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    output_limit: int = 30_000
 
 
 class Tool(Protocol, Generic[Args]):
