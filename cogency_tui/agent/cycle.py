@@ -7,11 +7,14 @@ while the model goes on writing.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import cast
 
+from cogency_tui.agent.accumulator import Accumulator
 from cogency_tui.agent.generation import Generation
 from cogency_tui.agent.metrics import Meter
+from cogency_tui.agent.prompt import CALL_FORMS
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.replay import Channel
 from cogency_tui.agent.scheduler import Preview, Scheduler
@@ -21,7 +24,16 @@ from cogency_tui.errors import ProviderError
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.emitter import Emitter
-from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, Message, RespondEvent, ResultEvent
+from cogency_tui.protocol.events import (
+    CallEvent,
+    ErrorPayload,
+    Event,
+    Message,
+    RespondEvent,
+    ResultEvent,
+    ThinkEvent,
+)
+from cogency_tui.protocol.foreign import find_slip
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
 
@@ -35,6 +47,12 @@ STOP_MARKERS: dict[Dialect, tuple[str, ...]] = {
 ENDINGS = ("</execute>", "</response>", "§execute", "§end", "<end>", "<end/>")
 """What the last text is that counts."""
 
+_WRITE_AGAIN = "Write it again, whole and valid, in this form:"
+_EMPTY: dict[Dialect, str] = {
+    "xml": "The batch was empty: its array holds no call, so nothing ran",
+    "delimiter": "The batch was empty: no line before §execute could be read as a §call:, so nothing ran",
+    "action": "",
+}
 _BROKEN_OFF = "Not run: the connection broke off before the block was complete. Write it again."
 _GO_ON = (
     "The connection broke off here. What you wrote before it is kept; nothing of an unfinished block ran. "
@@ -48,12 +66,14 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CycleSetup:
-    """What a cycle runs with. `runs_calls` is false for the last one that a turn may have."""
+    """What a cycle runs with: `tools` are the names that the model may call; `runs_calls` is false for the
+    last cycle that a turn may have."""
 
     dialect: Dialect
     payload_limit: int
     messages: Sequence[Message]
     channel: Channel
+    tools: Collection[str]
     runs_calls: bool
 
 
@@ -70,8 +90,8 @@ class Cycle:
     ) -> None:
         self.meter = meter
         self.channel = setup.channel
-        self.malformed: list[ErrorPayload] = []
-        """The errors that stand in the place of a call."""
+        self.malformed = False
+        """Whether a call could not be parsed, or was written where nothing runs it."""
         self.broken: ProviderError | None = None
         """Why the answer broke off, if it did; what came before has been taken."""
         self._setup = setup
@@ -86,6 +106,9 @@ class Cycle:
         self._streams = setup.dialect == "action"
         self._variables = StreamedText(lambda: self._scheduler.declared, self._scheduler.value_of)
         self._answer: RespondEvent | None = None
+        self._id = new_id()
+        self._said = Accumulator()
+        self._units: list[ThinkEvent | RespondEvent] = []
         self._events: deque[Event] = deque()
         self._closed = False
         self._stopped = False
@@ -98,9 +121,11 @@ class Cycle:
     @property
     def answered(self) -> bool:
         """Whether the model has ended its turn with this cycle."""
+        if self.malformed:
+            return False
         if self._streams:
             return self._parser.answered or not self._outcomes
-        return not self._boundary and not self.malformed
+        return not self._boundary
 
     @property
     def failed(self) -> bool:
@@ -158,14 +183,41 @@ class Cycle:
                     break
             await self._news.wait()
         await self._recorder.close_unit(interrupted=self.broken is not None)
-        if self._boundary and self._setup.runs_calls and not self._outcomes and not self.malformed:
-            await self.result(_result(new_id(), "execute", "The batch was empty: nothing ran", self._clock()))
+        if not self._setup.runs_calls or self.broken is not None:
+            return
+        if self._boundary and not self._outcomes:
+            await self.result(_result(new_id(), "execute", _EMPTY[self._setup.dialect], self._clock()))
+        elif self.answered and not self._outcomes:
+            await self._report_slip()
 
     async def result(self, event: ResultEvent) -> None:
         """Hand on the result of a call."""
         self._open.pop(event["id"], None)
         self._outcomes.append(not event["payload"]["error"])
         await self._recorder.emit(event)
+
+    async def _report_slip(self) -> None:
+        """Report a call that the answer has where nothing runs it, so that the turn does not end with it."""
+        self._units += cast("list[ThinkEvent | RespondEvent]", list(self._said.close()))
+        slip = find_slip(self._units, self._setup.dialect, self._setup.tools)
+        if slip is not None:
+            payload: ErrorPayload = {"error": slip.problem, "call": new_id(), "tool": "execute"}
+            await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
+            await self._refuse(payload, slip.cure)
+
+    async def _refuse(self, payload: ErrorPayload, cure: str) -> None:
+        """Give the failed result of a call that could not be read, in its place."""
+        self.malformed = True
+        told = payload["error"]
+        if self._setup.runs_calls:
+            told = f"{told}\n{cure}\n{CALL_FORMS[self._setup.dialect]}"
+        result = _result(payload.get("call", ""), payload.get("tool", ""), told, self._clock(), error=True)
+        if "raw" in payload:
+            result["payload"]["raw"] = payload["raw"]
+            result["cycle"] = self._id
+        if "action" in payload:
+            result["payload"]["action"] = payload["action"]
+        await self.result(result)
 
     async def answer_open(self, why: str) -> None:
         """Answer every call that has no result with this failure."""
@@ -262,14 +314,22 @@ class Cycle:
                 self._recorder.preview(event)
                 return
             self._open[event["id"]] = event
-        elif event["type"] == "error" and "call" in event["payload"]:
-            self.malformed.append(event["payload"])
         elif event["type"] == "execute":
             self._boundary = True
         self._spoken = True
-        await self._recorder.emit(event)
+        await self._emit(event)
+        if event["type"] == "error" and "call" in event["payload"]:
+            await self._refuse(event["payload"], _WRITE_AGAIN)
         if self._setup.runs_calls:
             self._schedule(event)
+
+    async def _emit(self, event: Event) -> None:
+        """Hand on what the model wrote, as part of this cycle."""
+        if event["type"] == "think" or event["type"] == "respond" or event["type"] == "call":
+            event["cycle"] = self._id
+        if event["type"] == "think" or event["type"] == "respond":
+            self._units += cast("list[ThinkEvent | RespondEvent]", list(self._said.add(event)))
+        await self._recorder.emit(event)
 
     def _schedule(self, event: Event) -> None:
         """Hand calls to the scheduler: at the boundary, or in the action dialect one by one."""
@@ -284,7 +344,7 @@ class Cycle:
     async def _emit_answer(self, text: str) -> None:
         if text and self._answer is not None:
             self._spoken = True
-            await self._recorder.emit({**self._answer, "content": text})
+            await self._emit({**self._answer, "content": text})
 
     async def _close_answer(self) -> bool:
         """End the unit of the answer; False while it waits for a value that may still come."""
@@ -306,11 +366,6 @@ class Cycle:
             message = f"{notice.cause} Asking again in {notice.wait:.0f} s (attempt {notice.attempt})."
             payload = {"error": message, "notice": True, "retry": notice.wait}
         await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
-
-
-def answer_of(payload: ErrorPayload, told: str, now: float) -> ResultEvent:
-    """The failed result that stands in the place of a call that could not be read."""
-    return _result(payload.get("call", new_id()), payload.get("tool", "execute"), told, now, error=True)
 
 
 def _continues(answer: RespondEvent, event: Event) -> bool:

@@ -158,6 +158,7 @@ class Running:
             history=self.history(store, dialect),
             calibration=self._calibration,
             budget=self.budget,
+            tools=self.registry.names,
             channel=self._open_channel,
             scheduler=self._scheduler,
             notices=lambda: [*store.untold(), *self.engine.servers.untold()],

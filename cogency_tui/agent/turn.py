@@ -6,14 +6,14 @@ announced gets exactly one result, what was written stays, and the turn ends in 
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from cogency_tui.agent.budget import Budget
-from cogency_tui.agent.cycle import Cycle, CycleSetup, Interrupted, answer_of
+from cogency_tui.agent.cycle import Cycle, CycleSetup, Interrupted
 from cogency_tui.agent.history import Compacted, History, Prepared
 from cogency_tui.agent.metrics import Calibration, Meter, characters_in
-from cogency_tui.agent.prompt import CALL_FORMS, LAST_CYCLE
+from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.replay import Channel
 from cogency_tui.agent.scheduler import Preview, Scheduler
@@ -38,8 +38,8 @@ _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 
 @dataclass(frozen=True, slots=True)
 class TurnSetup:
-    """What a turn runs with; `channel` is asked for each cycle, so that a change of mode takes effect;
-    `notices` gives what the person is to be told once."""
+    """What a turn runs with: `tools` are the names that the model may call; `channel` is asked for each
+    cycle, so that a change of mode takes effect; `notices` gives what the user is to be shown once."""
 
     store: Store
     conversation_id: str
@@ -49,6 +49,7 @@ class TurnSetup:
     history: History
     calibration: Calibration
     budget: Budget
+    tools: Collection[str]
     channel: Callable[[], Awaitable[Channel]]
     scheduler: Callable[[Preview, Callable[[], None]], Scheduler]
     notices: Callable[[], Sequence[str]]
@@ -121,7 +122,8 @@ class Turn:
                 await self._go_on_after(cycle, cycle.broken)
                 continue
             self._breaks = 0
-            await self._refuse(cycle, last=number == most)
+            # The calls of a malformed block did not run, nor those of the last cycle.
+            await cycle.answer_open(_LAST if number == most else _MALFORMED)
             await self._measure(cycle)
             if cycle.failure:
                 await self._error(f"{cycle.failure}.", "Say how to go on.")
@@ -154,6 +156,7 @@ class Turn:
                 payload_limit=setup.settings.payload_limit,
                 messages=messages,
                 channel=channel,
+                tools=setup.tools,
                 runs_calls=not last,
             ),
             self._recorder,
@@ -248,18 +251,6 @@ class Turn:
         await cycle.mend()
         await self._measure(cycle)
         await self._note(f"{cause} The turn goes on from what came.")
-
-    async def _refuse(self, cycle: Cycle, *, last: bool) -> None:
-        """Answer the calls that did not run: those of a malformed block, or of the last cycle."""
-        await cycle.answer_open(_LAST if last else _MALFORMED)
-        for payload in cycle.malformed:
-            await cycle.result(answer_of(payload, self._told(payload, last=last), self._clock()))
-
-    def _told(self, payload: ErrorPayload, *, last: bool) -> str:
-        if last:
-            return payload["error"]
-        form = CALL_FORMS[self._setup.dialect]
-        return f"{payload['error']}\nWrite it again, whole and valid, in this form:\n{form}"
 
     async def _measure(self, cycle: Cycle) -> None:
         setup = self._setup

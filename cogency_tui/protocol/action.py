@@ -7,17 +7,25 @@ malformed action is one error; parsing goes on after its closing tag.
 import json
 import re
 from collections.abc import Collection, Sequence
+from itertools import count
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.protocol.emitter import Block, CallReader, Clock, JsonError, NewId
-from cogency_tui.protocol.events import ResultEvent
+from cogency_tui.protocol.emitter import AnswerMarks, Block, CallReader, Clock, JsonError, NewId
+from cogency_tui.protocol.events import CallEvent, ErrorPayload
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.machine import TagMachine
 from cogency_tui.protocol.scanner import JOINER, LiteralScanner, shield
-from cogency_tui.protocol.transcript import ModelEvent, call_record, result_records
+from cogency_tui.protocol.transcript import (
+    Answered,
+    ModelEvent,
+    call_record,
+    malformed_text,
+    result_records,
+    results_block,
+)
 
 _ACTION_TAGS = tuple(f"<action{end}" for end in " \t\r\n>")
 OPENING = ("<thought>", "<response>", "<results>", *_ACTION_TAGS)
@@ -27,6 +35,7 @@ _TAG_PART = re.compile(r"[\"'\[>]")
 _ATTRIBUTE = re.compile(
     r"""\s*([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|(\[[^\]]*\])|([^\s"'>\[]+))""", re.DOTALL
 )
+_OTHER_PARAMETERS = ("args", "arguments", "params", "input")
 _ATTRIBUTE_KEYS = ("type", "mode", "id", "depends_on")
 
 
@@ -65,8 +74,11 @@ class ActionParser(TagMachine):
         self._tag = _Tag()
         self._tag_text = ""
         self._tag_quote = ""
+        self._problem = ""
         self._ids = set(used_ids)
+        self._numbers = count(1)
         self._responses = 0
+        self._resume_answer()
 
     @property
     def answered(self) -> bool:
@@ -84,27 +96,35 @@ class ActionParser(TagMachine):
             if marker == "<response>" and self._responses == 2:
                 self._emitter.error("A turn has one <response>; this is another")
         else:
-            self._begin_action()
+            self._begin_action(marker)
             if marker == "<action>":
                 self._begin_body()
 
-    def _begin_action(self) -> None:
+    def _answer_marks(self) -> AnswerMarks:
+        return {"aside": True} if self._markers is self._outside else {}
+
+    def _begin_action(self, marker: str) -> None:
         self._resume_answer()
         self._action_end = LiteralScanner("</action>")
-        self._block = Block(self._payload_limit)
+        self._block = Block(self._payload_limit, marker)
         self._call = CallReader(self._emitter, "parameters", MAX_DEPTH)
         self._tag = _Tag()
-        self._tag_text = ""
+        self._tag_text = marker
         self._tag_quote = ""
+        self._problem = ""
         self._step = ActionParser._attributes
 
     def _cut_off(self) -> None:
         if self._step is not ActionParser._skip:
-            self._fail(f"The action was cut off at {self._block.place()}; it did not run")
+            self._problem = f"The action was cut off at {self._block.place()}; it did not run"
+        if self._step is ActionParser._attributes:
+            self._block = Block(self._payload_limit, self._tag_text)
+        self._report(self._problem)
 
     # An action: its tag, its body, its closing tag.
 
     def _attributes(self, text: str, index: int) -> int:
+        complete = False
         if self._tag_quote:
             stop = text.find(self._tag_quote, index)
             end = len(text) if stop < 0 else stop + 1
@@ -113,32 +133,36 @@ class ActionParser(TagMachine):
         else:
             part = _TAG_PART.search(text, index)
             end = len(text) if part is None else part.end()
-            if part is not None and part.group() != ">":
+            complete = part is not None and part.group() == ">"
+            if part is not None and not complete:
                 self._tag_quote = "]" if part.group() == "[" else part.group()
-            elif part is not None:
-                self._tag_text += text[index : end - 1]
-                self._read_tag()
-                return end
         self._tag_text += text[index:end]
-        if len(self._tag_text) > _LONGEST_TAG:
+        over = len(self._tag_text) - _LONGEST_TAG
+        if over > 0:
+            self._tag_text = self._tag_text[:_LONGEST_TAG]
+            self._begin_body()
             self._fail(f"The tag of an action is longer than {_LONGEST_TAG:,} characters")
+            return end - over
+        if complete:
+            self._read_tag()
         return end
 
     def _read_tag(self) -> None:
+        text = self._tag_text.removeprefix("<action")[:-1]
+        self._begin_body()
         try:
-            self._tag = _parse_tag(self._tag_text)
+            self._tag = _parse_tag(text)
         except ValueError as exc:
             self._fail(f"Invalid <action> tag: {exc}")
             return
         if self._tag.id in self._ids:
             self._fail(f"The action id {json.dumps(self._tag.id)} was used before in this turn")
-            return
-        self._begin_body()
+        elif self._tag.id is not None:
+            self._ids.add(self._tag.id)
 
     def _begin_body(self) -> None:
-        if self._tag.id is None:
-            self._tag.id = self._call.call_id
-        self._ids.add(self._tag.id)
+        """The tag is complete."""
+        self._block = Block(self._payload_limit, self._tag_text)
         self._step = ActionParser._before_body
 
     def _before_body(self, text: str, index: int) -> int:
@@ -176,38 +200,61 @@ class ActionParser(TagMachine):
         return index
 
     def _closing_tag(self, text: str, index: int) -> int:
-        plain, index, closed = self._action_end.scan(text, index)
+        plain, stop, closed = self._action_end.scan(text, index)
         if plain:
             found = json.dumps(plain[0], ensure_ascii=False)
             self._fail(f'Expected "</action>" after the object, found {found} at {self._block.place()}')
-            if closed:
-                self._resume_answer()
+        self._block.advance(text, index, stop)
+        if closed and plain:
+            self._report(self._problem)
+            self._resume_answer()
         elif closed:
             self._complete()
-        return index
+        return stop
 
     def _complete(self) -> None:
+        if self._tag.id is None:
+            self._tag.id = self._free_id()
         try:
             body = msgspec.convert(self._call.value, _Body)
         except msgspec.ValidationError as exc:
-            self._report(f"Invalid action: {exc}")
+            keys = [key for key in _OTHER_PARAMETERS if key in self._call.value]
+            self._report(f"Invalid action: {exc}" + ('; write "parameters"' if keys else ""))
         else:
-            self._emitter.call(self._call.call_id, _record(self._tag, body))
+            self._emitter.call(self._call.call_id, _record(self._tag, body), self._block.raw())
         self._resume_answer()
 
+    def _free_id(self) -> str:
+        """An id for an action that has none."""
+        for number in self._numbers:
+            if (found := f"auto{number}") not in self._ids:
+                self._ids.add(found)
+                return found
+        raise AssertionError("numbers have no end")
+
     def _fail(self, message: str) -> None:
-        self._report(message)
+        """Pass over the rest of the action, to report it whole."""
+        self._problem = message
         self._step = ActionParser._skip
 
     def _report(self, message: str) -> None:
-        tool = self._call.name or "action"
-        self._emitter.error(message, call_id=self._call.call_id, tool=tool, action=self._tag.id or "")
+        payload: ErrorPayload = {
+            "error": message,
+            "call": self._call.call_id,
+            "tool": self._call.name or "action",
+            "raw": self._block.raw(),
+        }
+        if self._tag.id:
+            payload["action"] = self._tag.id
+        self._emitter.malformed(payload)
 
     def _skip(self, text: str, index: int) -> int:
-        _, index, closed = self._action_end.scan(text, index)
+        _, stop, closed = self._action_end.scan(text, index)
+        self._block.advance(text, index, stop)
         if closed:
+            self._report(self._problem)
             self._resume_answer()
-        return index
+        return stop
 
 
 def _parse_tag(text: str) -> _Tag:
@@ -251,7 +298,7 @@ def _record(tag: _Tag, body: _Body) -> dict[str, Any]:
 
 class ActionWriter:
     """Writes events as the model would have: the answer that ends a message in `<response>`, text
-    before it plain. What would be a tag within a text gets a word joiner after its "<"."""
+    beside it plain. What would be a tag within a text gets a word joiner after its "<"."""
 
     def assistant(self, events: Sequence[ModelEvent]) -> str:
         parts: list[str] = []
@@ -262,25 +309,41 @@ class ActionWriter:
                 parts.append(f"<thought>{thought}</thought>")
             elif event["type"] == "respond":
                 text = shield(event["content"], (*OPENING, "</response>"))
-                wrapped = event is events[-1] or previous == "respond"
+                wrapped = not event.get("aside", event is not events[-1] and previous != "respond")
                 # On lines of their own: an inline code span left open ends with its line.
                 parts.append(f"<response>\n{text}\n</response>" if wrapped else text)
+            elif event["type"] == "call":
+                parts.append(_action(event))
             else:
-                parts.append(_action(event["id"], call_record(event)))
+                parts.append(malformed_text(event, "<action", (*OPENING, "</response>")))
             previous = event["type"]
         return "\n\n".join(parts)
 
-    def results(self, results: Sequence[ResultEvent]) -> str:
-        return f"<results>\n{result_records(results)}\n</results>"
+    def results(self, results: Sequence[Answered]) -> str:
+        return results_block(record | _identity(answered) for record, answered in result_records(results))
 
 
-def _action(call_id: str, record: dict[str, Any]) -> str:
+def _action(event: CallEvent) -> str:
+    raw = event.get("raw", "")
+    if raw.startswith("<action"):
+        return raw
+    record = call_record(event)
     tag = {
         "type": record.get("type", "tool"),
         "mode": record.get("mode", "sync"),
-        "id": record.get("id", call_id),
+        "id": record.get("id", event["id"]),
     }
     attributes = " ".join(f'{key}="{value}"' for key, value in tag.items())
     body = {"name": record.get("name"), "parameters": record.get("args", {})}
     body |= {key: value for key, value in record.items() if key not in ("name", "args", *tag)}
     return f"<action {attributes}>\n{json.dumps(body, ensure_ascii=False)}\n</action>"
+
+
+def _identity(answered: Answered) -> dict[str, Any]:
+    """What the model called the action: its id, and the name of its value."""
+    if answered.call is None:
+        action = answered.result["payload"].get("action")
+        return {"id": action} if action else {}
+    record = call_record(answered.call)
+    named = {"id": record.get("id", answered.call["id"])}
+    return named | ({"output_key": record["output_key"]} if record.get("output_key") else {})

@@ -1,7 +1,7 @@
 """The delimiter dialect: `§think:`, `§call:`, `§execute`, `§respond:`, `§end` (protocols.md 2.2).
 
 Delimiters count at a line's start; a section runs until the next one. A call that is no JSON is
-content, delimiter included: what the model wrote is shown, never lost.
+content, delimiter included, and an error after it: what the model wrote is shown, never lost.
 """
 
 import json
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Literal
 
-from cogency_tui.protocol.emitter import CallReader, Clock, JsonError, NewId, element_problem
-from cogency_tui.protocol.events import ResultEvent
+from cogency_tui.protocol.emitter import Block, CallReader, Clock, JsonError, NewId, element_problem
+from cogency_tui.protocol.events import ErrorPayload
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.machine import Machine
 from cogency_tui.protocol.scanner import JOINER, LineMarkerScanner
-from cogency_tui.protocol.transcript import ModelEvent, as_tool_call, call_record, result_records
+from cogency_tui.protocol.transcript import Answered, ModelEvent, call_text, result_records
 
 _CALL, _FORGED = "§call:", "[SYSTEM:"
 _MARKERS = ("§think:", "§respond:", _CALL, _FORGED)
@@ -34,7 +34,11 @@ class DelimiterParser(Machine):
         self._payload_limit = payload_limit
         self._lines = LineMarkerScanner(_MARKERS, _WORDS)
         self._call = CallReader(self._emitter, "args", MAX_DEPTH)
+        self._block = Block(payload_limit, _CALL)
+        self._problem: ErrorPayload | None = None
+        self._is_content = False
         self._section = StringIO()
+        self._written = ""
         self._kind: Literal["think", "respond"] = "respond"
         self._pending = 0
         self._brackets = 0
@@ -43,35 +47,42 @@ class DelimiterParser(Machine):
         if self._step is DelimiterParser._after_call:
             self._complete_call()
         elif self._step is DelimiterParser._json:
-            call = self._call
-            self._emitter.error("The call was cut off; it did not run", call_id=call.call_id, tool=call.name)
+            self._report(f"The call was cut off at {self._block.place()}; it did not run", self._block.raw())
         elif self._step is DelimiterParser._before_json:
-            self._refuse_call()
+            self._refuse_call("no JSON object follows §call:")
         plain, marker = self._lines.close()
         if self._step is DelimiterParser._text:
-            self._emitter.text(plain)
+            self._add_text(plain)
         if marker:
             self._open(marker)
+        self._report_problem("")
         if not self.finished:
-            self._report_pending()
+            self._report_pending("")
 
     def _text(self, text: str, index: int) -> int:
         plain, index, marker = self._lines.scan(text, index)
         if plain:
-            self._emitter.text(plain)
+            self._add_text(plain)
         if marker:
             self._open(marker)
         return index
 
+    def _add_text(self, plain: str) -> None:
+        if self._problem is not None and self._is_content:
+            self._section.write(plain)
+        elif plain.strip():
+            self._report_problem("")
+        self._emitter.text(plain)
+
     def _open(self, marker: str) -> None:
+        self._report_problem(marker)
         self._lines.restart(at_start=False)
         if marker != _FORGED:
             self._kind = "think" if marker == "§think:" else "respond"
         self._emitter.begin_unit(self._kind)
         if marker == _CALL:
             self._call = CallReader(self._emitter, "args", MAX_DEPTH)
-            self._section = StringIO()
-            self._section.write(marker)
+            self._block = Block(self._payload_limit, _CALL)
             self._step = DelimiterParser._before_json
         elif marker == _FORGED:
             self._emitter.error(
@@ -83,47 +94,50 @@ class DelimiterParser(Machine):
             self._emitter.execute()
             self.finished = True
         elif marker == "§end":
-            self._report_pending()
+            self._report_pending(marker)
             self._emitter.end()
             self.answered = True
             self.finished = True
 
-    def _report_pending(self) -> None:
+    def _report_pending(self, marker: str) -> None:
         if self._pending:
             calls = "1 call was" if self._pending == 1 else f"{self._pending} calls were"
-            call_id = self._emitter.new_id()
-            self._emitter.error(
-                f"{calls} written without §execute; nothing ran", call_id=call_id, tool="execute"
+            self._emitter.malformed(
+                {
+                    "error": f"{calls} written without §execute; nothing ran",
+                    "call": self._emitter.new_id(),
+                    "tool": "execute",
+                    "raw": marker,
+                }
             )
 
     def _before_json(self, text: str, index: int) -> int:
         start = index
         while index < len(text) and text[index].isspace():
             index += 1
-        self._section.write(text[start:index])
+        self._block.advance(text, start, index)
         if index < len(text):
             if text[index] == "{":
+                self._block.take()
                 self._step = DelimiterParser._json
             else:
-                self._refuse_call()
+                found = json.dumps(text[index], ensure_ascii=False)
+                self._refuse_call(f'expected one JSON object, beginning with "{{", found {found}')
         return index
 
     def _json(self, text: str, index: int) -> int:
         try:
             stop = self._call.feed(text, index)
         except JsonError as exc:
-            self._section.write(text[index : exc.index])
-            self._refuse_call()
+            self._block.advance(text, index, exc.index)
+            self._refuse_call(str(exc))
             return exc.index
-        self._section.write(text[index:stop])
-        if self._section.tell() > self._payload_limit:
-            self._emitter.error(
-                f"The call is longer than {self._payload_limit:,} characters",
-                call_id=self._call.call_id,
-                tool=self._call.name,
-            )
+        self._block.advance(text, index, stop)
+        if self._block.over_limit:
+            self._report(f"The call is longer than {self._payload_limit:,} characters", self._block.raw())
             self.finished = True
         elif self._call.done:
+            self._written = self._block.take()
             self._step = DelimiterParser._after_call
         return stop
 
@@ -134,30 +148,50 @@ class DelimiterParser(Machine):
             self._complete_call()
             return index
         if not char.isspace():
-            self._refuse_call()
+            found = json.dumps(char, ensure_ascii=False)
+            self._refuse_call(f"expected the end of the line after the object, found {found}")
             return index
-        self._section.write(char)
+        self._block.advance(text, index, index + 1)
         return index + 1
 
     def _complete_call(self) -> None:
-        value = self._call.value
-        problem = element_problem(value)
+        problem = element_problem(self._call.value)
         if problem:
-            self._emitter.error(
-                f"The call {problem}", call_id=self._call.call_id, tool=self._call.name or "call"
-            )
+            self._refuse(f"The call {problem}", content=False)
         else:
-            self._emitter.call(self._call.call_id, {"name": value["name"], "args": value["args"]})
+            self._emitter.call(self._call.call_id, *self._call.written(self._written))
             self._pending += 1
         self._resume_text(at_start=False)
 
-    def _refuse_call(self) -> None:
-        section = self._section.getvalue()
+    def _refuse_call(self, problem: str) -> None:
+        """Take the section for text."""
+        section = self._block.raw()
+        self._refuse(f"Invalid call: {problem} at {self._block.place()}", content=True)
+        self._emitter.begin_unit("respond", {"malformed": self._call.call_id})
         self._emitter.text(section)
         self._resume_text(at_start=_LAST_LINE_BLANK.search(section) is not None)
 
-    def _resume_text(self, *, at_start: bool) -> None:
+    def _refuse(self, message: str, *, content: bool) -> None:
+        """Remember what is wrong with the section; it is reported when it is known what ends it."""
+        self._problem = {"error": message, "call": self._call.call_id, "tool": self._call.name or "call"}
+        self._is_content = content
         self._section = StringIO()
+        self._section.write(self._block.raw())
+
+    def _report_problem(self, marker: str) -> None:
+        """Report the malformed call whose section `marker` ends."""
+        if self._problem is not None:
+            raw = self._section.getvalue().strip()
+            self._emitter.malformed({**self._problem, "raw": f"{raw}\n{marker}" if marker in _WORDS else raw})
+            self._problem = None
+
+    def _report(self, message: str, raw: str) -> None:
+        call = self._call
+        self._emitter.malformed(
+            {"error": message, "call": call.call_id, "tool": call.name or "call", "raw": raw}
+        )
+
+    def _resume_text(self, *, at_start: bool) -> None:
         self._lines.restart(at_start=at_start)
         self._step = DelimiterParser._text
 
@@ -187,18 +221,27 @@ class DelimiterWriter:
 
     def assistant(self, events: Sequence[ModelEvent]) -> str:
         parts: list[str] = []
-        calls: list[str] = []
+        boundary = "§end"
+        called = False
         for event in events:
             if event["type"] == "call":
-                record = as_tool_call(call_record(event))
-                call = {"name": record.get("name"), "args": record.get("args", {})}
-                calls.append(f"§call: {json.dumps(call, ensure_ascii=False)}")
-            else:
+                parts.append(f"§call: {call_text(event)}")
+                called, boundary = True, "§execute"
+            elif event["type"] != "result":
                 parts.append(f"§{event['type']}: {_as_text(event['content'])}")
-        return "\n".join([*parts, *calls, "§execute" if calls else "§end"])
+                boundary = "§execute" if called else "§end"
+            elif (raw := event["payload"].get("raw", "")).startswith((_CALL, *_WORDS)):
+                parts.append(raw)
+                boundary = ""
+            elif raw:
+                parts.append(f"§respond: {_as_text(raw)}")
+            else:
+                boundary = ""
+        return "\n".join([*parts, boundary] if boundary else parts)
 
-    def results(self, results: Sequence[ResultEvent]) -> str:
-        return f"[SYSTEM: results {result_records(results)}]"
+    def results(self, results: Sequence[Answered]) -> str:
+        records = [record for record, _ in result_records(results)]
+        return f"[SYSTEM: results {json.dumps(records, ensure_ascii=False)}]"
 
 
 def _as_text(content: str) -> str:

@@ -7,9 +7,9 @@ space is held until it is known to stand inside (protocols.md, rule 5).
 import json
 from collections.abc import Callable
 from io import StringIO
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
-from cogency_tui.protocol.events import ErrorPayload, Event
+from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event
 from cogency_tui.protocol.json_object import JsonError, JsonObjectReader
 
 Clock = Callable[[], float]
@@ -18,8 +18,20 @@ NewId = Callable[[], str]
 _PREVIEW_STEP = 48
 _EXCERPT = 40
 _UNCOUNTED = 1024
+_OVERLONG = 10_000
+"""Characters that are reported of a block over its limit."""
+
+_VISIBLE = {"\n": "⏎", "\r": "␍", "\t": "⇥"}
+_OTHER_ARGS = ("arguments", "parameters", "params", "input")
 
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class AnswerMarks(TypedDict, total=False):
+    """What a parser says of a unit of answer text, as in `RespondEvent`."""
+
+    aside: bool
+    malformed: str
 
 
 class Emitter:
@@ -30,6 +42,7 @@ class Emitter:
         self.new_id = new_id
         self._events: list[Event] = []
         self._kind: Literal["think", "respond"] = "respond"
+        self._marks: AnswerMarks = {}
         self._unit = ""
         self._space = StringIO()
         self._pieces: list[str] = []
@@ -41,19 +54,20 @@ class Emitter:
         events, self._events = self._events, []
         return events
 
-    def begin_unit(self, kind: Literal["think", "respond"]) -> None:
-        """End the open unit; the text that follows is another one."""
+    def begin_unit(self, kind: Literal["think", "respond"], marks: "AnswerMarks | None" = None) -> None:
+        """End the open unit; the text that follows is another one, an answer with these `marks`."""
         self._deliver()
         self._kind = kind
+        self._marks = marks or {}
         self._unit = ""
         self._space = StringIO()
 
     def part(self) -> None:
         """Something else came in between: the text that follows is another unit of the same kind."""
-        self.begin_unit(self._kind)
+        self.begin_unit(self._kind, self._marks)
 
     def text(self, piece: str) -> None:
-        """Text of the open unit."""
+        """Add text to the open unit."""
         self._pieces.append(piece)
 
     def _deliver(self) -> None:
@@ -81,18 +95,31 @@ class Emitter:
         if self._kind == "think":
             self._events.append({"type": "think", "timestamp": now, "id": unit, "content": content})
         else:
-            self._events.append({"type": "respond", "timestamp": now, "id": unit, "content": content})
-
-    def call(self, call_id: str, content: dict[str, Any], *, partial: bool = False) -> None:
-        """A complete call, or with `partial` what is new in one that is still being written."""
-        self._deliver()
-        text = _as_json(content)
-        if partial:
             self._events.append(
-                {"type": "call", "timestamp": self.clock(), "id": call_id, "content": text, "partial": True}
+                {"type": "respond", "timestamp": now, "id": unit, "content": content, **self._marks}
             )
-        else:
-            self._events.append({"type": "call", "timestamp": self.clock(), "id": call_id, "content": text})
+
+    def preview(self, call_id: str, content: dict[str, Any]) -> None:
+        """What is new in a call that is still being written."""
+        self._deliver()
+        self._events.append(
+            {
+                "type": "call",
+                "timestamp": self.clock(),
+                "id": call_id,
+                "content": _as_json(content),
+                "partial": True,
+            }
+        )
+
+    def call(self, call_id: str, content: str | dict[str, Any], raw: str = "") -> None:
+        """A complete call: the model's own text, or its record and the text as `raw`."""
+        self._deliver()
+        text = content if isinstance(content, str) else _as_json(content)
+        event: CallEvent = {"type": "call", "timestamp": self.clock(), "id": call_id, "content": text}
+        if raw:
+            event["raw"] = raw
+        self._events.append(event)
 
     def execute(self) -> None:
         self._deliver()
@@ -102,29 +129,28 @@ class Emitter:
         self._deliver()
         self._events.append({"type": "end", "timestamp": self.clock()})
 
-    def error(self, message: str, *, call_id: str = "", tool: str = "", action: str = "") -> None:
-        """Something written against the protocol; with `call_id`, in the place of that call, which the
-        model may know as `action`."""
+    def error(self, message: str) -> None:
+        """Something written against the protocol, which is discarded."""
+        self.malformed({"error": message})
+
+    def malformed(self, payload: ErrorPayload) -> None:
+        """An error; with `call` in its payload it takes the place of that call."""
         self._deliver()
-        payload: ErrorPayload = {"error": message}
-        if call_id:
-            payload["call"] = call_id
-        if tool:
-            payload["tool"] = tool
-        if action:
-            payload["action"] = action
         self._events.append({"type": "error", "timestamp": self.clock(), "payload": payload})
 
 
 class Block:
-    """Keeps the place in a block of JSON: line and column, its length, and what was read last.
+    """The text of a block as it is read: its length, the place in it, and what the model wrote.
 
-    The place is asked for once at most: what was read is counted in larger pieces than it comes in.
+    `opening` is the marker before it. The place is computed once at most: what was read is counted in larger
+    pieces than it comes in.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, opening: str = "") -> None:
         self.limit = limit
         self.over_limit = False
+        self._taken = [opening]
+        self._text = StringIO()
         self._size = 0
         self._line = 1
         self._column = 1
@@ -138,11 +164,27 @@ class Block:
         if stop <= start:
             return
         self._size = size = self._size + stop - start
-        self._uncounted.append(text[start:stop])
+        piece = text[start:stop]
+        self._uncounted.append(piece)
+        if not self.over_limit:
+            self._text.write(piece)
         if size >= self._next_count:
             self._count()
         if size > self.limit:
             self.over_limit = True
+
+    def take(self) -> str:
+        """What was read since this was called last."""
+        text = self._text.getvalue()
+        self._text = StringIO()
+        self._taken.append(text)
+        return text
+
+    def raw(self) -> str:
+        """All that was read, with the marker before it; only the beginning of a block over its limit."""
+        self.take()
+        text = "".join(self._taken)
+        return text[:_OVERLONG] if self.over_limit else text
 
     def _count(self) -> None:
         text = "".join(self._uncounted)
@@ -164,7 +206,9 @@ class Block:
     def place(self) -> str:
         """Where reading stands, with the excerpt that leads there."""
         self._count()
-        return f"line {self._line}, column {self._column}, after {json.dumps(self._tail, ensure_ascii=False)}"
+        excerpt = "".join(_VISIBLE.get(char, char) for char in self._tail.lstrip())
+        after = f", after `{excerpt}`" if excerpt else ""
+        return f"line {self._line}, column {self._column}{after}"
 
 
 class CallReader:
@@ -181,6 +225,12 @@ class CallReader:
     @property
     def value(self) -> dict[str, Any]:
         return self._reader.value
+
+    def written(self, text: str) -> tuple[str | dict[str, Any], str]:
+        """The content of a call that the model wrote as `text`, and its raw text where they differ."""
+        if self._reader.strict:
+            return text, ""
+        return {"name": self.value["name"], "args": self.value["args"]}, text
 
     @property
     def name(self) -> str:
@@ -206,17 +256,19 @@ class CallReader:
         if args or not self._announced:
             self._waiting = 0
             self._announced = True
-            self._emitter.call(self.call_id, {"name": name, "args": args}, partial=True)
+            self._emitter.preview(self.call_id, {"name": name, "args": args})
 
 
 def element_problem(value: dict[str, Any]) -> str:
     """What keeps a JSON object from being a call, or ""."""
     for key in value:
         if key not in ("name", "args"):
-            return f'has the unknown key {json.dumps(key, ensure_ascii=False)}; a call has "name" and "args"'
-    for key in ("name", "args"):
-        if key not in value:
-            return f'has no "{key}"; a call has "name" and "args"'
+            cure = 'write "args"' if key in _OTHER_ARGS else 'a call has only "name" and "args"'
+            return f"has the unknown key {json.dumps(key, ensure_ascii=False)}; {cure}"
+    if "name" not in value:
+        return 'has no "name"; a call has "name" and "args"'
+    if "args" not in value:
+        return 'has no "args"; without arguments write "args": {}'
     if not isinstance(value["name"], str):
         return 'has a "name" that is no string'
     if not isinstance(value["args"], dict):

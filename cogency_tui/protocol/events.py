@@ -107,7 +107,8 @@ class ResultEvent(TypedDict):
 class RespondEvent(TypedDict):
     """The model's answer. As a delta it carries the `id` of the unit that it extends.
 
-    `aside` marks text that the action dialect has outside `<response>`. `cycle` is as in `ThinkEvent`.
+    `aside` marks text that the action dialect has outside `<response>`; `malformed` names the call that the
+    text was meant to be, and whose failed result has it as `raw`. `cycle` is as in `ThinkEvent`.
     """
 
     type: Literal["respond"]
@@ -115,6 +116,7 @@ class RespondEvent(TypedDict):
     id: str
     content: str
     aside: NotRequired[bool]
+    malformed: NotRequired[str]
     cycle: NotRequired[str]
     interrupted: NotRequired[bool]
 

@@ -1,8 +1,9 @@
 """Reads one JSON object from a stream as it arrives: strict, in linear time, never looking back.
 
 RFC 8259 with one allowance (protocols.md, rule 6): a raw newline, carriage return or tab inside a
-string stands for itself. Duplicate keys are errors. The value is built while it is read, so that the
-text arguments of a call can be shown while the model still writes them.
+string stands for itself. Duplicate keys are errors, and an error names the slip where it is a known one.
+The value is built while it is read, so that the text arguments of a call can be shown while the model
+still writes them.
 """
 
 import json
@@ -14,6 +15,7 @@ MAX_DEPTH = 256
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SPECIAL = re.compile(r'["\\\x00-\x08\x0b\x0c\x0e-\x1f]')
+_RAW_SPACE = re.compile(r"[\t\n\r]")
 _NUMBER_RUN = re.compile(r"[-+.0-9eE]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD_RUN = re.compile(r"[A-Za-z]*")
@@ -21,7 +23,7 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _LONGEST_NUMBER = 4000
-_LONGEST_WORD = 5
+_LONGEST_WORD = 9
 
 # What may stand next outside strings, numbers and words.
 _OPENING, _FIRST_KEY, _KEY, _COLON, _VALUE, _FIRST_ITEM, _AFTER_VALUE = range(7)
@@ -34,20 +36,30 @@ _EXPECTED = {
     _FIRST_ITEM: 'a value or "]"',
     _AFTER_VALUE: '"," or the closing bracket',
 }
+_FOREIGN_WORDS = {
+    "True": "true",
+    "False": "false",
+    "None": "null",
+    "undefined": "null",
+    "NaN": "null",
+    "Infinity": "null",
+}
 # What is being read.
 _BETWEEN, _STRING, _ESCAPE, _UNICODE, _NUMBER_TOKEN, _WORD = range(6)
 
 
 class JsonError(ValueError):
-    """The text is not the JSON that it should be; `index` is the place in the piece last fed."""
+    """The text is not the JSON that it should be; `index` is the place in the piece last fed, and `width` how
+    many characters from there are to blame: 0 where they come before it."""
 
-    def __init__(self, message: str, index: int) -> None:
+    def __init__(self, message: str, index: int, width: int = 1) -> None:
         super().__init__(message)
         self.index = index
+        self.width = width
 
 
 class JsonObjectReader:
-    """One object, fed in pieces. `value` is complete once `done`.
+    """One object, fed in pieces. `value` is complete once `done`; `strict` until the allowance was used.
 
     `watch` names a key of the object whose own value is an object: what arrives in there can be
     taken while the object is still being read, for previews.
@@ -56,6 +68,7 @@ class JsonObjectReader:
     def __init__(self, watch: str, max_depth: int = MAX_DEPTH) -> None:
         self.value: dict[str, Any] = {}
         self.done = False
+        self.strict = True
         self._watch = watch
         self._max_depth = max_depth
         self._reading = _BETWEEN
@@ -69,6 +82,7 @@ class JsonObjectReader:
         self._text = StringIO()
         self._token = ""
         self._high = ""
+        self._after_string = False
 
     def take_fresh(self) -> dict[str, Any]:
         """What has come into the watched object since the last call: of text what is new, else values."""
@@ -137,8 +151,23 @@ class JsonObjectReader:
             self._reading = _WORD
             return index
         else:
-            raise JsonError(f"expected {_EXPECTED[expected]}, found {_show(char)}", index)
+            raise JsonError(self._unexpected(char), index)
         return index + 1
+
+    def _unexpected(self, char: str) -> str:
+        """The slip that put `char` here, where it is one that models make."""
+        expected = self._next
+        due = expected == _VALUE and isinstance(self._stack[-1], dict)
+        if char in "}]" and expected in (_KEY, _VALUE) and not due:
+            return "a comma before the closing bracket"
+        message = f"expected {_EXPECTED[expected]}, found {_show(char)}"
+        if char in "'`“”‘’" and expected != _AFTER_VALUE:
+            return f"{message}; strings and keys take double quotes"
+        if char in "/#":
+            return f"{message}; JSON has no comments"
+        if expected == _AFTER_VALUE and self._after_string:
+            return f'{message}; a quote inside a string is written \\"'
+        return message
 
     def _open(self, container: dict[str, Any] | list[Any], expected: int, index: int) -> None:
         if len(self._stack) >= self._max_depth:
@@ -155,6 +184,7 @@ class JsonObjectReader:
             self.done = True
 
     def _add(self, value: Any) -> None:
+        self._after_string = isinstance(value, str)
         container = self._stack[-1]
         if isinstance(container, dict):
             key = self._keys.pop()
@@ -172,7 +202,10 @@ class JsonObjectReader:
         special = _SPECIAL.search(text, index)
         stop = special.start() if special else len(text)
         if stop > index:
-            self._write(text[index:stop])
+            piece = text[index:stop]
+            if self.strict and _RAW_SPACE.search(piece):
+                self.strict = False
+            self._write(piece)
         if special is None:
             return stop
         char = text[stop]
@@ -206,7 +239,7 @@ class JsonObjectReader:
             return
         container = self._stack[-1]
         if content in container:
-            raise JsonError(f"the key {_show(content)} stands twice in one object", index)
+            raise JsonError(f"the key {_show(content)} occurs twice in one object", index)
         self._keys.append(content)
         self._next = _COLON
 
@@ -219,7 +252,10 @@ class JsonObjectReader:
             self._write(_ESCAPES[char])
             self._reading = _STRING
         else:
-            raise JsonError(f"a backslash cannot be followed by {_show(char)} in a string", index)
+            raise JsonError(
+                f"a backslash cannot be followed by {_show(char)} in a string; write the backslash as \\\\",
+                index,
+            )
         return index + 1
 
     def _read_unicode(self, text: str, index: int) -> int:
@@ -251,10 +287,10 @@ class JsonObjectReader:
             return stop
         number = _NUMBER.fullmatch(self._token)
         if number is None or len(self._token) > _LONGEST_NUMBER:
-            raise JsonError(f"{_show(self._token)} is no JSON number", stop)
+            raise JsonError(f"{_show(self._token)} is no JSON number", stop, 0)
         value = float(self._token) if number.group(1) or number.group(2) else int(self._token)
         if value in (float("inf"), float("-inf")):
-            raise JsonError(f"the number {_show(self._token)} is out of range", stop)
+            raise JsonError(f"the number {_show(self._token)} is out of range", stop, 0)
         self._reading = _BETWEEN
         self._add(value)
         return stop
@@ -264,7 +300,9 @@ class JsonObjectReader:
         if stop == len(text) and len(self._token) <= _LONGEST_WORD:
             return stop
         if self._token not in _WORDS:
-            raise JsonError(f"{_show(self._token)} is no JSON value", stop)
+            meant = _FOREIGN_WORDS.get(self._token)
+            hint = f"; write {meant}" if meant else ""
+            raise JsonError(f"{_show(self._token)} is no JSON value{hint}", stop, 0)
         self._reading = _BETWEEN
         self._add(_WORDS[self._token])
         return stop

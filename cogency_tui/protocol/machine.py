@@ -7,7 +7,7 @@ adds its own steps to those that are the same in all.
 from collections.abc import Callable
 from typing import Any
 
-from cogency_tui.protocol.emitter import Clock, Emitter, NewId
+from cogency_tui.protocol.emitter import AnswerMarks, Clock, Emitter, NewId
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.scanner import LiteralScanner, MarkerScanner
 
@@ -79,8 +79,12 @@ class TagMachine(Machine):
     def _resume_answer(self) -> None:
         """Another unit of answer text, in the same place as before."""
         self._markers.restart()
-        self._emitter.begin_unit("respond")
+        self._emitter.begin_unit("respond", self._answer_marks())
         self._step = TagMachine._text
+
+    def _answer_marks(self) -> AnswerMarks:
+        """What is said of answer text that begins here."""
+        return {}
 
     def _begin_thought(self, closing: str) -> None:
         self._emitter.begin_unit("think")

@@ -1,18 +1,31 @@
 """Stored events to messages: who said what, with every call answered, in any dialect.
 
 A longer history renders to exactly the bytes of a shorter one and more, wherever the shorter one ends
-between two cycles: that is what a provider's prompt cache needs (protocols.md, section 4).
+between two cycles: that is what a provider's prompt cache needs (protocols.md, section 4). What the model
+wrote is rendered as it wrote it: a call byte for byte, a malformed one in its place (section 8.4).
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, cast
 
 from cogency_tui.protocol.events import CallEvent, Event, Message, RespondEvent, ResultEvent, ThinkEvent
+from cogency_tui.protocol.scanner import shield
 
-ModelEvent = ThinkEvent | CallEvent | RespondEvent
+ModelEvent = ThinkEvent | CallEvent | RespondEvent | ResultEvent
+"""What stands in a message of the model; a result is that of a malformed call, whose text it has."""
 
 INTERRUPTED = "interrupted"
+
+_RESULTS_END = re.compile(r"</(results)\b", re.IGNORECASE)
+
+
+class Answered(NamedTuple):
+    """A result with its call; None where the call could not be parsed, or there was none."""
+
+    result: ResultEvent
+    call: CallEvent | None = None
 
 
 class Writer(Protocol):
@@ -20,71 +33,99 @@ class Writer(Protocol):
 
     def assistant(self, events: Sequence[ModelEvent]) -> str: ...
 
-    def results(self, results: Sequence[ResultEvent]) -> str: ...
+    def results(self, results: Sequence[Answered]) -> str: ...
 
 
 def render(events: Sequence[Event], writer: Writer) -> list[Message]:
-    """The messages of a history: the person's, the model's, and the results between them.
+    """The messages of a history: the user's, the model's, and the results between them.
 
-    A call without a result was cut short by a crash: it gets a failed one. Results of one batch stand
-    in the order of its calls.
+    The model's events of one cycle are one message, and their results one after it, in the order of the
+    calls. A call without a result was cut short by a crash: it gets a failed one.
     """
     results: dict[str, ResultEvent] = {}
+    malformed: set[str] = set()
     calls: set[str] = set()
     for event in events:
         if event["type"] == "result":
             results.setdefault(event["id"], event)
+            if "raw" in event["payload"]:
+                malformed.add(event["id"])
         elif event["type"] == "call":
             calls.add(event["id"])
     messages: list[Message] = []
     said: list[ModelEvent] = []
-    answered: list[ResultEvent] = []
+    others: list[Answered] = []
     closing = False
 
     def flush() -> None:
         nonlocal closing
         if said:
             messages.append({"role": "assistant", "content": writer.assistant(said)})
-        batch = [results.get(e["id"]) or _interrupted(e) for e in said if e["type"] == "call"] + answered
-        if batch:
+        if batch := [*_answers(said, results), *others]:
             messages.append({"role": "user", "content": writer.results(batch)})
         said.clear()
-        answered.clear()
+        others.clear()
         closing = False
 
     for event in events:
         if event["type"] == "user":
             flush()
             messages.append({"role": "user", "content": event["content"]})
-        elif event["type"] == "think" or event["type"] == "respond" or event["type"] == "call":
-            if closing:
-                flush()
-            said.append(event)
-        elif event["type"] == "result":
+        elif event["type"] == "result" and "raw" not in event["payload"]:
             closing = True
             if event["id"] not in calls:
-                answered.append(event)
+                others.append(Answered(event))
+        elif event["type"] in ("think", "respond", "call", "result"):
+            written = cast("ModelEvent", event)
+            if _begins_message(written, said, closing=closing):
+                flush()
+            # The text of a malformed call stands in its result.
+            if written["type"] != "respond" or written.get("malformed") not in malformed:
+                said.append(written)
     flush()
     return messages
 
 
-def result_records(results: Sequence[ResultEvent]) -> str:
-    """Results as the model reads them: a JSON array of `{"tool", "status", "content"}`.
+def _begins_message(event: ModelEvent, said: Sequence[ModelEvent], *, closing: bool) -> bool:
+    """Whether the model began another answer with `event`; `closing`: results have come since the last."""
+    cycle = event.get("cycle")
+    before = said[-1].get("cycle") if said else None
+    return closing if cycle is None and before is None else cycle != before
 
-    `</` is written `<\\/`, which JSON reads as the same: no content can look like a closing marker.
-    """
-    records: list[dict[str, Any]] = []
-    for result in results:
-        payload = result["payload"]
+
+def _answers(said: Sequence[ModelEvent], results: Mapping[str, ResultEvent]) -> Iterator[Answered]:
+    for event in said:
+        if event["type"] == "call":
+            yield Answered(results.get(event["id"]) or _interrupted(event), event)
+        elif event["type"] == "result":
+            yield Answered(event)
+
+
+def result_records(results: Sequence[Answered]) -> Iterator[tuple[dict[str, Any], Answered]]:
+    """Each result as the model reads it: `{"tool", "status", "content"}`."""
+    for answered in results:
+        payload = answered.result["payload"]
         content = payload["content"]
-        records.append(
-            {
-                "tool": result["tool"],
-                "status": "failure" if payload["error"] else "success",
-                "content": payload["outcome"] if content is None else content,
-            }
-        )
-    return json.dumps(records, ensure_ascii=False).replace("</", "<\\/")
+        record = {
+            "tool": answered.result["tool"],
+            "status": "failure" if payload["error"] else "success",
+            "content": payload["outcome"] if content is None else content,
+        }
+        yield record, answered
+
+
+def results_block(records: Iterable[dict[str, Any]]) -> str:
+    """Results between `<results>` tags. `</results` is written `<\\/results` in it, which JSON reads as the
+    same: no content can look like the end of the block."""
+    text = _RESULTS_END.sub(r"<\\/\1", json.dumps(list(records), ensure_ascii=False))
+    return f"<results>\n{text}\n</results>"
+
+
+def malformed_text(event: ResultEvent, opening: str, markers: Sequence[str]) -> str:
+    """A malformed call as it was written, or as text where it is one of another dialect, which would begin
+    with another marker than `opening`."""
+    raw = event["payload"].get("raw", "")
+    return raw if raw.startswith(opening) else shield(raw, markers)
 
 
 def call_record(event: CallEvent) -> dict[str, Any]:
@@ -94,6 +135,15 @@ def call_record(event: CallEvent) -> dict[str, Any]:
     except ValueError:
         content = None
     return cast("dict[str, Any]", content) if isinstance(content, dict) else {"name": "unknown", "args": {}}
+
+
+def call_text(event: CallEvent) -> str:
+    """The call as an object of `name` and `args`: the model's own text where it wrote one."""
+    raw = event.get("raw", event["content"])
+    if raw.startswith("{") and call_record(event).keys() == {"name", "args"}:
+        return raw
+    record = as_tool_call(call_record(event))
+    return json.dumps({"name": record.get("name"), "args": record.get("args", {})}, ensure_ascii=False)
 
 
 def as_tool_call(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,16 +6,22 @@ the messages that the model wrote and was sent.
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from cogency_tui.protocol.emitter import Block, CallReader, Clock, JsonError, NewId, element_problem
-from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.machine import Step, TagMachine
 from cogency_tui.protocol.scanner import JOINER, LiteralScanner, shield
-from cogency_tui.protocol.transcript import ModelEvent, as_tool_call, call_record, result_records
+from cogency_tui.protocol.transcript import (
+    Answered,
+    ModelEvent,
+    call_text,
+    malformed_text,
+    result_records,
+    results_block,
+)
 
 OPENING = ("<think>", "<execute>", "<results>", "<respond>", "<end>", "<end/>")
+_TAGS = (*OPENING, "</respond>")
 _SPACE = " \t\r\n"
 
 
@@ -39,7 +45,7 @@ class XmlParser(TagMachine):
             self._begin_answer(wrapped=marker == "<respond>")
         elif marker == "<execute>":
             self._resume_answer()
-            self._block = Block(self._payload_limit)
+            self._block = Block(self._payload_limit, marker)
             self._count = 0
             self._step = XmlParser._before_array
         else:
@@ -48,7 +54,14 @@ class XmlParser(TagMachine):
             self.finished = True
 
     def _cut_off(self) -> None:
-        self._fail(f"The execute block was cut off at {self._block.place()}; none of its calls ran")
+        if self._step in (XmlParser._after_array, XmlParser._closing_marker):
+            held = self._closing.flush() if self._step is XmlParser._closing_marker else ""
+            self._fail(
+                "The execute block was cut off: </execute> is missing after its array; none of its calls ran",
+                held,
+            )
+        else:
+            self._fail(f"The execute block was cut off at {self._block.place()}; none of its calls ran")
 
     # The payload: an array of calls, then the closing marker.
 
@@ -78,18 +91,29 @@ class XmlParser(TagMachine):
             return index
         char = text[index]
         if char not in steps:
-            found = json.dumps(char, ensure_ascii=False)
-            after = f" after call {self._count}" if self._count else ""
-            self._fail(
-                f"Invalid execute block: expected {expected}{after}, found {found} at {self._block.place()}"
-            )
+            slip = self._slip(char, expected)
+            self._fail(f"Invalid execute block: {slip} at {self._block.place()}", char)
             return index
         self._step = steps[char]
         if char == "{":
+            self._block.take()
             self._call = CallReader(self._emitter, "args", MAX_DEPTH - 1)
             return index
         self._block.advance(text, index, index + 1)
         return index + 1
+
+    def _slip(self, char: str, expected: str) -> str:
+        """What is wrong with `char` between the calls."""
+        if self._step is XmlParser._next_element and char == "]":
+            return "a comma before the closing bracket"
+        after = f" after call {self._count}" if self._count else ""
+        found = json.dumps(char, ensure_ascii=False)
+        lone = (
+            "; a single call is an array, too"
+            if self._step is XmlParser._before_array and char == "{"
+            else ""
+        )
+        return f"expected {expected}{after}, found {found}{lone}"
 
     def _element(self, text: str, index: int) -> int:
         call = self._call
@@ -98,7 +122,8 @@ class XmlParser(TagMachine):
             stop = call.feed(text, index)
         except JsonError as exc:
             self._block.advance(text, index, exc.index)
-            self._fail(f"Invalid JSON in call {self._count + 1}: {exc} at {self._block.place()}")
+            message = f"Invalid JSON in call {self._count + 1}: {exc} at {self._block.place()}"
+            self._fail(message, text[exc.index : exc.index + exc.width])
             return exc.index
         self._block.advance(text, index, stop)
         if self._block.over_limit:
@@ -115,7 +140,7 @@ class XmlParser(TagMachine):
             self._fail(f"Call {self._count} of the execute block {problem}, at {self._block.place()}")
             return
         self._call = None
-        self._emitter.call(call.call_id, {"name": call.value["name"], "args": call.value["args"]})
+        self._emitter.call(call.call_id, *call.written(self._block.take()))
 
     def _after_array(self, text: str, index: int) -> int:
         start = index
@@ -132,7 +157,10 @@ class XmlParser(TagMachine):
         if plain:
             found = json.dumps(plain[0], ensure_ascii=False)
             expected = '"</execute>" after the array'
-            self._fail(f"Invalid execute block: expected {expected}, found {found} at {self._block.place()}")
+            self._fail(
+                f"Invalid execute block: expected {expected}, found {found} at {self._block.place()}",
+                plain[0],
+            )
         elif closed:
             self._emitter.execute()
             self.finished = True
@@ -144,10 +172,16 @@ class XmlParser(TagMachine):
             return True
         return False
 
-    def _fail(self, message: str) -> None:
+    def _fail(self, message: str, offending: str = "") -> None:
         call = self._call
-        call_id = call.call_id if call else self._emitter.new_id()
-        self._emitter.error(message, call_id=call_id, tool=(call.name if call else "") or "execute")
+        self._emitter.malformed(
+            {
+                "error": message,
+                "call": call.call_id if call else self._emitter.new_id(),
+                "tool": (call.name if call else "") or "execute",
+                "raw": self._block.raw() + offending,
+            }
+        )
         self.finished = True
 
 
@@ -160,7 +194,8 @@ class XmlWriter:
 
     def assistant(self, events: Sequence[ModelEvent]) -> str:
         parts: list[str] = []
-        calls: list[dict[str, Any]] = []
+        calls: list[str] = []
+        block = ""
         previous = ""
         for event in events:
             if event["type"] == "think":
@@ -169,18 +204,25 @@ class XmlWriter:
             elif event["type"] == "respond":
                 wrapped = previous == "respond"
                 last = event is events[-1] and not calls and not wrapped
-                text = shield(event["content"], (*OPENING, "</respond>"), last=last)
+                text = shield(event["content"], _TAGS, last=last)
                 # On lines of their own: an inline code span left open ends with its line.
                 parts.append(f"<respond>\n{text}\n</respond>" if wrapped else text)
-            else:
-                # Nothing after the boundary counts: the calls of a message stand together at its end.
-                record = as_tool_call(call_record(event))
-                calls.append({"name": record.get("name"), "args": record.get("args", {})})
+            elif event["type"] == "call":
+                calls.append(call_text(event))
                 continue
+            elif event["payload"].get("raw", "").startswith("<execute>"):
+                block = event["payload"].get("raw", "")
+                continue
+            else:
+                parts.append(malformed_text(event, "<execute>", _TAGS))
             previous = event["type"]
-        if calls:
-            parts.append(f"<execute>\n{json.dumps(calls, ensure_ascii=False)}\n</execute>")
+        # Nothing after the boundary counts: the calls of a message stand together at its end. A malformed
+        # block has all of them in it.
+        if block:
+            parts.append(block)
+        elif calls:
+            parts.append(f"<execute>\n[{', '.join(calls)}]\n</execute>")
         return "\n\n".join(parts)
 
-    def results(self, results: Sequence[ResultEvent]) -> str:
-        return f"<results>\n{result_records(results)}\n</results>"
+    def results(self, results: Sequence[Answered]) -> str:
+        return results_block(record for record, _ in result_records(results))

@@ -42,6 +42,11 @@ class Registry:
     def __iter__(self) -> Iterator[Tool[Any]]:
         return iter(self._tools.values())
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that a call may use."""
+        return frozenset(self._tools)
+
     def get(self, name: str) -> Tool[Any]:
         """The tool of this name, or of the older protocol's name for it.
 

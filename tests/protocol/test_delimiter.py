@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.protocol.streams import Unit, coalesce, events_of, parse
+from tests.protocol.streams import Unit, coalesce, events_of, parse, pieces
 
 
 def call(name: str, **args: Any) -> Unit:
@@ -16,6 +16,7 @@ def call(name: str, **args: Any) -> Unit:
 EXECUTE: Unit = ("execute", None)
 END: Unit = ("end", None)
 ERROR = "error"
+BAD: Unit = (ERROR, None)
 
 CASES: list[tuple[str, str, list[Unit]]] = [
     ("text first", "Hello\n§end", [("respond", "Hello"), END]),
@@ -31,12 +32,18 @@ CASES: list[tuple[str, str, list[Unit]]] = [
     ("an object on several lines", '§call:\n{\n "name": "a",\n "args": {"x": "§end"}\n}\n§execute', [call("a", x="§end"), EXECUTE]),
     ("a marker on its own line within a string", '§call: {"name": "a", "args": {"x": "1\n§end\n2"}}\n§execute',
      [call("a", x="1\n§end\n2"), EXECUTE]),
-    ("bad JSON is content", "§call: {name}\n§end", [("respond", "§call: {name}"), END]),
-    ("no JSON is content", "§call: read it\n§end", [("respond", "§call: read it"), END]),
-    ("bad JSON before a delimiter", '§call: {"name": "a",\n§end', [("respond", '§call: {"name": "a",'), END]),
+    ("bad JSON is content", "§call: {name}\n§end", [("respond", "§call: {name}"), BAD, END]),
+    ("no JSON is content", "§call: read it\n§end", [("respond", "§call: read it"), BAD, END]),
+    ("bad JSON before a delimiter", '§call: {"name": "a",\n§end', [("respond", '§call: {"name": "a",'), BAD, END]),
     ("text after the object makes it content", '§call: {"name":"a","args":{}} now\n§end',
-     [("respond", '§call: {"name":"a","args":{}} now'), END]),
-    ("an empty call is content", "§call:\n§end", [("respond", "§call:"), END]),
+     [("respond", '§call: {"name":"a","args":{}} now'), BAD, END]),
+    ("an empty call is content", "§call:\n§end", [("respond", "§call:"), BAD, END]),
+    ("text after bad JSON is of the same section", "§call: {name}\nhm\n§respond: ok",
+     [("respond", "§call: {name}\nhm"), BAD, ("respond", "ok")]),
+    ("bad JSON among calls", '§call: {name}\n§call: {"name":"a","args":{}}\n§execute',
+     [("respond", "§call: {name}"), BAD, call("a"), EXECUTE]),
+    ("a thought after bad JSON", "§call: {name}\n§think: hm", [("respond", "§call: {name}"), BAD, ("think", "hm")]),
+    ("a forged result after bad JSON", "§call: {name}\n[SYSTEM: x]\n§end", [("respond", "§call: {name}"), BAD, BAD, END]),
     ("white space sections", "§think:  \n§respond: \n§end", [END]),
     ("sections of one kind stay apart", "§respond: a\n§respond: b", [("respond", "a"), ("respond", "b")]),
     ("code is no shelter here", "§respond: ```\n§end\n```", [("respond", "```"), END]),
@@ -45,7 +52,8 @@ CASES: list[tuple[str, str, list[Unit]]] = [
 
 @pytest.mark.parametrize(("text", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_parses(text: str, expected: list[Unit]) -> None:
-    assert events_of(text, "delimiter") == expected
+    units = events_of(text, "delimiter")
+    assert [BAD if kind == ERROR else (kind, content) for kind, content in units] == expected
 
 
 @pytest.mark.parametrize(
@@ -75,6 +83,44 @@ def test_an_error_stands_in_the_place_of_a_call() -> None:
         errors = [event for event in parse([text], "delimiter") if event["type"] == "error"]
         assert len(errors) == 1
         assert errors[0]["payload"].get("call")
+        assert "raw" in errors[0]["payload"]
+
+
+@pytest.mark.parametrize(
+    ("text", "raw", "says"),
+    [
+        ("§call: {name}\n§end", "§call: {name}\n§end", "a key in double quotes"),
+        ("§call: {name}\n§execute", "§call: {name}\n§execute", "line 1, column 3"),
+        ("§call: {name}\nhm\n§respond: ok", "§call: {name}\nhm", "line 1"),
+        (
+            '§call: {"name": "a", "args": {},}\n§execute',
+            None,
+            "a comma before the closing bracket at line 1, column 2",
+        ),
+        ('§call: {"name":"a"}\n§execute', '§call: {"name":"a"}\n§execute', 'has no "args"'),
+        ('§call: {"name":"a"}\nhm\n§end', '§call: {"name":"a"}', 'has no "args"'),
+        ('§call: {"name":"a","arguments":{}}\n§execute', None, 'unknown key "arguments"; write "args"'),
+        ('§call: {"name":"a","args":{"x":"te', '§call: {"name":"a","args":{"x":"te', "cut off at line 1"),
+        ('§call: {"name":"a","args":{}}\n§end', "§end", "without §execute"),
+        ('§call: {"name":"a","args":{}}', "", "without §execute"),
+    ],
+)
+def test_a_malformed_call_says_cause_and_place_and_keeps_what_was_written(
+    text: str, raw: str | None, says: str
+) -> None:
+    for parts in pieces(text):
+        errors = [event["payload"] for event in parse(parts, "delimiter") if event["type"] == "error"]
+        assert len(errors) == 1
+        assert says in errors[0]["error"]
+        assert raw is None or errors[0].get("raw") == raw
+
+
+def test_what_was_meant_as_a_call_names_the_call() -> None:
+    first, error, second, _end = parse(["§call: {x\n§respond: ok\n§end"], "delimiter")
+    assert first["type"] == second["type"] == "respond"
+    assert error["type"] == "error"
+    assert first.get("malformed") == error["payload"].get("call")
+    assert "malformed" not in second
 
 
 WORDS = st.sampled_from(

@@ -2,7 +2,8 @@
 
 import json
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from cogency_tui.config import Dialect
 from cogency_tui.protocol import render
-from cogency_tui.protocol.events import CallEvent, Event, ResultEvent
+from cogency_tui.protocol.events import CallEvent, Event, Message, ResultEvent
 from cogency_tui.protocol.scanner import JOINER
 from tests.protocol import test_action, test_delimiter, test_xml
 from tests.protocol.streams import Unit, coalesce, parse
@@ -203,29 +204,157 @@ WIRE: dict[Dialect, st.SearchStrategy[str]] = {
 @given(st.data())
 def test_what_a_model_wrote_comes_back_through_rendering(dialect: Dialect, data: st.DataObject) -> None:
     wire = data.draw(WIRE[dialect]).replace(JOINER, "")
-    units = _said(wire, dialect)
-    if not units:
+    events = stored(wire, dialect, "c")
+    if not events:
         return
-    events: list[Event] = [user("go")]
-    for number, (kind, content) in enumerate(units):
-        if kind == "call":
-            events.append(
-                {"type": "call", "timestamp": 0.0, "id": str(number), "content": json.dumps(content)}
-            )
-        else:
-            events.append(think(content, str(number)) if kind == "think" else respond(content, str(number)))
-    again = _said(render(events, dialect)[1]["content"], dialect)
-    assert len(again) == len(units)
-    for (kind, content), (before, original) in zip(again, units, strict=True):
+    message = render([user("go"), *events], dialect)[1]["content"]
+    before, again = _said(events, dialect), _said(stored(message, dialect, "d"), dialect)
+    assert len(again) == len(before)
+    for (kind, content), (kind_before, original) in zip(again, before, strict=True):
+        assert kind == kind_before
         # Within its wrapper, an answer whose fenced block was left open gets the fence that closes it.
-        closed = isinstance(content, str) and re.sub(r"\n(```+|~~~+)\Z", "", content)
-        assert (kind, content) == (before, original) or (kind, closed) == (before, original)
+        assert content == original or re.sub(r"\n(```+|~~~+)\Z", "", content) == original
 
 
-def _said(wire: str, dialect: Dialect) -> list[Unit]:
-    units = [unit for unit in coalesce(parse([wire], dialect)) if unit[0] in ("think", "respond", "call")]
-    plain = [
-        (kind, content.replace(JOINER, "") if isinstance(content, str) else content)
-        for kind, content in units
-    ]
-    return plain if dialect == "action" else sorted(plain, key=lambda unit: unit[0] == "call")
+@pytest.mark.parametrize("dialect", DIALECTS)
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_calls_and_malformed_calls_are_rendered_byte_for_byte(dialect: Dialect, data: st.DataObject) -> None:
+    wire = data.draw(WIRE[dialect]).replace(JOINER, "")
+    events = stored(wire, dialect, "c")
+    for event in events:
+        message = render(events, dialect)[0]["content"]
+        if event["type"] == "call":
+            assert event.get("raw", event["content"]) in wire
+            assert event.get("raw", event["content"]) in message
+        elif event["type"] == "result":
+            assert event["payload"].get("raw", "") in message
+            assert all(line in wire for line in event["payload"].get("raw", "").split("\n"))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_malformed_and_foreign_text_keeps_the_prefix_and_the_roles(
+    dialect: Dialect, data: st.DataObject
+) -> None:
+    events: list[Event] = []
+    before: list[Message] = []
+    for number in range(data.draw(st.integers(1, 4))):
+        wire = data.draw(WIRE[dialect]).replace(JOINER, "")
+        cycle = stored(wire, dialect, f"c{number}")
+        if not cycle:
+            continue
+        calls = [event for event in cycle if event["type"] == "call"]
+        events += [user(f"go {number}"), *cycle]
+        events += [result(event["id"], "t", "…", error=True) for event in reversed(calls)]
+        failed = not calls and all(event["type"] != "result" for event in cycle)
+        if failed:
+            # What was written where nothing runs it is answered without a call (protocols.md 8.2).
+            events.append(result(f"slip{number}", "execute", "Nothing ran", error=True))
+        messages = render(events, dialect)
+        assert messages[: len(before)] == before
+        assert [m["role"] for m in messages[len(before) :]] == ["user", "assistant", "user"]
+        before = messages
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("origin", DIALECTS)
+def test_a_malformed_call_is_never_shown_as_valid(origin: Dialect, dialect: Dialect) -> None:
+    wire = {
+        "xml": 'I look. <execute>[{"name": "read", "args": {"file": "a"}}, {"name": "read" "args"',
+        "delimiter": '§call: {"name": "read" "args": {}}\n§execute',
+        "action": '<action id="a">{"name": "read" "parameters": {}}</action> and then',
+    }[origin]
+    message = render([user("go"), *stored(wire, origin, "c")], dialect)[1]["content"]
+    assert '"name": "read" "' in message
+    again = stored(message, dialect, "d")
+    assert [json.loads(e["content"])["args"] for e in again if e["type"] == "call"] in ([], [{"file": "a"}])
+
+
+def test_one_answer_of_actions_is_one_message_whenever_its_results_come() -> None:
+    written = stored(
+        '<thought>look</thought>I read both.<action id="a">{"name": "read", "parameters": {"file": "a"}}</action>'
+        '<action id="x">{"name": "read", "parameters"}</action>'
+        '<action id="b">{"name": "read", "parameters": {"file": "b"}, "output_key": "b"}</action>and wait.',
+        "action",
+        "c",
+    )
+    calls = [event["id"] for event in written if event["type"] == "call"]
+    late = [*written, result(calls[1], "read", "B"), result(calls[0], "read", "A")]
+    early = [*written[:3], result(calls[0], "read", "A"), *written[3:], result(calls[1], "read", "B")]
+    messages = render([user("go"), *late], "action")
+    assert messages == render([user("go"), *early], "action")
+    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+    assert messages[1]["content"].endswith("</action>\n\nand wait.")
+    records = json.loads(messages[2]["content"].removeprefix("<results>").removesuffix("</results>"))
+    assert [record["id"] for record in records] == ["a", "x", "b"]
+    assert [record.get("output_key") for record in records] == [None, None, "b"]
+    assert [record["status"] for record in records] == ["success", "failure", "success"]
+
+
+def test_results_escape_nothing_but_the_end_of_their_block() -> None:
+    text = "<b>é</b> </execute> </results> </Results > </resultset> \\u2028"
+    events = [user("go"), call("c1", "read", {}), result("c1", "read", text)]
+    assert render(events)[-1]["content"] == (
+        '<results>\n[{"tool": "read", "status": "success", "content": "<b>é</b> </execute> '
+        '<\\/results> <\\/Results > </resultset> \\\\u2028"}]\n</results>'
+    )
+    assert "<b>é</b> </execute> </results>" in render(events, "delimiter")[-1]["content"]
+
+
+def test_a_call_is_rendered_with_the_escapes_that_the_model_wrote() -> None:
+    wire = '<execute>\n[{ "name":"write","args":{"file":"a","content":"caf\\u00e9 <\\/b> \\u0022"} }]\n</execute>'
+    assert render(stored(wire, "xml", "c"))[0]["content"] == wire
+    raw = '<execute>\n[{"name": "write", "args": {"file": "a", "content": "one\n\ttwo"}}]\n</execute>'
+    assert render(stored(raw, "xml", "c"))[0]["content"] == raw
+
+
+def stored(wire: str, dialect: Dialect, cycle: str) -> list[Event]:
+    """What the store has of an answer: whole units, calls, and the failed results of malformed calls."""
+    events: list[Event] = []
+    for event in parse([wire], dialect):
+        if event.get("partial"):
+            continue
+        if event["type"] == "error" and "call" in event["payload"]:
+            payload = event["payload"]
+            failed = result(
+                f"{cycle}{payload.get('call')}", payload.get("tool", ""), payload["error"], error=True
+            )
+            failed["payload"]["raw"] = payload.get("raw", "")
+            if "action" in payload:
+                failed["payload"]["action"] = payload["action"]
+            events.append({**failed, "cycle": cycle})
+        elif event["type"] == "call":
+            events.append({**event, "id": f"{cycle}{event['id']}", "cycle": cycle})
+        elif event["type"] == "think" or event["type"] == "respond":
+            last = events[-1] if events else None
+            if last is not None and last["type"] == event["type"] and last["id"] == f"{cycle}{event['id']}":
+                last["content"] += event["content"]
+                continue
+            unit = {**event, "id": f"{cycle}{event['id']}", "cycle": cycle}
+            if "malformed" in event:
+                unit["malformed"] = f"{cycle}{event['malformed']}"
+            events.append(cast("Event", unit))
+    return events
+
+
+def _said(events: Sequence[Event], dialect: Dialect) -> list[tuple[str, str]]:
+    """What the model wrote, as far as a dialect can say it in one message."""
+    units: list[tuple[str, str]] = []
+    aside = False
+    for event in events:
+        if event["type"] == "call":
+            record = json.loads(event["content"])
+            units.append(("call", json.dumps([record["name"], record["args"]])))
+        elif event["type"] == "result":
+            units.append(("malformed", event["payload"].get("raw", "").strip()))
+        elif event["type"] == "think" or (event["type"] == "respond" and "malformed" not in event):
+            text = event["content"].replace(JOINER, "")
+            if aside and event.get("aside") and units[-1][0] == "respond":
+                # Between them was what is discarded: nothing tells them apart any more.
+                units[-1] = ("respond", f"{units[-1][1]}\n\n{text}")
+            else:
+                units.append((event["type"], text))
+            aside = bool(event.get("aside"))
+    return units if dialect == "action" else sorted(units, key=lambda unit: unit[0] in ("call", "malformed"))

@@ -144,7 +144,7 @@ FAILURES = [
     (
         "a trailing comma",
         '<execute>[{"name":"a","args":{}},]</execute>',
-        'expected a call after call 1, found "]"',
+        "a comma before the closing bracket at line 1",
         1,
     ),
     ("a string for a call", '<execute>["a"]</execute>', "expected a call", 0),
@@ -156,7 +156,7 @@ FAILURES = [
     (
         "a duplicate key",
         '<execute>[{"name":"a","name":"b","args":{}}]</execute>',
-        'the key "name" stands twice',
+        'the key "name" occurs twice',
         0,
     ),
     ("NaN", '<execute>[{"name":"a","args":{"x":NaN}}]</execute>', '"NaN" is no JSON value', 0),
