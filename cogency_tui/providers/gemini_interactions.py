@@ -44,9 +44,9 @@ def interaction_sessions(
 ) -> Opener:
     """What opens sessions with one model. Nothing is sent before the first answer is asked for."""
 
-    async def open_session(messages: Sequence[Message], stop: Sequence[str]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> Session:
         wire = InteractionsWire(endpoint, version=version, thoughts=thoughts)
-        return InteractionsSession(endpoint, wire, messages, stop, timeouts, wait=wait, jitter=jitter)
+        return InteractionsSession(endpoint, wire, messages, timeouts, wait=wait, jitter=jitter)
 
     return open_session
 
@@ -59,7 +59,6 @@ class InteractionsSession:
         endpoint: Endpoint,
         wire: InteractionsWire,
         seed: Sequence[Message],
-        stop: Sequence[str],
         timeouts: Timeouts | None = None,
         *,
         wait: Wait = asyncio.sleep,
@@ -70,7 +69,6 @@ class InteractionsSession:
         self._answers = Answers(endpoint, wire, timeouts)
         self._system = [each for each in seed if each["role"] == "system"]
         self._pending = [each for each in seed if each["role"] != "system"]
-        self._stop = stop
         self._wait = wait
         self._jitter = jitter
         self._usage = RepeatingUsage(seed)
@@ -107,9 +105,7 @@ class InteractionsSession:
         self._usage.repeating()
         written: list[str] = []
         begun = False
-        attempts = with_retries(
-            lambda: self._answers.stream(sent, self._stop), wait=self._wait, jitter=self._jitter
-        )
+        attempts = with_retries(lambda: self._answers.stream(sent), wait=self._wait, jitter=self._jitter)
         try:
             async with aclosing(attempts) as chunks:
                 async for chunk in chunks:

@@ -2,7 +2,7 @@
 
 The history is given once, as turns that ask for no answer; each round is one turn more. Before Google ends
 a connection it says so, and where it has given a handle the next round goes on with that, over another
-connection. There are no stop markers, and no way to cancel an answer but to close the connection.
+connection. There is no way to cancel an answer but to close the connection.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _REASONS: Mapping[str, Finish] = {
 def live_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None, *, version: str = VERSION) -> Opener:
     """What opens sessions with one model. `version` as for `live_url`."""
 
-    async def open_session(messages: Sequence[Message], _stop: Sequence[str]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> Session:
         return await LiveSession.open(endpoint, live_url(endpoint.base_url, version), messages, timeouts)
 
     return open_session

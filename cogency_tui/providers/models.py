@@ -64,15 +64,14 @@ class Prices:
 class ModelFacts:
     """What is known of one model; the defaults are for one of which nothing is.
 
-    `context_size` counts input and output together, 0 where unknown, as is `max_output`. `stop`: Chat
-    Completions takes stop sequences. `realtime`: a model of OpenAI's Realtime API. `live_text`: a model of
-    Gemini's Live API that can write text. `reasoning`: it reasons before it answers.
+    `context_size` counts input and output together, 0 where unknown, as is `max_output`. `realtime`: a
+    model of OpenAI's Realtime API. `live_text`: a model of Gemini's Live API that can write text.
+    `reasoning`: it reasons before it answers.
     """
 
     context_size: int = 0
     max_output: int = 0
     prices: Prices | None = None
-    stop: bool = True
     realtime: bool = False
     live_text: bool = False
     reasoning: bool = False
@@ -168,7 +167,6 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prices: _Tariff | None = None
     long: _Long | None = None
     later: _Later | None = None
-    stop: bool = True
     realtime: bool = False
     live_text: bool = False
     reasoning: bool = False
@@ -208,7 +206,6 @@ def _facts(given: dict[str, Any], today: date) -> ModelFacts:
         table.context,
         table.max_output,
         prices,
-        stop=table.stop,
         realtime=table.realtime,
         live_text=table.live_text,
         reasoning=table.reasoning,

@@ -38,10 +38,10 @@ _MARKUP = re.compile(r"<[^<>]*>|§\w+|\W")
 def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> Opener:
     """What opens sessions of `endpoint`, whose model has to be one of the Realtime API."""
 
-    async def open_seeded(messages: Sequence[Message], stop: Sequence[str]) -> Session:
+    async def open_seeded(messages: Sequence[Message]) -> Session:
         url = socket_url(endpoint.base_url, "/realtime", query=urlencode({"model": endpoint.model}))
         socket = await Socket.open(endpoint, LABEL, url, bearer(endpoint), timeouts)
-        session = RealtimeSession(endpoint, socket, stop)
+        session = RealtimeSession(endpoint, socket)
         try:
             await session.seed(messages)
         except BaseException:
@@ -53,19 +53,16 @@ def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> O
 
 
 class RealtimeSession:
-    """One conversation of the Realtime API over `socket`. `stop` are markers after which nothing is
-    wanted, `clock` counts seconds."""
+    """One conversation of the Realtime API over `socket`. `clock` counts seconds."""
 
     def __init__(
         self,
         endpoint: Endpoint,
         socket: Socket,
-        stop: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._endpoint = endpoint
         self._socket = socket
-        self._stop = stop
         self._clock = clock
         self._until = clock() + LIFETIME
         self._usage = SessionUsage()
@@ -111,6 +108,7 @@ class RealtimeSession:
         if last is not None and (last.cut or not _end_alike("".join(last.texts), messages)):
             fresh = messages
             removals = [{"type": "conversation.item.delete", "item_id": item} for item in last.items]
+            self._usage.removing(last.kept)
         self._usage.sending(message["content"] for message in fresh)
         await self._send([*removals, *map(new_item, fresh), {"type": "response.create"}])
 
@@ -145,7 +143,6 @@ class RealtimeSession:
                 yield TextDelta(text)
         rest = answer.close()
         finish = answer.finish()
-        answer.cut = _goes_on("".join(answer.texts), self._stop)
         usage = self._account(answer)
         if rest:
             yield TextDelta(rest)
@@ -172,11 +169,13 @@ class RealtimeSession:
         reported = table(answer.response.get("usage"))
         billed, output = count_of(reported.get("input_tokens")), count_of(reported.get("output_tokens"))
         if billed is None or output is None:
-            return self._usage.estimated(answer.texts)
+            usage = self._usage.estimated(answer.texts)
+            answer.kept = usage.output
+            return usage
         cached = count_of(table(reported.get("input_token_details")).get("cached_tokens"))
         thought = count_of(table(reported.get("output_token_details")).get("reasoning_tokens")) or 0
-        kept = 0 if answer.cut else max(0, output - thought)
-        return self._usage.reported(billed, output, cached=cached, kept=kept)
+        answer.kept = max(0, output - thought)
+        return self._usage.reported(billed, output, cached=cached, kept=answer.kept)
 
     async def _send(self, frames: Sequence[Mapping[str, Any]]) -> None:
         for frame in frames:
@@ -194,12 +193,6 @@ class RealtimeSession:
         """The next event and its type."""
         frame = await self._socket.receive(first=first)
         return event_type(self._endpoint, frame), frame
-
-
-def _goes_on(text: str, stop: Sequence[str]) -> bool:
-    """Whether more may follow a marker than is wanted. A marker that is content of a call counts too:
-    then the same answer is sent back, which costs a little and is right."""
-    return any(text.partition(marker)[2].strip() for marker in stop)
 
 
 def _end_alike(text: str, messages: Sequence[Message]) -> bool:

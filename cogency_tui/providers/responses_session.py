@@ -36,7 +36,7 @@ def responses_sessions(
     wire = ResponsesWire(endpoint, summaries=summaries)
     refused: set[str] = set()
 
-    async def open_session(messages: Sequence[Message], _stop: Sequence[str]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> Session:
         url = socket_url(endpoint.base_url, wire.path)
         socket = await Socket.open(endpoint, f"{LABEL} WebSocket", url, wire.headers(), timeouts)
         return ResponsesSession(endpoint, wire, socket, messages, refused)
