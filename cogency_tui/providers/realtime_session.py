@@ -6,7 +6,6 @@ keeps of it put in its place.
 """
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -16,7 +15,7 @@ from urllib.parse import urlencode
 from cogency_tui.errors import ProviderError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, Session, TextDelta, Usage, unanswered
-from cogency_tui.providers.endings import check_ending
+from cogency_tui.providers.endings import check_ending, ends_alike
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.realtime_frames import LABEL, Answer, event_type, new_item, settings
 from cogency_tui.providers.requests import Opener
@@ -30,9 +29,6 @@ CANCELLING = 1.5
 
 LIFETIME = 58 * 60.0
 """Seconds for which a session is used. The endpoint ends it after 60 minutes, in mid-answer if need be."""
-
-_MARKUP = re.compile(r"<[^<>]*>|§\w+|\W")
-"""What an answer may lose or gain on its way through the store: tags, delimiters, all but letters."""
 
 
 def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> Opener:
@@ -105,7 +101,7 @@ class RealtimeSession:
         self._idle = False
         last, self._last = self._last, None
         fresh, removals = unanswered(messages), list[dict[str, Any]]()
-        if last is not None and (last.cut or not _end_alike("".join(last.texts), messages)):
+        if last is not None and (last.cut or not ends_alike("".join(last.texts), messages)):
             fresh = messages
             removals = [{"type": "conversation.item.delete", "item_id": item} for item in last.items]
             self._usage.removing(last.kept)
@@ -193,10 +189,3 @@ class RealtimeSession:
         """The next event and its type."""
         frame = await self._socket.receive(first=first)
         return event_type(self._endpoint, frame), frame
-
-
-def _end_alike(text: str, messages: Sequence[Message]) -> bool:
-    """Whether the store keeps the answer `text` to its end. It is not kept letter for letter, and what
-    the person interrupted, or a dialect discards, is not there at all."""
-    kept = messages[0]["content"] if messages[0]["role"] == "assistant" else ""
-    return _MARKUP.sub("", text)[-40:] == _MARKUP.sub("", kept)[-40:]

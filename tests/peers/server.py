@@ -191,6 +191,13 @@ class Peer:
         """Tokens of all that arrived."""
         return sum(exchange.sent for exchange in self.exchanges)
 
+    @property
+    def stop_fields(self) -> set[str]:
+        """The fields that arrived, at any depth, whose names speak of stopping."""
+        bodies = [request.body for request in self.requests]
+        frames = [frame for socket in self.sockets for frame in socket.frames]
+        return {name for name in _field_names([*bodies, *frames]) if "stop" in name.lower()}
+
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=64 << 20)
         return self
@@ -472,6 +479,17 @@ class PeerSocket:
             await self._writer.drain()
         except ConnectionError:
             self.closed.set()
+
+
+def _field_names(value: object) -> Iterable[str]:
+    """The names of all fields in JSON."""
+    if isinstance(value, list):
+        for each in cast("list[object]", value):
+            yield from _field_names(each)
+    elif isinstance(value, dict):
+        for name, member in cast("dict[str, object]", value).items():
+            yield name
+            yield from _field_names(member)
 
 
 async def _read(reader: asyncio.StreamReader) -> Request | None:

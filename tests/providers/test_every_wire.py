@@ -17,6 +17,7 @@ from cogency_tui.providers.base import ReasoningDelta, TextDelta, Usage
 from tests.peers.server import Context, Fault
 from tests.providers.asked import (
     ANTHROPIC,
+    BLOCK,
     GEMINI,
     KEY,
     MESSAGES,
@@ -76,6 +77,17 @@ async def test_a_natural_end_is_left_as_it_is(vendor: Vendor) -> None:
         asked = await vendor.ask(peer)
     assert asked.error is None
     assert asked.text == "All done."
+
+
+@every_wire
+async def test_the_model_alone_decides_where_its_answer_ends(vendor: Vendor) -> None:
+    text = f"{BLOCK} and what follows <end>\n§execute\n§end"
+    async with vendor.peer([text]) as peer:
+        asked = await vendor.ask(peer)
+    assert asked.error is None
+    assert asked.text == text
+    assert not asked.usage.estimated
+    assert peer.stop_fields == set()
 
 
 @every_wire
