@@ -75,8 +75,9 @@ class Session(Protocol):
     it. Closing its iterator early cancels the generation; `reusable` then says whether the session can
     be sent more, or has to be opened again and seeded from the store.
 
-    Both raise `SessionLostError` when the session is gone (dropped, expired, evicted): what was sent
-    may be sent again through a new one.
+    Both raise `SessionLostError` when the session is gone (dropped, expired, evicted), `send` also when
+    the session remembers more of its answer than the store: what was sent may be sent again through a
+    new one.
     """
 
     @property

@@ -18,8 +18,8 @@ from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Tou
 from tests.agent.conftest import MakeAgent
 from tests.agent.stage import PATIENCE
 from tests.peers.scripted import ScriptedProvider
-from tests.peers.server import Fault
-from tests.peers.ways import WAYS
+from tests.peers.server import Fault, Peer
+from tests.peers.ways import WAYS, Way
 
 CALLS: Mapping[Dialect, str] = {
     "xml": '<think>Look.</think><execute>[{"name": "read", "args": {"file": "greet.py"}}]</execute>',
@@ -140,6 +140,15 @@ async def test_a_conversation_goes_on_in_every_dialect(
     assert sum("hello" in text and "success" in text for text in contents) == 2
 
 
+async def hung_up(peer: Peer, way: Way) -> None:
+    """Wait until the first answer was cancelled, or the connection that it came over closed."""
+    if way.name == "Realtime":
+        assert "response.cancel" in [frame["type"] for frame in peer.sockets[0].frames]
+        return
+    closed = peer.sockets[0].closed if peer.sockets else peer.requests[0].closed_early
+    await asyncio.wait_for(closed.wait(), PATIENCE)
+
+
 @way_names
 @every_dialect
 async def test_a_page_about_the_protocol_is_written_byte_for_byte(
@@ -189,12 +198,7 @@ async def test_a_model_that_goes_on_after_the_boundary_is_hung_up_on(
         make_agent(llm=way.connect(peer), mode=way.mode, dialect=dialect) as agent,
     ):
         events = await turn(agent, "look")
-        if name == "Realtime":
-            assert "response.cancel" in [frame["type"] for frame in peer.sockets[0].frames]
-        elif peer.sockets:
-            await asyncio.wait_for(peer.sockets[0].closed.wait(), PATIENCE)
-        else:
-            await asyncio.wait_for(peer.requests[0].closed_early.wait(), PATIENCE)
+        await hung_up(peer, way)
     kinds = [event["type"] for event in events if event["type"] != "error"]
     assert kinds == ["user", "call", "execute", "result", "metric", "respond", "metric", "end"]
     assert all("went on" not in str(event) for event in events)
@@ -204,6 +208,23 @@ async def test_a_model_that_goes_on_after_the_boundary_is_hung_up_on(
     assert (cut.get("estimated"), "estimated" in whole) == (True, False)
     assert cut.get("input", 0) > 0
     assert cut.get("output", 0) > 0
+
+
+@way_names
+@with_boundary
+async def test_a_model_that_goes_on_after_its_answer_is_hung_up_on(
+    make_agent: MakeAgent, dialect: Dialect, name: str
+) -> None:
+    way = WAYS[name]
+    rambling = f"{answer_in(dialect, 'Seen.')}\n{RAMBLE}"
+    async with (
+        way.peer([rambling], model=way.model, latency=0.001) as peer,
+        make_agent(llm=way.connect(peer), mode=way.mode, dialect=dialect) as agent,
+    ):
+        events = await turn(agent, "look")
+        await hung_up(peer, way)
+    assert [event["type"] for event in events] == ["user", "respond", "metric", "end"]
+    assert [event["content"] for event in events if event["type"] == "respond"] == ["Seen."]
 
 
 @way_names
