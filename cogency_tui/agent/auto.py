@@ -42,13 +42,13 @@ class AutoChannel:
     def sent(self) -> int:
         return self._channel.sent
 
-    async def generate(self, messages: Sequence[Message], stop: Sequence[str]) -> AsyncGenerator[Chunk, None]:
+    async def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
         if self._again is not None and self._clock() >= self._again:
             self._channel, self._again = self._resume, None
         if self._channel is self._resume:
             begun = False
             try:
-                async with aclosing(self._resume.generate(messages, stop)) as chunks:
+                async with aclosing(self._resume.generate(messages)) as chunks:
                     async for chunk in chunks:
                         begun = begun or isinstance(chunk, TextDelta | ReasoningDelta)
                         yield chunk
@@ -66,7 +66,7 @@ class AutoChannel:
                 failure = exc
             await self._fall_back(failure)
             yield Notice(f"{failure} Going on in replay mode.")
-        async with aclosing(self._replay.generate(messages, stop)) as chunks:
+        async with aclosing(self._replay.generate(messages)) as chunks:
             async for chunk in chunks:
                 yield chunk
 

@@ -37,16 +37,6 @@ from cogency_tui.protocol.foreign import find_slip
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
 
-STOP_MARKERS: dict[Dialect, tuple[str, ...]] = {
-    "xml": ("</execute>",),
-    "delimiter": ("§execute", "§end"),
-    "action": (),
-}
-"""Markers after which nothing is wanted, for endpoints that can stop there by themselves."""
-
-ENDINGS = ("</execute>", "</response>", "§execute", "§end", "<end>", "<end/>")
-"""What the last text is that counts."""
-
 _WRITE_AGAIN = "Write it again, whole and valid, in this form:"
 _EMPTY: dict[Dialect, str] = {
     "xml": "The batch was empty: its array holds no call, so nothing ran",
@@ -114,7 +104,6 @@ class Cycle:
         self._stopped = False
         self._boundary = False
         self._spoken = False
-        self._tail = ""
         self._open: dict[str, CallEvent] = {}
         self._outcomes: list[bool] = []
 
@@ -139,7 +128,7 @@ class Cycle:
 
     def start(self) -> None:
         """Ask the model."""
-        chunks = self.channel.generate(self._setup.messages, STOP_MARKERS[self._setup.dialect])
+        chunks = self.channel.generate(self._setup.messages)
         self._generation = Generation(chunks, self._news.set)
 
     def stop(self) -> None:
@@ -260,25 +249,19 @@ class Cycle:
             return True
         for chunk in chunks:
             await self._take(chunk)
+            if self._parser.finished:
+                break
         if self._parser.finished:
-            self._end_generation(self._generation)
+            self._generation.conclude()
         if self._parser.finished or self._generation.over:
             self._closed = True
             self._events.extend(self._parser.close())
             return True
         return bool(chunks)
 
-    def _end_generation(self, generation: Generation) -> None:
-        """Stop a model that goes on after the end; let one that has ended end by itself."""
-        if self._tail.rstrip().endswith(ENDINGS):
-            generation.conclude()
-        else:
-            generation.stop()
-
     async def _take(self, chunk: Chunk) -> None:
         if isinstance(chunk, TextDelta):
             self.meter.text(chunk.text)
-            self._tail = (self._tail + chunk.text)[-64:]
             self._reasoning.begin_unit("think")
             self._events.extend(self._parser.feed(chunk.text))
         elif isinstance(chunk, ReasoningDelta):

@@ -24,7 +24,7 @@ class Channel(Protocol):
         """Characters of the messages that were sent for it."""
         ...
 
-    def generate(self, messages: Sequence[Message], stop: Sequence[str]) -> AsyncGenerator[Chunk, None]:
+    def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`. Closing the iterator early stops the generation.
 
         Raises:
@@ -44,9 +44,9 @@ class ReplayChannel:
         self.sent = 0
         self._provider = provider
 
-    def generate(self, messages: Sequence[Message], stop: Sequence[str]) -> AsyncGenerator[Chunk, None]:
+    def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
         self.sent = sum(len(message["content"]) for message in messages)
-        return self._provider.stream(messages, stop=stop)
+        return self._provider.stream(messages)
 
     async def close(self) -> None:
         """Nothing is kept open between cycles."""

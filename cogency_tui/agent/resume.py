@@ -39,11 +39,11 @@ class ResumeChannel:
         self._session: Session | None = None
         self._known: list[Message] = []
 
-    async def generate(self, messages: Sequence[Message], stop: Sequence[str]) -> AsyncGenerator[Chunk, None]:
+    async def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`; where the session is gone before it said anything, through a new one."""
         self.sent = 0
         attempts = with_retries(
-            lambda: self._attempt(messages, stop),
+            lambda: self._attempt(messages),
             attempts=self._attempts,
             wait=self._wait,
             jitter=self._jitter,
@@ -52,7 +52,7 @@ class ResumeChannel:
             async for chunk in chunks:
                 yield chunk
 
-    async def _attempt(self, messages: Sequence[Message], stop: Sequence[str]) -> AsyncGenerator[Chunk, None]:
+    async def _attempt(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
         fresh = self._fresh(messages)
         lost = ""
         if self._session is not None and fresh is not None:
@@ -73,7 +73,7 @@ class ResumeChannel:
         await self.close()
         if lost:
             yield Notice(f"{lost} A new one is given the conversation.")
-        session = self._session = await self._provider.connect(messages[:-1], stop=stop)
+        session = self._session = await self._provider.connect(messages[:-1])
         self.sent += sum(len(message["content"]) for message in messages[:-1])
         async with aclosing(self._round(session, messages[-1:], messages)) as chunks:
             async for chunk in chunks:

@@ -1,7 +1,6 @@
 """One answer over HTTP, whatever its wire protocol.
 
-The text that leaves it is what the model wrote: a stop marker that the endpoint stripped is put back,
-and every delta is valid Unicode.
+The text that leaves it is what the model wrote, and every delta is valid Unicode.
 """
 
 import asyncio
@@ -16,7 +15,6 @@ from cogency_tui.providers.deltas import SurrogateJoiner
 from cogency_tui.providers.endings import check_ending
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import UnsupportedParameterError
-from cogency_tui.providers.stops import is_cut_inside_json, stripped_marker
 from cogency_tui.providers.tokens import estimate_tokens
 from cogency_tui.providers.transport import HttpTransport, Timeouts
 from cogency_tui.providers.wire import Finish, Reader, Wire
@@ -49,17 +47,16 @@ class Answers:
         """Close the connections."""
         await self._transport.close()
 
-    async def stream(self, messages: Sequence[Message], stop: Sequence[str]) -> AsyncGenerator[Chunk, None]:
-        """Ask, once more for each optional parameter that the model turns out to refuse. Usage comes
-        before a marker that is put back, so that it is not lost when the marker ends the reader's interest.
+    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        """Ask, once more for each optional parameter that the model turns out to refuse. Closing the
+        iterator early closes the response.
 
         Raises:
             ProviderError: the endpoint refused, failed or broke off.
         """
         while True:
             answer = _Answer(self._endpoint, self._wire.reader())
-            given = () if "stop" in self._refused else stop[: self._wire.most_stops]
-            body = self._wire.encode(messages, given, self._refused)
+            body = self._wire.encode(messages, self._refused)
             try:
                 async with aclosing(self._transport.events(self._wire.path, body)) as events:
                     async with aclosing(answer.read(events)) as chunks:
@@ -73,24 +70,17 @@ class Answers:
                 continue
             break
         yield answer.usage or _estimate(messages, answer.written)
-        text = "".join(answer.texts)
-        marker = answer.marker or (stripped_marker(text, given) if answer.finish == "stop" else "")
-        if marker:
-            if is_cut_inside_json(text, marker):
-                # The marker was content of a call. Stopping there again would cut the next try as well.
-                self._refused.add("stop")
-            yield TextDelta(marker)
-        check_ending(self._endpoint, answer.finish, bool(answer.texts))
+        reasoned = bool(answer.written)
+        check_ending(self._endpoint, answer.finish, wrote_text=answer.wrote_text, reasoned=reasoned)
 
 
 class _Answer:
     """What one streamed answer has brought so far."""
 
     def __init__(self, endpoint: Endpoint, reader: Reader) -> None:
-        self.texts: list[str] = []
         self.written: list[str] = []
+        self.wrote_text = False
         self.finish: Finish = ""
-        self.marker = ""
         self.usage: Usage | None = None
         self._endpoint = endpoint
         self._reader = reader
@@ -103,7 +93,6 @@ class _Answer:
             async for event in events:
                 frame = self._reader.read(event.event, event.data)
                 self.finish = frame.finish or self.finish
-                self.marker = frame.marker or self.marker
                 self.usage = frame.usage or self.usage
                 if reasoning := reasonings.feed(frame.reasoning):
                     self.written.append(reasoning)
@@ -128,8 +117,8 @@ class _Answer:
             )
 
     def _add(self, text: str) -> None:
-        self.texts.append(text)
         self.written.append(text)
+        self.wrote_text = True
 
 
 async def _drain(events: AsyncGenerator["ServerSentEvent", None]) -> None:

@@ -39,7 +39,6 @@ _MOST_MODELS = 1000
 
 _FINISHES: Mapping[str, Finish] = {
     "end_turn": "stop",
-    "stop_sequence": "stop",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "filter",
@@ -63,8 +62,6 @@ class AnthropicWire:
     answer; 0 where that is not known."""
 
     label = "Anthropic Messages"
-    # The vendor documents no limit; this one only keeps a request in bounds.
-    most_stops = 64
 
     def __init__(self, endpoint: Endpoint, max_output: int = 0) -> None:
         self._endpoint = endpoint
@@ -79,17 +76,15 @@ class AnthropicWire:
         key = {"x-api-key": self._endpoint.key} if self._endpoint.key else {}
         return {"anthropic-version": _VERSION} | key
 
-    def encode(self, messages: Sequence[Message], stop: Sequence[str], refused: Iterable[str]) -> bytes:
-        """The body of a request, with what the vendor would refuse left out: messages and stop markers of
-        nothing but white space, and an assistant's at either end of the history."""
+    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+        """The body of a request, with what the vendor would refuse left out: messages of nothing but
+        white space, and an assistant's at either end of the history."""
         system, turns = _arranged(messages)
         body: dict[str, Any] = {
             "model": self._endpoint.model,
             "max_tokens": self._max_output,
             "stream": True,
         }
-        if markers := [marker for marker in stop if marker.strip()]:
-            body["stop_sequences"] = markers
         if system:
             body["system"] = _blocks(system, marked=True)
         asked = [index for index, turn in enumerate(turns) if turn.role == "user"]
@@ -146,7 +141,6 @@ class MessagesReader:
             reason = text_of(part.get("stop_reason"))
             return Frame(
                 finish=_FINISHES.get(reason, "other") if reason else "",
-                marker=text_of(part.get("stop_sequence")) if reason == "stop_sequence" else "",
                 usage=self._usage(),
             )
         return Frame(complete=kind == "message_stop")

@@ -15,7 +15,7 @@ from cogency_tui.providers.models import ModelFacts
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """Text that the model wrote, never empty, with a native stop marker put back."""
+    """Text that the model wrote, never empty."""
 
     text: str
 
@@ -75,8 +75,9 @@ class Session(Protocol):
     it. Closing its iterator early cancels the generation; `reusable` then says whether the session can
     be sent more, or has to be opened again and seeded from the store.
 
-    Both raise `SessionLostError` when the session is gone (dropped, expired, evicted): what was sent
-    may be sent again through a new one.
+    Both raise `SessionLostError` when the session is gone (dropped, expired, evicted), `send` also when
+    the session remembers more of its answer than the store: what was sent may be sent again through a
+    new one.
     """
 
     @property
@@ -115,16 +116,15 @@ class Provider(Protocol):
         """Whether `connect` can be expected to work."""
         ...
 
-    def stream(self, messages: Sequence[Message], *, stop: Sequence[str] = ()) -> AsyncGenerator[Chunk, None]:
-        """Answer `messages`. `stop` are markers after which nothing is wanted: use them natively where
-        the endpoint can. Closing the iterator early stops the generation.
+    def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        """Answer `messages`. Closing the iterator early stops the generation.
 
         Raises:
             ProviderError: the endpoint refused, failed or broke off.
         """
         ...
 
-    async def connect(self, messages: Sequence[Message], *, stop: Sequence[str] = ()) -> Session:
+    async def connect(self, messages: Sequence[Message]) -> Session:
         """Open a session seeded with `messages` (system prompt and history); nothing is generated yet.
 
         Raises:

@@ -33,7 +33,6 @@ class ChatWire:
     """`POST /chat/completions` with one endpoint."""
 
     label = "Chat Completions"
-    most_stops = 4
     path = "/chat/completions"
     models_path = "/models"
 
@@ -44,7 +43,7 @@ class ChatWire:
         """The key as a bearer token."""
         return bearer(self._endpoint)
 
-    def encode(self, messages: Sequence[Message], stop: Sequence[str], refused: Iterable[str]) -> bytes:
+    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
         """The body of a request; usage is asked for, because it is not given otherwise."""
         body: dict[str, Any] = {
             "model": self._endpoint.model,
@@ -52,8 +51,6 @@ class ChatWire:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        if stop:
-            body["stop"] = list(stop)
         for param in refused:
             body.pop(param, None)
         return json.dumps(body).encode()

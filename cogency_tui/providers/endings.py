@@ -1,12 +1,21 @@
 """What an answer's end says that its text does not show, the same for requests and sessions."""
 
-from cogency_tui.errors import BadRequestError, ProviderProtocolError
+import re
+from collections.abc import Sequence
+
+from cogency_tui.errors import BadRequestError, ProviderProtocolError, SessionLostError
+from cogency_tui.protocol.events import Message
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.wire import Finish
 
+_MARKUP = re.compile(r"<[^<>]*>|§\w+|\W")
+_TAIL = 40
+"""Letters by which the end of an answer is known."""
 
-def check_ending(endpoint: Endpoint, finish: Finish, wrote_text: bool) -> None:
-    """Report an end that the text does not show. To be called after the usage has been yielded.
+
+def check_ending(endpoint: Endpoint, finish: Finish, *, wrote_text: bool, reasoned: bool = False) -> None:
+    """Report an end that the text does not show. To be called after the usage has been yielded. A model that
+    only `reasoned` and stopped is the agent's to deal with (protocols.md 8.2).
 
     Raises:
         BadRequestError: a filter cut the answer off.
@@ -24,4 +33,37 @@ def check_ending(endpoint: Endpoint, finish: Finish, wrote_text: bool) -> None:
             f"{name} used up the tokens of its answer before it wrote any text.",
             "Raise the server's limit of output tokens, or choose another model.",
         )
-    raise ProviderProtocolError(f"{name} gave an empty answer.", "Send it again, or choose another model.")
+    if not reasoned:
+        raise ProviderProtocolError(
+            f"{name} gave an empty answer.", "Send it again, or choose another model."
+        )
+
+
+def ends_alike(text: str, messages: Sequence[Message]) -> bool:
+    """Whether `messages`, as a session is sent them, begin with the answer `text` to its end. The user may
+    have interrupted it, and a dialect discards what follows a boundary."""
+    return _letters(text)[-_TAIL:] == _letters(_stored_answer(messages))[-_TAIL:]
+
+
+def check_memory(endpoint: Endpoint, text: str, messages: Sequence[Message]) -> None:
+    """Report a session whose last answer, `text`, goes on after the end of what the store has of it. The
+    model would take what it invented there, such as results, for what happened.
+
+    Raises:
+        SessionLostError: the session remembers more than the store.
+    """
+    stored, written = _letters(_stored_answer(messages))[-_TAIL:], _letters(text)
+    if stored and stored in written and not written.endswith(stored):
+        raise SessionLostError(
+            f"The session with {endpoint.name} remembers what the model wrote after its end.",
+            "Send it again.",
+        )
+
+
+def _stored_answer(messages: Sequence[Message]) -> str:
+    return messages[0]["content"] if messages and messages[0]["role"] == "assistant" else ""
+
+
+def _letters(text: str) -> str:
+    """`text` without what it may lose or gain on its way through the store: tags, delimiters, white space."""
+    return _MARKUP.sub("", text)

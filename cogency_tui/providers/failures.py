@@ -54,7 +54,7 @@ _NO_THINKING = re.compile(
 )
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
-_OPTIONAL = ("stream_options", "stop", "reasoning")
+_OPTIONAL = ("stream_options", "reasoning")
 """Parameters that we can do without, so that refusing one is no reason to give up."""
 
 _STATUS_OF_NAME = (
@@ -220,7 +220,7 @@ def _refused(message: str, reported: Reported) -> BadRequestError:
         return UnsupportedParameterError(message, hint, THINKING)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param in _OPTIONAL:
-        # In quotes, because "stop" is a word that any message may have.
+        # In quotes, because "reasoning" is a word that any message may have.
         named = reported.param.startswith(param) or re.search(rf"[\"'`]{param}\b", reported.message)
         if named and refused:
             return UnsupportedParameterError(message, hint, param)

@@ -24,6 +24,7 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.answers import Answers
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta, Usage, unanswered
+from cogency_tui.providers.endings import check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini_interactions_wire import LABEL, InteractionsWire
 from cogency_tui.providers.gemini_usage import RepeatingUsage
@@ -44,9 +45,9 @@ def interaction_sessions(
 ) -> Opener:
     """What opens sessions with one model. Nothing is sent before the first answer is asked for."""
 
-    async def open_session(messages: Sequence[Message], stop: Sequence[str]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> Session:
         wire = InteractionsWire(endpoint, version=version, thoughts=thoughts)
-        return InteractionsSession(endpoint, wire, messages, stop, timeouts, wait=wait, jitter=jitter)
+        return InteractionsSession(endpoint, wire, messages, timeouts, wait=wait, jitter=jitter)
 
     return open_session
 
@@ -59,7 +60,6 @@ class InteractionsSession:
         endpoint: Endpoint,
         wire: InteractionsWire,
         seed: Sequence[Message],
-        stop: Sequence[str],
         timeouts: Timeouts | None = None,
         *,
         wait: Wait = asyncio.sleep,
@@ -70,10 +70,10 @@ class InteractionsSession:
         self._answers = Answers(endpoint, wire, timeouts)
         self._system = [each for each in seed if each["role"] == "system"]
         self._pending = [each for each in seed if each["role"] != "system"]
-        self._stop = stop
         self._wait = wait
         self._jitter = jitter
         self._usage = RepeatingUsage(seed)
+        self._answer = ""
         self._closed = False
 
     @property
@@ -86,10 +86,11 @@ class InteractionsSession:
         that is all since the last interaction that completed, the kept part of the answer included.
 
         Raises:
-            SessionLostError: the session was closed.
+            SessionLostError: the session was closed, or remembers more than the store.
         """
         if self._closed:
             raise SessionLostError(f"The session with {self._endpoint.name} was closed.", "Send it again.")
+        check_memory(self._endpoint, self._answer, messages)
         new = messages if self._pending else unanswered(messages)
         self._usage.sending(new)
         self._pending += new
@@ -106,15 +107,16 @@ class InteractionsSession:
         sent = self._system + self._pending
         self._usage.repeating()
         written: list[str] = []
+        answer: list[str] = []
         begun = False
-        attempts = with_retries(
-            lambda: self._answers.stream(sent, self._stop), wait=self._wait, jitter=self._jitter
-        )
+        attempts = with_retries(lambda: self._answers.stream(sent), wait=self._wait, jitter=self._jitter)
         try:
             async with aclosing(attempts) as chunks:
                 async for chunk in chunks:
                     if isinstance(chunk, TextDelta | ReasoningDelta):
                         written.append(chunk.text)
+                    if isinstance(chunk, TextDelta):
+                        answer.append(chunk.text)
                     if isinstance(chunk, Usage):
                         chunk = self._used(chunk, written)
                     begun = begun or bool(written) or isinstance(chunk, Usage)
@@ -132,6 +134,7 @@ class InteractionsSession:
             if completed := self._wire.answer.completed:
                 self._wire.previous = completed
                 self._pending = []
+            self._answer = "".join(answer) if completed else ""
 
     async def close(self) -> None:
         """Close the connections. What Google has stored stays there until it expires."""

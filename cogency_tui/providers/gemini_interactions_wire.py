@@ -28,7 +28,6 @@ class InteractionsWire:
     `GeminiWire`."""
 
     label = LABEL
-    most_stops = 5
 
     def __init__(self, endpoint: Endpoint, *, version: str = VERSION, thoughts: bool = False) -> None:
         self.previous = ""
@@ -43,13 +42,11 @@ class InteractionsWire:
         """The key in Google's own header."""
         return key_header(self._endpoint)
 
-    def encode(self, messages: Sequence[Message], stop: Sequence[str], refused: Iterable[str]) -> bytes:
-        """The body of a request. The system prompt and the stop markers hold for one interaction alone,
-        and have to be in each request."""
+    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+        """The body of a request. The system prompt holds for one interaction alone, and has to be in
+        each request."""
         system = [whole_text(each["content"]) for each in messages if each["role"] == "system"]
         config: dict[str, Any] = {}
-        if stop:
-            config["stop_sequences"] = list(stop)
         if self._thoughts and failures.THINKING not in refused:
             config["thinking_summaries"] = "auto"
         body: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 The history is given once, as turns that ask for no answer; each round is one turn more. Before Google ends
 a connection it says so, and where it has given a handle the next round goes on with that, over another
-connection. There are no stop markers, and no way to cancel an answer but to close the connection.
+connection. There is no way to cancel an answer but to close the connection.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from cogency_tui.errors import NetworkError, ProviderTimeoutError, SessionLostEr
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Session, TextDelta, Usage, unanswered
 from cogency_tui.providers.deltas import SurrogateJoiner
-from cogency_tui.providers.endings import check_ending
+from cogency_tui.providers.endings import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini_live_link import LiveLink, live_url
 from cogency_tui.providers.gemini_usage import RepeatingUsage
@@ -38,7 +38,7 @@ _REASONS: Mapping[str, Finish] = {
 def live_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None, *, version: str = VERSION) -> Opener:
     """What opens sessions with one model. `version` as for `live_url`."""
 
-    async def open_session(messages: Sequence[Message], _stop: Sequence[str]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> Session:
         return await LiveSession.open(endpoint, live_url(endpoint.base_url, version), messages, timeouts)
 
     return open_session
@@ -64,6 +64,7 @@ class LiveSession:
         self._timeouts = timeouts
         self._usage = RepeatingUsage(seed)
         self._notices: list[Notice] = []
+        self._answer = ""
         self._handle = ""
         self._leaving = False
         self._asked = False
@@ -106,9 +107,10 @@ class LiveSession:
         """Ask for an answer to `messages`, over a new connection where the old one has ended or is about to.
 
         Raises:
-            SessionLostError: the session is gone.
+            SessionLostError: the session is gone, or remembers more than the store.
             ProviderError: no other connection is to be had.
         """
+        check_memory(self._endpoint, self._answer, messages)
         new = unanswered(messages)
         await self._catch_up(0)
         if self._leaving and not self._handle:
@@ -130,9 +132,10 @@ class LiveSession:
         """
         texts, reasonings = SurrogateJoiner(), SurrogateJoiner()
         written: list[str] = []
+        answer: list[str] = []
         reported: dict[str, Any] = {}
         content: dict[str, Any] = {}
-        wrote_text = interrupted = over = False
+        interrupted = over = False
         try:
             while self._notices:
                 yield self._notices.pop(0)
@@ -149,11 +152,12 @@ class LiveSession:
                     yield ReasoningDelta(reasoning)
                 if text := texts.feed(said) + (texts.close() if over else ""):
                     written.append(text)
-                    wrote_text = True
+                    answer.append(text)
                     yield TextDelta(text)
             finish = _REASONS.get(text_of(content.get("turnCompleteReason")), "filter")
             self._link.answered = True
             self._whole = finish == "stop" and not interrupted
+            self._answer = "".join(answer)
             yield self._used(reported, written)
         finally:
             if not self._whole:
@@ -162,7 +166,7 @@ class LiveSession:
             raise NetworkError(
                 f"{self._endpoint.name} broke its answer off.", "What came before it is kept; try again."
             )
-        check_ending(self._endpoint, finish, wrote_text)
+        check_ending(self._endpoint, finish, wrote_text=bool(answer), reasoned=bool(written))
 
     async def close(self) -> None:
         """Close the connection."""

@@ -41,16 +41,16 @@ def gemini_sessions(
     lives = live_sessions(endpoint, timeouts, version=version)
     refusals: list[SessionRefusedError] = []
 
-    async def open_session(messages: Sequence[Message], stop: Sequence[str]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> Session:
         if refusals:
-            return await interactions(messages, stop)
+            return await interactions(messages)
 
         async def turn(refusal: SessionRefusedError) -> Session:
             refusals.append(refusal)
-            return await interactions(messages, stop)
+            return await interactions(messages)
 
         try:
-            return _LiveFirst(await lives(messages, stop), turn)
+            return _LiveFirst(await lives(messages), turn)
         except SessionRefusedError as refusal:
             return _LiveFirst(await turn(refusal), None, _notice(refusal))
 

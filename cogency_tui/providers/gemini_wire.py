@@ -67,7 +67,6 @@ class GeminiWire:
     """
 
     label = "Gemini"
-    most_stops = 5
 
     def __init__(self, endpoint: Endpoint, *, version: str = VERSION, thoughts: bool = False) -> None:
         self._endpoint = endpoint
@@ -80,11 +79,9 @@ class GeminiWire:
         """The key in Google's own header."""
         return key_header(self._endpoint)
 
-    def encode(self, messages: Sequence[Message], stop: Sequence[str], refused: Iterable[str]) -> bytes:
+    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
         """The body of a request; what grows from one to the next is at its end."""
         config: dict[str, Any] = {}
-        if stop:
-            config["stopSequences"] = list(stop)
         if self._thoughts and failures.THINKING not in refused:
             config["thinkingConfig"] = {"includeThoughts": True}
         body: dict[str, Any] = {"generationConfig": config} if config else {}

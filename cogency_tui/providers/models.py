@@ -64,15 +64,14 @@ class Prices:
 class ModelFacts:
     """What is known of one model; the defaults are for one of which nothing is.
 
-    `context_size` counts input and output together, 0 where unknown, as is `max_output`. `stop`: Chat
-    Completions takes stop sequences. `realtime`: a model of OpenAI's Realtime API. `live_text`: a model of
-    Gemini's Live API that can write text. `reasoning`: it reasons before it answers.
+    `context_size` counts input and output together, 0 where unknown, as is `max_output`. `realtime`: a
+    model of OpenAI's Realtime API. `live_text`: a model of Gemini's Live API that can write text.
+    `reasoning`: it reasons before it answers.
     """
 
     context_size: int = 0
     max_output: int = 0
     prices: Prices | None = None
-    stop: bool = True
     realtime: bool = False
     live_text: bool = False
     reasoning: bool = False
@@ -168,7 +167,6 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prices: _Tariff | None = None
     long: _Long | None = None
     later: _Later | None = None
-    stop: bool = True
     realtime: bool = False
     live_text: bool = False
     reasoning: bool = False
@@ -208,7 +206,6 @@ def _facts(given: dict[str, Any], today: date) -> ModelFacts:
         table.context,
         table.max_output,
         prices,
-        stop=table.stop,
         realtime=table.realtime,
         live_text=table.live_text,
         reasoning=table.reasoning,
@@ -233,7 +230,7 @@ def _read_own(path: Path) -> dict[str, dict[str, Any]]:
         message = f"The models in {path} cannot be read: {exc}."
         raise ConfigError(message, "Check the file, or move it away.") from exc
     try:
-        tables = tomllib.loads(text)
+        tables: dict[str, Any] = tomllib.loads(text)
     except (ValueError, RecursionError) as exc:
         # A number of very many digits is no TOMLDecodeError, nor is what is nested too deeply.
         message = f"The file of models {path} is not valid TOML: {exc}."
@@ -255,6 +252,8 @@ def _problem_of(name: str, table: object) -> str:
     if not isinstance(table, dict):
         return "it must be a table"
     keys = cast("dict[str, Any]", table)
+    # Files of earlier versions have it: whether an endpoint takes stop sequences.
+    keys.pop("stop", None)
     for key, kind in _TARIFFS.items():
         if key in keys and (problem := problem_of(keys[key], kind)):
             return f'"{key}": {problem}'

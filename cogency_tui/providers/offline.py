@@ -54,25 +54,15 @@ class OfflineProvider:
         """`delay` in seconds between tokens; without it the environment decides."""
         self._delay = offline_delay(os.environ) if delay is None else delay
 
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        stop: Sequence[str] = (),
-    ) -> AsyncGenerator[Chunk, None]:
-        """Answer `messages`. `stop` changes nothing: the model itself stops at a batch's end."""
+    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        """Answer `messages`."""
         sent = estimate_tokens(each["content"] for each in messages)
         async with aclosing(generate(messages, sent, self._delay)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def connect(
-        self,
-        messages: Sequence[Message],
-        *,
-        stop: Sequence[str] = (),
-    ) -> "OfflineSession":
-        """Open a session that knows `messages`. `stop` as for `stream`."""
+    async def connect(self, messages: Sequence[Message]) -> "OfflineSession":
+        """Open a session that knows `messages`."""
         return OfflineSession(messages, self._delay)
 
     async def models(self) -> list[str]:

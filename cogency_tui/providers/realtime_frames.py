@@ -79,7 +79,8 @@ def _reported(endpoint: Endpoint, frame: dict[str, Any]) -> ProviderError:
 
 class Answer:
     """What has come of one response. `items` are the ids of what it added to the conversation, `response`
-    is what the endpoint says of it at its end; it is `cut` when it was not wanted to its end."""
+    is what the endpoint says of it at its end; it is `cut` when it was not wanted to its end. `kept` are
+    the tokens of it that stay in the context."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.items: list[str] = []
@@ -87,6 +88,7 @@ class Answer:
         self.response: dict[str, Any] = {}
         self.ended = False
         self.cut = False
+        self.kept = 0
         self._endpoint = endpoint
         self._joiner = SurrogateJoiner()
 

@@ -6,7 +6,6 @@ keeps of it put in its place.
 """
 
 import asyncio
-import re
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -16,7 +15,7 @@ from urllib.parse import urlencode
 from cogency_tui.errors import ProviderError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, Session, TextDelta, Usage, unanswered
-from cogency_tui.providers.endings import check_ending
+from cogency_tui.providers.endings import check_ending, ends_alike
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.realtime_frames import LABEL, Answer, event_type, new_item, settings
 from cogency_tui.providers.requests import Opener
@@ -31,17 +30,14 @@ CANCELLING = 1.5
 LIFETIME = 58 * 60.0
 """Seconds for which a session is used. The endpoint ends it after 60 minutes, in mid-answer if need be."""
 
-_MARKUP = re.compile(r"<[^<>]*>|§\w+|\W")
-"""What an answer may lose or gain on its way through the store: tags, delimiters, all but letters."""
-
 
 def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> Opener:
     """What opens sessions of `endpoint`, whose model has to be one of the Realtime API."""
 
-    async def open_seeded(messages: Sequence[Message], stop: Sequence[str]) -> Session:
+    async def open_seeded(messages: Sequence[Message]) -> Session:
         url = socket_url(endpoint.base_url, "/realtime", query=urlencode({"model": endpoint.model}))
         socket = await Socket.open(endpoint, LABEL, url, bearer(endpoint), timeouts)
-        session = RealtimeSession(endpoint, socket, stop)
+        session = RealtimeSession(endpoint, socket)
         try:
             await session.seed(messages)
         except BaseException:
@@ -53,19 +49,16 @@ def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> O
 
 
 class RealtimeSession:
-    """One conversation of the Realtime API over `socket`. `stop` are markers after which nothing is
-    wanted, `clock` counts seconds."""
+    """One conversation of the Realtime API over `socket`. `clock` counts seconds."""
 
     def __init__(
         self,
         endpoint: Endpoint,
         socket: Socket,
-        stop: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._endpoint = endpoint
         self._socket = socket
-        self._stop = stop
         self._clock = clock
         self._until = clock() + LIFETIME
         self._usage = SessionUsage()
@@ -108,9 +101,10 @@ class RealtimeSession:
         self._idle = False
         last, self._last = self._last, None
         fresh, removals = unanswered(messages), list[dict[str, Any]]()
-        if last is not None and (last.cut or not _end_alike("".join(last.texts), messages)):
+        if last is not None and (last.cut or not ends_alike("".join(last.texts), messages)):
             fresh = messages
             removals = [{"type": "conversation.item.delete", "item_id": item} for item in last.items]
+            self._usage.removing(last.kept)
         self._usage.sending(message["content"] for message in fresh)
         await self._send([*removals, *map(new_item, fresh), {"type": "response.create"}])
 
@@ -145,12 +139,11 @@ class RealtimeSession:
                 yield TextDelta(text)
         rest = answer.close()
         finish = answer.finish()
-        answer.cut = _goes_on("".join(answer.texts), self._stop)
         usage = self._account(answer)
         if rest:
             yield TextDelta(rest)
         yield usage
-        check_ending(self._endpoint, finish, bool(answer.texts))
+        check_ending(self._endpoint, finish, wrote_text=bool(answer.texts))
 
     async def _cancel(self, answer: Answer) -> None:
         """End the response. Where that cannot be done in time, the connection is closed."""
@@ -172,11 +165,13 @@ class RealtimeSession:
         reported = table(answer.response.get("usage"))
         billed, output = count_of(reported.get("input_tokens")), count_of(reported.get("output_tokens"))
         if billed is None or output is None:
-            return self._usage.estimated(answer.texts)
+            usage = self._usage.estimated(answer.texts)
+            answer.kept = usage.output
+            return usage
         cached = count_of(table(reported.get("input_token_details")).get("cached_tokens"))
         thought = count_of(table(reported.get("output_token_details")).get("reasoning_tokens")) or 0
-        kept = 0 if answer.cut else max(0, output - thought)
-        return self._usage.reported(billed, output, cached=cached, kept=kept)
+        answer.kept = max(0, output - thought)
+        return self._usage.reported(billed, output, cached=cached, kept=answer.kept)
 
     async def _send(self, frames: Sequence[Mapping[str, Any]]) -> None:
         for frame in frames:
@@ -194,16 +189,3 @@ class RealtimeSession:
         """The next event and its type."""
         frame = await self._socket.receive(first=first)
         return event_type(self._endpoint, frame), frame
-
-
-def _goes_on(text: str, stop: Sequence[str]) -> bool:
-    """Whether more may follow a marker than is wanted. A marker that is content of a call counts too:
-    then the same answer is sent back, which costs a little and is right."""
-    return any(text.partition(marker)[2].strip() for marker in stop)
-
-
-def _end_alike(text: str, messages: Sequence[Message]) -> bool:
-    """Whether the store keeps the answer `text` to its end. It is not kept letter for letter, and what
-    the person interrupted, or a dialect discards, is not there at all."""
-    kept = messages[0]["content"] if messages[0]["role"] == "assistant" else ""
-    return _MARKUP.sub("", text)[-40:] == _MARKUP.sub("", kept)[-40:]

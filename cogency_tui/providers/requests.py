@@ -19,8 +19,8 @@ from cogency_tui.providers.retries import Wait, with_retries
 from cogency_tui.providers.transport import Timeouts
 from cogency_tui.providers.wire import Wire
 
-Opener: TypeAlias = Callable[[Sequence[Message], Sequence[str]], Awaitable[Session]]
-"""Opens a session seeded with messages, given the stop markers."""
+Opener: TypeAlias = Callable[[Sequence[Message]], Awaitable[Session]]
+"""Opens a session seeded with messages."""
 
 
 class HttpProvider:
@@ -51,22 +51,18 @@ class HttpProvider:
         """Whether there is a way to open sessions."""
         return self._sessions is not None
 
-    async def stream(
-        self, messages: Sequence[Message], *, stop: Sequence[str] = ()
-    ) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
         """Answer `messages`, asking again where that may help.
 
         Raises:
             ProviderError: the endpoint refused, failed or broke off.
         """
-        attempts = with_retries(
-            lambda: self._answers.stream(messages, stop), wait=self._wait, jitter=self._jitter
-        )
+        attempts = with_retries(lambda: self._answers.stream(messages), wait=self._wait, jitter=self._jitter)
         async with aclosing(attempts) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def connect(self, messages: Sequence[Message], *, stop: Sequence[str] = ()) -> Session:
+    async def connect(self, messages: Sequence[Message]) -> Session:
         """Open a session seeded with `messages`.
 
         Raises:
@@ -77,7 +73,7 @@ class HttpProvider:
             raise SessionRefusedError(
                 f"{self.name} speaks {self._label}, which has no sessions.", "Use replay mode."
             )
-        return await self._sessions(messages, stop)
+        return await self._sessions(messages)
 
     async def models(self) -> list[str]:
         """The models that the endpoint lists.

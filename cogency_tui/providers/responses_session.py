@@ -13,7 +13,7 @@ from cogency_tui.errors import SessionLostError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta, Usage, unanswered
 from cogency_tui.providers.deltas import SurrogateJoiner
-from cogency_tui.providers.endings import check_ending
+from cogency_tui.providers.endings import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint, read_error
 from cogency_tui.providers.failures import UnsupportedParameterError
 from cogency_tui.providers.requests import Opener
@@ -36,7 +36,7 @@ def responses_sessions(
     wire = ResponsesWire(endpoint, summaries=summaries)
     refused: set[str] = set()
 
-    async def open_session(messages: Sequence[Message], _stop: Sequence[str]) -> Session:
+    async def open_session(messages: Sequence[Message]) -> Session:
         url = socket_url(endpoint.base_url, wire.path)
         socket = await Socket.open(endpoint, f"{LABEL} WebSocket", url, wire.headers(), timeouts)
         return ResponsesSession(endpoint, wire, socket, messages, refused)
@@ -63,6 +63,7 @@ class ResponsesSession:
         self._usage = SessionUsage()
         self._items: list[dict[str, Any]] = []
         self._previous = ""
+        self._answer = ""
         self._whole = True
         self._add(seed)
 
@@ -75,8 +76,9 @@ class ResponsesSession:
         """Ask for an answer to `messages`, after the seed if it is the first.
 
         Raises:
-            SessionLostError: the connection is gone.
+            SessionLostError: the connection is gone, or remembers more than the store.
         """
+        check_memory(self._endpoint, self._answer, messages)
         self._whole = False
         self._add(unanswered(messages))
         await self._socket.send(self._request())
@@ -92,7 +94,7 @@ class ResponsesSession:
         reader = self._wire.reader()
         texts, reasonings = SurrogateJoiner(), SurrogateJoiner()
         written: list[str] = []
-        wrote_text = False
+        answer: list[str] = []
         try:
             while True:
                 # A model that reasons without a summary is silent until its first word.
@@ -110,17 +112,18 @@ class ResponsesSession:
                     yield ReasoningDelta(reasoning)
                 if text := texts.feed(frame.text) + (texts.close() if frame.complete else ""):
                     written.append(text)
-                    wrote_text = True
+                    answer.append(text)
                     yield TextDelta(text)
                 if frame.complete:
                     break
             usage = self._used(frame, reader, written)
             self._keep(frame.finish, reader)
+            self._answer = "".join(answer)
             yield usage
         finally:
             if not self._whole:
                 await self.close()
-        check_ending(self._endpoint, frame.finish, wrote_text)
+        check_ending(self._endpoint, frame.finish, wrote_text=bool(answer), reasoned=bool(written))
 
     async def close(self) -> None:
         """Close the connection."""

@@ -40,7 +40,6 @@ class ResponsesWire:
     for models that reason, because others refuse it, which costs a request each time the program runs."""
 
     label = LABEL
-    most_stops = 0
     path = "/responses"
     models_path = "/models"
 
@@ -52,8 +51,8 @@ class ResponsesWire:
         """The key as a bearer token."""
         return bearer(self._endpoint)
 
-    def encode(self, messages: Sequence[Message], stop: Sequence[str], refused: Iterable[str]) -> bytes:
-        """The body of a request. The protocol has no stop markers."""
+    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+        """The body of a request."""
         system = [whole_text(each["content"]) for each in messages if each["role"] == "system"]
         items = [item_of(each) for each in messages if each["role"] != "system"]
         instructions = {"instructions": _BREAK.join(system)} if system else {}

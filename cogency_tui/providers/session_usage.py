@@ -22,6 +22,10 @@ class SessionUsage:
         """These texts are sent with the next request for an answer, or were sent since the last."""
         self._characters += sum(len(text) for text in texts)
 
+    def removing(self, tokens: int) -> None:
+        """So many tokens are taken out of the context."""
+        self._context -= tokens
+
     def reported(
         self, billed: int, output: int, *, cached: int | None = None, kept: int | None = None
     ) -> Usage:

@@ -1,7 +1,7 @@
 """What tells one HTTP wire protocol from another: how a request is written and its events are read.
 
-Wires are pure: they know no sockets. Retries, time-outs, stop markers that were stripped, estimates
-and the errors that a person sees are the same for all of them and live in `requests`.
+Wires are pure: they know no sockets. Retries, time-outs, estimates and the errors that a person
+sees are the same for all of them and live in `requests`.
 """
 
 import json
@@ -15,18 +15,17 @@ from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
 
 Finish: TypeAlias = Literal["", "stop", "length", "filter", "other"]
-"""Why an answer ended: by itself or at a stop marker, at a limit of tokens, by a filter."""
+"""Why an answer ended: by itself, at a limit of tokens, by a filter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What one event brought. `finish` is why the answer ended, where it says so, and `marker` the stop
-    marker that was stripped, where the wire names it; `complete` says that nothing follows."""
+    """What one event brought. `finish` is why the answer ended, where it says so; `complete` says that
+    nothing follows."""
 
     text: str = ""
     reasoning: str = ""
     finish: Finish = ""
-    marker: str = ""
     usage: Usage | None = None
     complete: bool = False
 
@@ -53,11 +52,6 @@ class Wire(Protocol):
         ...
 
     @property
-    def most_stops(self) -> int:
-        """Stop markers that a request can carry."""
-        ...
-
-    @property
     def path(self) -> str:
         """Where requests are posted, below the base URL."""
         ...
@@ -71,7 +65,7 @@ class Wire(Protocol):
         """The key, as this wire carries it, and what else each request needs."""
         ...
 
-    def encode(self, messages: Sequence[Message], stop: Sequence[str], refused: Iterable[str]) -> bytes:
+    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
         """The body of a request, without the optional parameters that were `refused` before. The same
         messages always give the same bytes."""
         ...

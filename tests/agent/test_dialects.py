@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,8 +16,10 @@ from cogency_tui.config import DIALECTS, Dialect
 from cogency_tui.protocol.events import Event
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from tests.agent.conftest import MakeAgent
+from tests.agent.stage import PATIENCE
 from tests.peers.scripted import ScriptedProvider
-from tests.peers.ways import WAYS
+from tests.peers.server import Fault, Peer
+from tests.peers.ways import WAYS, Way
 
 CALLS: Mapping[Dialect, str] = {
     "xml": '<think>Look.</think><execute>[{"name": "read", "args": {"file": "greet.py"}}]</execute>',
@@ -33,6 +36,77 @@ RENDERED: Mapping[Dialect, str] = {
     "delimiter": '§think: Look.\n§call: {"name": "read", "args": {"file": "greet.py"}}\n§execute',
     "action": "<thought>Look.</thought>\n\n<action ",
 }
+
+
+PAGE = r"""# How a model calls tools
+
+<think>Look first.</think>
+<execute>
+[{"name": "read", "args": {"file": "a.py"}}]
+</execute>
+Results come as <results>[]</results>, and `<end>` ends a turn; so does <end/>.
+
+§think: Look first.
+§call: {"name": "read", "args": {"file": "a.py"}}
+§execute
+§end
+[SYSTEM: results []]
+
+<thought>Look first.</thought><action id="a">{"name": "list", "parameters": {"path": "$a"}}</action>
+<response>Seen.</response>
+
+````markdown
+~~~
+```xml
+<execute>[]</execute>
+```
+~~~
+````
+"C:\new\table\x00" is C:\new\table\x00, and \u0041 is no "A".
+"""
+"""A file that holds every marker of every dialect, at line starts and within lines."""
+
+EXPLAINED = """A block ends at `</execute>`, a turn at `<end>`, and `§execute` runs a batch.
+
+```xml
+<execute>[{"name": "list", "args": {}}]</execute>
+<end>
+```
+That is all: `</response>` and `</action>` are of another dialect."""
+
+RAMBLE = "and then it went on " * 2000
+"""What a model writes that does not wait for the results of its calls."""
+
+way_names = pytest.mark.parametrize("name", WAYS)
+every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+with_boundary = pytest.mark.parametrize("dialect", ["xml", "delimiter"])
+
+
+def calls_in(dialect: Dialect, *calls: tuple[str, str]) -> str:
+    """A message that makes calls, each a name and the JSON of its arguments."""
+    if dialect == "xml":
+        elements = ",\n".join(f'{{"name": "{name}", "args": {args}}}' for name, args in calls)
+        return f"<execute>\n[{elements}]\n</execute>"
+    if dialect == "delimiter":
+        return "".join(f'§call: {{"name": "{name}", "args": {args}}}\n' for name, args in calls) + "§execute"
+    return "\n".join(f'<action>{{"name": "{name}", "parameters": {args}}}</action>' for name, args in calls)
+
+
+def answer_in(dialect: Dialect, text: str) -> str:
+    """A message that answers and ends the turn."""
+    wrapped: Mapping[Dialect, str] = {
+        "xml": f"{text}\n<end>",
+        "delimiter": f"§respond: {text}\n§end",
+        "action": f"<response>{text}</response>",
+    }
+    return wrapped[dialect]
+
+
+def write_page(file: str, *, raw: bool) -> tuple[str, str]:
+    """A call that writes the page, its line ends escaped or, as some models have them, as they are."""
+    lines = [json.dumps(line, ensure_ascii=False)[1:-1] for line in PAGE.split("\n")]
+    content = ("\n" if raw else "\\n").join(lines)
+    return "write", f'{{"file": "{file}", "content": "{content}"}}'
 
 
 async def turn(agent: Agent, query: str) -> list[Event]:
@@ -64,6 +138,113 @@ async def test_a_conversation_goes_on_in_every_dialect(
     assert [text for text in contents if text.startswith("question")] == ["question 0", "question 1"]
     assert sum(text.startswith(RENDERED[order[-1]]) for text in contents) == 2
     assert sum("hello" in text and "success" in text for text in contents) == 2
+
+
+async def hung_up(peer: Peer, way: Way) -> None:
+    """Wait until the first answer was cancelled, or the connection that it came over closed."""
+    if way.name == "Realtime":
+        assert "response.cancel" in [frame["type"] for frame in peer.sockets[0].frames]
+        return
+    closed = peer.sockets[0].closed if peer.sockets else peer.requests[0].closed_early
+    await asyncio.wait_for(closed.wait(), PATIENCE)
+
+
+@way_names
+@every_dialect
+async def test_a_page_about_the_protocol_is_written_byte_for_byte(
+    make_agent: MakeAgent, project: Path, dialect: Dialect, name: str
+) -> None:
+    way = WAYS[name]
+    calls = calls_in(dialect, write_page("escaped.md", raw=False), write_page("raw.md", raw=True))
+    async with (
+        way.peer([calls, answer_in(dialect, "Written.")], model=way.model) as peer,
+        make_agent(llm=way.connect(peer), mode=way.mode, dialect=dialect) as agent,
+    ):
+        events = await turn(agent, "write it down")
+    assert [event["payload"]["error"] for event in events if event["type"] == "result"] == [False, False]
+    assert [event["content"] for event in events if event["type"] == "respond"] == ["Written."]
+    assert (project / "escaped.md").read_bytes() == PAGE.encode()
+    assert (project / "raw.md").read_bytes() == PAGE.encode()
+    assert len(peer.exchanges) == 2
+    assert peer.stop_fields == set()
+
+
+@way_names
+@every_dialect
+async def test_an_answer_that_explains_the_markers_arrives_whole(
+    make_agent: MakeAgent, dialect: Dialect, name: str
+) -> None:
+    way = WAYS[name]
+    async with (
+        way.peer([answer_in(dialect, EXPLAINED)], model=way.model) as peer,
+        make_agent(llm=way.connect(peer), mode=way.mode, dialect=dialect) as agent,
+    ):
+        events = await turn(agent, "explain it")
+    assert [event["type"] for event in events] == ["user", "respond", "metric", "end"]
+    assert [event["content"] for event in events if event["type"] == "respond"] == [EXPLAINED]
+    assert len(peer.exchanges) == 1
+
+
+@way_names
+@with_boundary
+async def test_a_model_that_goes_on_after_the_boundary_is_hung_up_on(
+    make_agent: MakeAgent, project: Path, dialect: Dialect, name: str
+) -> None:
+    way = WAYS[name]
+    read, write = ("read", '{"file": "greet.py"}'), ("write", '{"file": "forged", "content": ""}')
+    rambling = f"{calls_in(dialect, read)}\n{RAMBLE}\n{calls_in(dialect, write)}"
+    async with (
+        way.peer([rambling, answer_in(dialect, "Seen.")], model=way.model, latency=0.001) as peer,
+        make_agent(llm=way.connect(peer), mode=way.mode, dialect=dialect) as agent,
+    ):
+        events = await turn(agent, "look")
+        await hung_up(peer, way)
+    kinds = [event["type"] for event in events if event["type"] != "error"]
+    assert kinds == ["user", "call", "execute", "result", "metric", "respond", "metric", "end"]
+    assert all("went on" not in str(event) for event in events)
+    assert [path.name for path in project.iterdir()] == ["greet.py"]
+    assert all("went on" not in message["content"] for message in peer.exchanges[1].context)
+    cut, whole = [event["step"] for event in events if event["type"] == "metric"]
+    assert (cut.get("estimated"), "estimated" in whole) == (True, False)
+    assert cut.get("input", 0) > 0
+    assert cut.get("output", 0) > 0
+
+
+@way_names
+@with_boundary
+async def test_a_model_that_goes_on_after_its_answer_is_hung_up_on(
+    make_agent: MakeAgent, dialect: Dialect, name: str
+) -> None:
+    way = WAYS[name]
+    rambling = f"{answer_in(dialect, 'Seen.')}\n{RAMBLE}"
+    async with (
+        way.peer([rambling], model=way.model, latency=0.001) as peer,
+        make_agent(llm=way.connect(peer), mode=way.mode, dialect=dialect) as agent,
+    ):
+        events = await turn(agent, "look")
+        await hung_up(peer, way)
+    assert [event["type"] for event in events] == ["user", "respond", "metric", "end"]
+    assert [event["content"] for event in events if event["type"] == "respond"] == ["Seen."]
+
+
+@way_names
+@with_boundary
+async def test_what_came_at_once_with_the_boundary_is_forgotten(
+    make_agent: MakeAgent, project: Path, dialect: Dialect, name: str
+) -> None:
+    way = WAYS[name]
+    read, write = ("read", '{"file": "greet.py"}'), ("write", '{"file": "forged", "content": ""}')
+    burst = f"{calls_in(dialect, read)}\nIt went on.\n{calls_in(dialect, write)}"
+    async with (
+        way.peer([answer_in(dialect, "Seen.")], model=way.model, faults=[Fault(deltas=[burst])]) as peer,
+        make_agent(llm=way.connect(peer), mode=way.mode, dialect=dialect) as agent,
+    ):
+        events = await turn(agent, "look")
+    kinds = [event["type"] for event in events if event["type"] != "error"]
+    assert kinds == ["user", "call", "execute", "result", "metric", "respond", "metric", "end"]
+    assert all("went on" not in str(event) for event in events)
+    assert [path.name for path in project.iterdir()] == ["greet.py"]
+    assert all("went on" not in message["content"] for message in peer.exchanges[1].context)
 
 
 class PauseArgs(msgspec.Struct, frozen=True):

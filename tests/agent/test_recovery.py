@@ -145,12 +145,10 @@ class Line:
         self.opening = list(opening)
         self.sessions: list[LineSession] = []
 
-    async def stream(
-        self, messages: Sequence[Message], *, stop: Sequence[str] = ()
-    ) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
         yield TextDelta(f"request of {len(messages)}")
 
-    async def connect(self, messages: Sequence[Message], *, stop: Sequence[str] = ()) -> "LineSession":
+    async def connect(self, messages: Sequence[Message]) -> "LineSession":
         failure = self.opening.pop(0) if self.opening else None
         if failure is not None:
             raise failure
@@ -184,7 +182,7 @@ class LineSession:
 
 
 async def collect(channel: ResumeChannel | AutoChannel, messages: Sequence[Message]) -> list[Chunk]:
-    return [chunk async for chunk in channel.generate(messages, ())]
+    return [chunk async for chunk in channel.generate(messages)]
 
 
 HISTORY = [SYSTEM, said("user", "one"), said("assistant", "a"), said("user", "two")]

@@ -93,7 +93,7 @@ async def test_a_task_of_several_cycles_gives_the_same_events_everywhere(work: W
     assert modes(first) == {work.way.mode}
     for event in (*first, *second):
         if event["type"] == "metric":
-            assert "estimated" not in event["step"] or work.way.mode == "replay"
+            assert "estimated" not in event["step"]
             assert event["step"].get("input", 0) > 0
     if peer.sockets:
         # One session for both turns, and what was sent is sent once.

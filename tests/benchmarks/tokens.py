@@ -129,11 +129,9 @@ def figures(
     """The figures of a run, without the request that brought the closing answer."""
     exchanges = peer.exchanges[:turns]
     sent = sum(exchange.sent for exchange in exchanges)
-    generated = sum(-(-len(exchange.text + exchange.stopped) // CHARACTERS) for exchange in exchanges)
+    generated = sum(-(-len(exchange.text) // CHARACTERS) for exchange in exchanges)
     known = [
-        shared(
-            after.context, [*before.context, {"role": "assistant", "content": before.text + before.stopped}]
-        )
+        shared(after.context, [*before.context, {"role": "assistant", "content": before.text}])
         for before, after in pairwise(exchanges)
     ]
     later = sum(exchange.input for exchange in exchanges[1:]) * CHARACTERS

@@ -128,8 +128,6 @@ class AnthropicPeer(Peer):
         if marks > self.most_marks:
             most = f"A maximum of {self.most_marks} blocks with cache_control may be provided."
             return f"{most} Found {marks}."
-        if not all(marker.strip() for marker in body.get("stop_sequences", [])):
-            return "stop_sequences: each stop sequence must contain non-whitespace"
         size = _tokens(_blocks(body))
         if size > self.context_size:
             return f"prompt is too long: {size} tokens > {self.context_size} maximum"
@@ -152,9 +150,6 @@ class AnthropicPeer(Peer):
 
     def context(self, request: Request) -> Context:
         return [{"role": block.role, "content": block.text} for block in _blocks(request.body)]
-
-    def stops(self, request: Request) -> Sequence[str]:
-        return request.body.get("stop_sequences", ())
 
     def frames(self, request: Request, exchange: Exchange, fault: Fault) -> list[str]:
         bill = self._bill(request.body)
@@ -251,10 +246,9 @@ def _contents(exchange: Exchange, fault: Fault) -> list[tuple[dict[str, str], li
 
 
 def _ending(exchange: Exchange, fault: Fault, bill: Bill) -> list[str]:
-    reason = "stop_sequence" if exchange.stopped else "end_turn"
     delta = {
-        "stop_reason": reason if fault.finish == "stop" else fault.finish,
-        "stop_sequence": exchange.stopped or None,
+        "stop_reason": "end_turn" if fault.finish == "stop" else fault.finish,
+        "stop_sequence": None,
         "stop_details": None,
     }
     usage = {**_input(bill), "output_tokens": exchange.output}

@@ -1,12 +1,10 @@
 """A loopback server that speaks Chat Completions as the vendor does, and misbehaves on request.
 
 It keeps to the vendor's wire format in all that a client can see: ids, object names, the role delta
-first, a finish chunk, a usage chunk without choices, `[DONE]`; a stop marker ends the text, is taken
-off it, and reads `finish_reason: "stop"`.
+first, a finish chunk, a usage chunk without choices, `[DONE]`.
 """
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from tests.peers.server import Context, Exchange, Fault, Peer, Request
@@ -29,8 +27,6 @@ class ChatPeer(Peer):
             if param in request.body:
                 text = f"Unsupported parameter: '{param}' is not supported with this model."
                 return 400, _error(text, "invalid_request_error", "unsupported_parameter", param)
-        if len(request.body.get("stop") or ()) > 4:
-            return 400, _error("'stop' takes up to 4 sequences.", "invalid_request_error", None, "stop")
         return None
 
     def whole(self, request: Request) -> tuple[int, str] | None:
@@ -41,9 +37,6 @@ class ChatPeer(Peer):
 
     def context(self, request: Request) -> Context:
         return [dict(message) for message in request.body["messages"]]
-
-    def stops(self, request: Request) -> Sequence[str]:
-        return request.body.get("stop") or ()
 
     def frames(self, request: Request, exchange: Exchange, fault: Fault) -> list[str]:
         frames = [self._chunk(request, {"role": "assistant", "content": "", "refusal": None})]

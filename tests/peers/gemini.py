@@ -87,12 +87,6 @@ class GeminiPeer(Peer):
             return super().sent_tokens(request)
         return count(instruction_of(body) + input_of(body))
 
-    def stops(self, request: Request) -> Sequence[str]:
-        body = request.body
-        if "contents" in body:
-            return camel(body).get("generationConfig", {}).get("stopSequences", ())
-        return body.get("generation_config", {}).get("stop_sequences", ())
-
     def frames(self, request: Request, exchange: Exchange, fault: Fault) -> list[str]:
         if "contents" in request.body:
             # Lines end as they do there; the server adds the last of them.
@@ -140,8 +134,6 @@ class GeminiPeer(Peer):
         roles = {content.get("role", "user") for content in body.get("contents", ())}
         if not all(texts) or not texts or not roles <= {"user", "model"}:
             return 400, error_body(400, "INVALID_ARGUMENT", "Request contains an invalid argument.")
-        if len(config.get("stopSequences", ())) > 5:
-            return 400, error_body(400, "INVALID_ARGUMENT", "The number of stop sequences must be at most 5.")
         return None
 
     # What is answered.

@@ -56,7 +56,7 @@ class Interactions:
         config = body.get("generation_config", {})
         if "thinking_summaries" in config and "thinking_summaries" in self._peer.refuses:
             return 400, _error("Thinking is not supported by this model.", "invalid_request")
-        if not input_of(body) or len(config.get("stop_sequences", ())) > 5:
+        if not input_of(body):
             return 400, _error("Request contains an invalid argument.", "invalid_request")
         if body.get("previous_interaction_id") and not self._goes_on(body):
             return 404, _error("previous_interaction_id not found.", "not_found")

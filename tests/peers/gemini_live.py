@@ -79,7 +79,7 @@ class LiveTalk:
         frame = await self._socket.receive()
         setup: dict[str, Any] = camel(frame or {}).get("setup", {})
         config: dict[str, Any] = setup.get("generationConfig", {})
-        if not setup or set(setup) - _SETUP or "stopSequences" in config:
+        if not setup or set(setup) - _SETUP:
             return await self._refuse(1007, "Request contains an invalid argument.")
         if self._peer.wrong_key(self._socket.request):
             return await self._refuse(1007, "API key not valid. Please pass a valid API key.")

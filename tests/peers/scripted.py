@@ -41,9 +41,7 @@ class ScriptedProvider:
         self._pause = pause
         self._refuse_sessions = refuse_sessions
 
-    async def stream(
-        self, messages: Sequence[Message], *, stop: Sequence[str] = ()
-    ) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
         self.sent.append(list(messages))
         async for chunk in self.answer(messages):
             yield chunk
@@ -65,7 +63,7 @@ class ScriptedProvider:
             await asyncio.Event().wait()
         yield Usage(estimate_tokens(m["content"] for m in messages), estimate_tokens([text]))
 
-    async def connect(self, messages: Sequence[Message], *, stop: Sequence[str] = ()) -> "ScriptedSession":
+    async def connect(self, messages: Sequence[Message]) -> "ScriptedSession":
         if self._refuse_sessions:
             raise NetworkError("no sessions today")
         self.seeds.append(list(messages))

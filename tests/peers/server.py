@@ -82,8 +82,6 @@ class Exchange:
     cached: int
     text: str
     pieces: list[str]
-    stopped: str = ""
-    """The stop marker that cut the text short."""
 
     @property
     def input(self) -> int:
@@ -166,10 +164,6 @@ class Peer:
         """The messages of an HTTP request, the system prompt first."""
         raise NotImplementedError
 
-    def stops(self, request: Request) -> Sequence[str]:
-        """The stop markers of an HTTP request."""
-        return ()
-
     def frames(self, request: Request, exchange: Exchange, fault: Fault) -> list[str]:
         """The answer's server-sent events, each as the text of a block without its empty line."""
         raise NotImplementedError
@@ -197,6 +191,13 @@ class Peer:
         """Tokens of all that arrived."""
         return sum(exchange.sent for exchange in self.exchanges)
 
+    @property
+    def stop_fields(self) -> set[str]:
+        """The fields that arrived, at any depth, whose names speak of stopping."""
+        bodies = [request.body for request in self.requests]
+        frames = [frame for socket in self.sockets for frame in socket.frames]
+        return {name for name in _field_names([*bodies, *frames]) if "stop" in name.lower()}
+
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=64 << 20)
         return self
@@ -221,18 +222,13 @@ class Peer:
         """How the next generation goes."""
         return (self._faults.pop(0) if self._faults else None) or self._always
 
-    def exchange(self, context: Context, *, sent: int, fault: Fault, stops: Sequence[str] = ()) -> Exchange:
+    def exchange(self, context: Context, *, sent: int, fault: Fault) -> Exchange:
         """Generate: the text for `context`, with the tokens that it takes."""
         text = "".join(fault.deltas) if fault.deltas is not None else self._text(context)
-        found = [(text.index(stop), stop) for stop in stops if stop in text]
-        stopped = ""
-        if found:
-            at, stopped = min(found)
-            text = text[:at]
-        pieces = list(fault.deltas or ()) if fault.deltas and not found else []
+        pieces = list(fault.deltas or ())
         pieces = pieces or [text[at : at + self.token] for at in range(0, len(text), self.token)]
-        exchange = Exchange(context, sent, self._cached(context), text, pieces, stopped)
-        self._seen.append([*context, {"role": "assistant", "content": text + stopped}])
+        exchange = Exchange(context, sent, self._cached(context), text, pieces)
+        self._seen.append([*context, {"role": "assistant", "content": text}])
         self.exchanges.append(exchange)
         return exchange
 
@@ -323,9 +319,7 @@ class Peer:
         watch: "asyncio.Task[None]",
     ) -> bool:
         context = self.context(request)
-        exchange = self.exchange(
-            context, sent=self.sent_tokens(request), fault=fault, stops=self.stops(request)
-        )
+        exchange = self.exchange(context, sent=self.sent_tokens(request), fault=fault)
         kind = {"content-type": "text/event-stream; charset=utf-8", "transfer-encoding": "chunked"}
         writer.write(head_of(200, kind))
         if fault.hang == "body":
@@ -485,6 +479,17 @@ class PeerSocket:
             await self._writer.drain()
         except ConnectionError:
             self.closed.set()
+
+
+def _field_names(value: object) -> Iterable[str]:
+    """The names of all fields in JSON."""
+    if isinstance(value, list):
+        for each in cast("list[object]", value):
+            yield from _field_names(each)
+    elif isinstance(value, dict):
+        for name, member in cast("dict[str, object]", value).items():
+            yield name
+            yield from _field_names(member)
 
 
 async def _read(reader: asyncio.StreamReader) -> Request | None:

@@ -47,7 +47,6 @@ async def answer(
     *,
     system: Iterable[TextBlockParam] = (),
     max_tokens: int = 1000,
-    stop: list[str] | None = None,
     **extra: Any,
 ) -> Message:
     async with (
@@ -57,7 +56,6 @@ async def answer(
             max_tokens=max_tokens,
             messages=messages,
             system=system,
-            stop_sequences=stop or [],
             extra_body=extra,
         ) as stream,
     ):
@@ -103,13 +101,6 @@ async def test_events_come_in_the_vendors_order_with_reasoning_before_the_text()
         True,
     )
     assert text["text"] == "Hello."
-
-
-async def test_a_stop_sequence_is_named_and_taken_off() -> None:
-    async with AnthropicPeer(["One</x>two</y>"]) as peer:
-        message = await answer(peer, stop=["</y>", "</x>"])
-    assert message.content[0].model_dump()["text"] == "One"
-    assert (message.stop_reason, message.stop_sequence) == ("stop_sequence", "</x>")
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "refusal", "model_context_window_exceeded"])
@@ -225,7 +216,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"system": [block("s", marked=True)] * 5},
         "A maximum of 4 blocks with cache_control may be provided. Found 5.",
     ),
-    ({"stop_sequences": ["a", "\n"]}, "stop_sequences: each stop sequence must contain non-whitespace"),
     ({"max_tokens": 0}, "max_tokens: Input should be greater than or equal to 1"),
     ({"max_tokens": 128_001}, "max_tokens: 128001 > 128000, which is the maximum allowed number"),
     ({"system": "x" * 800_004}, "prompt is too long: 200002 tokens > 200000 maximum"),

@@ -16,18 +16,17 @@ def client_of(peer: ChatPeer, key: str = KEY) -> AsyncOpenAI:
     return AsyncOpenAI(api_key=key, base_url=peer.base_url, max_retries=0)
 
 
-async def test_the_vendors_client_reads_an_answer_with_its_usage_and_stop() -> None:
-    async with ChatPeer(["One two three </execute> four"], key=KEY) as peer, client_of(peer) as client:
+async def test_the_vendors_client_reads_an_answer_with_its_usage() -> None:
+    async with ChatPeer(["One two three"], key=KEY) as peer, client_of(peer) as client:
         stream = await client.chat.completions.create(
             model="test-model",
             messages=[{"role": "system", "content": "Be short."}, {"role": "user", "content": "Count."}],
             stream=True,
             stream_options={"include_usage": True},
-            stop=["</execute>"],
         )
         chunks = [chunk async for chunk in stream]
     choices = [chunk.choices[0] for chunk in chunks if chunk.choices]
-    assert "".join(choice.delta.content or "" for choice in choices) == "One two three "
+    assert "".join(choice.delta.content or "" for choice in choices) == "One two three"
     assert choices[0].delta.role == "assistant"
     assert choices[-1].finish_reason == "stop"
     assert {chunk.object for chunk in chunks} == {"chat.completion.chunk"}
@@ -49,7 +48,7 @@ async def test_the_vendors_client_lists_models() -> None:
     ("options", "key", "kind"),
     [
         ({}, "sk-wrong", openai.AuthenticationError),
-        ({"refuses": ["stop"]}, KEY, openai.BadRequestError),
+        ({"refuses": ["stream_options"]}, KEY, openai.BadRequestError),
         (
             {"faults": [Fault(status=429, headers={"retry-after": "3"}, body="{}")]},
             KEY,
@@ -65,12 +64,15 @@ async def test_the_vendors_client_knows_the_errors(
     async with ChatPeer(key=KEY, **options) as peer, client_of(peer, key) as client:
         with pytest.raises(kind) as caught:
             await client.chat.completions.create(
-                model="m", messages=[{"role": "user", "content": "x"}], stream=True, stop=["a"]
+                model="m",
+                messages=[{"role": "user", "content": "x"}],
+                stream=True,
+                stream_options={"include_usage": True},
             )
     if isinstance(caught.value, openai.AuthenticationError):
         assert caught.value.code == "invalid_api_key"
     if isinstance(caught.value, openai.BadRequestError):
-        assert (caught.value.code, caught.value.param) == ("unsupported_parameter", "stop")
+        assert (caught.value.code, caught.value.param) == ("unsupported_parameter", "stream_options")
 
 
 async def test_the_vendors_client_reports_an_error_in_mid_stream() -> None:

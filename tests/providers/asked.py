@@ -33,7 +33,6 @@ MESSAGES: list[Message] = [
     {"role": "user", "content": "Say hello, ünïcode."},
 ]
 BLOCK = '<think>x</think>\n<execute>\n[{"name": "list", "args": {}}]\n</execute>'
-STOPS = ("</execute>",)
 PATIENCE = 60.0
 """Seconds in which any machine is done with what a test waits for."""
 
@@ -86,8 +85,6 @@ class Vendor:
     key_env: str
     peer: Callable[..., Peer]
     wire: Callable[[Endpoint], Wire]
-    stops: str
-    """The parameter that carries stop markers; empty where the protocol has none."""
     opening: int
     """Frames of an answer before the first piece of its text; each piece is one more."""
     busy: str
@@ -121,7 +118,6 @@ class Vendor:
         peer: Peer,
         messages: Sequence[Message] = MESSAGES,
         *,
-        stop: Sequence[str] = STOPS,
         model: str = MODEL,
         key: str = KEY,
         times: int = 1,
@@ -132,7 +128,7 @@ class Vendor:
         try:
             for _time in range(times):
                 asked.chunks.clear()
-                await asked.read(provider.stream(messages, stop=stop))
+                await asked.read(provider.stream(messages))
         except ProviderError as error:
             asked.error = error
         finally:
@@ -146,7 +142,6 @@ CHAT = Vendor(
     "OPENAI_API_KEY",
     ChatPeer,
     ChatWire,
-    "stop",
     opening=1,
     busy='{"error": {"message": "busy", "type": "overloaded_error"}}',
 )
@@ -156,7 +151,6 @@ RESPONSES = Vendor(
     "OPENAI_API_KEY",
     ResponsesPeer,
     partial(ResponsesWire, summaries=True),
-    "",
     opening=4,
     busy=json.dumps({"type": "error", "code": "server_error", "message": "Busy.", "sequence_number": 3}),
     cache_written=0,
@@ -167,7 +161,6 @@ ANTHROPIC = Vendor(
     "ANTHROPIC_API_KEY",
     AnthropicPeer,
     AnthropicWire,
-    "stop_sequences",
     opening=3,
     busy=error_event("overloaded_error", "Overloaded"),
     limit="max_tokens",
@@ -180,7 +173,6 @@ GEMINI = Vendor(
     "GEMINI_API_KEY",
     GeminiPeer,
     partial(GeminiWire, thoughts=True),
-    "stopSequences",
     opening=0,
     busy=error_body(503, "UNAVAILABLE", "The model is overloaded."),
     limit="MAX_TOKENS",

@@ -1,4 +1,4 @@
-"""What Anthropic Messages alone has, over real sockets: its cache, its limits, the markers that it names."""
+"""What Anthropic Messages alone has, over real sockets: its cache and its limits."""
 
 from dataclasses import replace
 from functools import partial
@@ -28,7 +28,6 @@ async def test_the_request_is_what_the_vendor_expects() -> None:
         "model": "test-model",
         "max_tokens": 32_000,
         "stream": True,
-        "stop_sequences": ["</execute>"],
         "system": [{"type": "text", "text": "You are an agent.", "cache_control": mark}],
         "messages": [
             {
@@ -37,14 +36,6 @@ async def test_the_request_is_what_the_vendor_expects() -> None:
             }
         ],
     }
-
-
-async def test_the_marker_that_is_put_back_is_the_one_that_the_vendor_names() -> None:
-    # Nothing in the text says that it was cut, or where.
-    async with AnthropicPeer(["One. STOP Two. HALT"]) as peer:
-        asked = await ANTHROPIC.ask(peer, stop=("HALT", "STOP", "\n"))
-    assert asked.text == "One. STOP"
-    assert peer.requests[0].body["stop_sequences"] == ["HALT", "STOP"]
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ def system(content: str) -> Message:
     return {"role": "system", "content": content}
 
 
-def encoded(messages: list[Message], *stop: str) -> dict[str, Any]:
-    return json.loads(WIRE.encode(messages, stop, ()))
+def encoded(messages: list[Message]) -> dict[str, Any]:
+    return json.loads(WIRE.encode(messages, ()))
 
 
 def text(words: str, *, marked: bool = False) -> dict[str, Any]:
@@ -40,18 +40,17 @@ def text(words: str, *, marked: bool = False) -> dict[str, Any]:
 
 
 def test_a_request_has_what_the_vendor_requires_and_nothing_else() -> None:
-    assert encoded([system("Be brief."), user("hi")], "</execute>") == {
+    assert encoded([system("Be brief."), user("hi")]) == {
         "model": "claude-x",
         "max_tokens": DEFAULT_OUTPUT,
         "stream": True,
-        "stop_sequences": ["</execute>"],
         "system": [text("Be brief.", marked=True)],
         "messages": [{"role": "user", "content": [text("hi", marked=True)]}],
     }
 
 
 def test_an_answer_may_be_as_long_as_the_model_can_write() -> None:
-    body = json.loads(AnthropicWire(ENDPOINT, 128_000).encode([user("hi")], (), ()))
+    body = json.loads(AnthropicWire(ENDPOINT, 128_000).encode([user("hi")], ()))
     assert body["max_tokens"] == 128_000
 
 
@@ -96,9 +95,8 @@ def test_messages_of_one_side_become_one_turn_of_blocks_with_a_blank_line_betwee
 
 
 def test_what_the_vendor_refuses_is_left_out() -> None:
-    body = encoded([system(" \n"), user(""), assistant("hello"), user("a"), assistant("\t"), user("b")], " ")
+    body = encoded([system(" \n"), user(""), assistant("hello"), user("a"), assistant("\t"), user("b")])
     assert "system" not in body
-    assert "stop_sequences" not in body
     assert body["messages"] == [{"role": "user", "content": [text("a"), text("\n\nb", marked=True)]}]
 
 
@@ -157,7 +155,7 @@ def test_a_longer_history_begins_with_the_blocks_of_the_shorter(
 
 @given(HISTORIES)
 def test_the_same_history_gives_the_same_bytes(history: list[Message]) -> None:
-    assert WIRE.encode(history, ["</x>"], ()) == WIRE.encode(list(history), ["</x>"], ())
+    assert WIRE.encode(history, ()) == WIRE.encode(list(history), ())
 
 
 def read(*events: dict[str, Any]) -> list[Frame]:
@@ -169,10 +167,8 @@ def started(**usage: object) -> dict[str, Any]:
     return {"type": "message_start", "message": {"id": "msg_1", "content": [], "usage": usage}}
 
 
-def ended(
-    reason: str | None = "end_turn", marker: str | None = None, usage: dict[str, object] | None = None
-) -> dict[str, Any]:
-    delta = {"stop_reason": reason, "stop_sequence": marker}
+def ended(reason: str | None = "end_turn", usage: dict[str, object] | None = None) -> dict[str, Any]:
+    delta = {"stop_reason": reason, "stop_sequence": None}
     return {"type": "message_delta", "delta": delta, "usage": usage or {}}
 
 
@@ -209,7 +205,6 @@ def test_deltas_of_all_kinds_are_read_and_what_is_not_known_is_ignored(
     ("reason", "finish"),
     [
         ("end_turn", "stop"),
-        ("stop_sequence", "stop"),
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
         ("refusal", "filter"),
@@ -220,12 +215,6 @@ def test_deltas_of_all_kinds_are_read_and_what_is_not_known_is_ignored(
 )
 def test_each_reason_to_stop_is_known(reason: str | None, finish: Finish) -> None:
     assert read(ended(reason))[0].finish == finish
-
-
-def test_the_marker_is_the_one_that_the_wire_names() -> None:
-    assert read(ended("stop_sequence", "</execute>"))[0].marker == "</execute>"
-    assert read(ended("stop_sequence", None))[0].marker == ""
-    assert read(ended("end_turn", "</execute>"))[0].marker == ""
 
 
 def test_the_end_is_the_last_event_and_no_other() -> None:

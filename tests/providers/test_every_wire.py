@@ -23,7 +23,6 @@ from tests.providers.asked import (
     MESSAGES,
     PATIENCE,
     RESPONSES,
-    STOPS,
     VENDORS,
     Asked,
     Vendor,
@@ -31,7 +30,6 @@ from tests.providers.asked import (
 )
 
 every_wire = pytest.mark.parametrize("vendor", VENDORS, ids=str)
-with_stops = pytest.mark.parametrize("vendor", [each for each in VENDORS if each.stops], ids=str)
 
 
 @every_wire
@@ -73,15 +71,6 @@ async def test_many_streams_share_one_provider(vendor: Vendor) -> None:
 # Where an answer ends.
 
 
-@with_stops
-async def test_a_stripped_stop_marker_is_put_back_after_the_usage(vendor: Vendor) -> None:
-    async with vendor.peer([f"{BLOCK} and what follows"]) as peer:
-        asked = await vendor.ask(peer)
-    assert asked.text == BLOCK
-    assert isinstance(asked.chunks[-2], Usage)
-    assert asked.chunks[-1] == TextDelta("</execute>")
-
-
 @every_wire
 async def test_a_natural_end_is_left_as_it_is(vendor: Vendor) -> None:
     async with vendor.peer(["All done."]) as peer:
@@ -90,14 +79,15 @@ async def test_a_natural_end_is_left_as_it_is(vendor: Vendor) -> None:
     assert asked.text == "All done."
 
 
-@with_stops
-async def test_a_marker_that_was_content_is_not_stopped_at_again(vendor: Vendor) -> None:
-    text = '<execute>\n[{"name": "write", "args": {"content": "</execute>"}}]\n</execute>'
-    async with vendor.peer([text, text]) as peer:
-        asked = await vendor.ask(peer, times=2)
-    assert [f'"{vendor.stops}"'.encode() in request.raw for request in peer.requests] == [True, False]
-    assert [tuple(peer.stops(request)) for request in peer.requests] == [STOPS, ()]
+@every_wire
+async def test_the_model_alone_decides_where_its_answer_ends(vendor: Vendor) -> None:
+    text = f"{BLOCK} and what follows <end>\n§execute\n§end"
+    async with vendor.peer([text]) as peer:
+        asked = await vendor.ask(peer)
+    assert asked.error is None
     assert asked.text == text
+    assert not asked.usage.estimated
+    assert peer.stop_fields == set()
 
 
 @every_wire

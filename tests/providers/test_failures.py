@@ -58,7 +58,7 @@ STATUSES: list[tuple[int, str, type[ProviderError]]] = [
     ),
     (
         400,
-        vendor("Unsupported parameter: 'stop'", "unsupported_parameter", "stop"),
+        vendor("Unsupported parameter: 'stream_options'", "unsupported_parameter", "stream_options"),
         UnsupportedParameterError,
     ),
     (
@@ -66,7 +66,7 @@ STATUSES: list[tuple[int, str, type[ProviderError]]] = [
         '{"detail": [{"loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}]}',
         UnsupportedParameterError,
     ),
-    (400, vendor("please stop sending nonsense"), BadRequestError),
+    (400, vendor("invalid reasoning, try again"), BadRequestError),
     (401, vendor(f"Incorrect API key provided: {KEY}.", "invalid_api_key"), AuthenticationError),
     (402, '{"error": {"message": "Insufficient credits", "code": 402}}', PermissionDeniedError),
     (403, vendor("Country not supported"), PermissionDeniedError),

@@ -33,7 +33,6 @@ async def open_talk(
     peer: GeminiPeer,
     seed: Sequence[Message] = (SYSTEM,),
     *,
-    stop: Sequence[str] = (),
     model: str = "test-model",
 ) -> Talk:
     waits: list[float] = []
@@ -43,7 +42,7 @@ async def open_talk(
 
     endpoint = endpoint_of(peer, model)
     opener = interaction_sessions(endpoint, QUICK, thoughts=True, wait=wait, jitter=lambda: 0.0)
-    return Talk(await opener(seed, stop), waits)
+    return Talk(await opener(seed), waits)
 
 
 def texts(body: dict[str, Any]) -> list[tuple[str, str]]:
@@ -113,16 +112,6 @@ async def test_reasoning_comes_beside_the_text_and_is_not_counted_as_sent() -> N
         assert talk.usage.output == 27
         await talk.close()
     assert abs(talk.usage.input - peer.exchanges[1].sent) <= 1
-
-
-async def test_a_stripped_stop_marker_is_put_back_after_the_usage() -> None:
-    async with GeminiPeer([f"{BLOCK} and more"]) as peer:
-        talk = await open_talk(peer, stop=("</execute>",))
-        await talk.ask(user("Hi."))
-        await talk.close()
-    assert talk.text == BLOCK
-    assert isinstance(talk.chunks[-2], Usage)
-    assert peer.requests[0].body["generation_config"]["stop_sequences"] == ["</execute>"]
 
 
 async def test_a_model_that_does_not_think_is_asked_without() -> None:

@@ -31,7 +31,7 @@ PATH = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateCo
 
 
 async def open_live(peer: GeminiPeer, seed: Sequence[Message] = (SYSTEM,)) -> Talk:
-    return Talk(await live_sessions(endpoint_of(peer), QUICK)(seed, ("</execute>",)))
+    return Talk(await live_sessions(endpoint_of(peer), QUICK)(seed))
 
 
 async def test_the_context_is_given_once_and_each_round_brings_what_is_new() -> None:

@@ -20,7 +20,7 @@ def opener_of(peer: GeminiPeer, *, live: bool) -> Opener:
 
 async def test_a_model_that_is_not_known_to_write_over_live_has_interactions() -> None:
     async with GeminiPeer() as peer:
-        talk = Talk(await opener_of(peer, live=False)([SYSTEM], ()))
+        talk = Talk(await opener_of(peer, live=False)([SYSTEM]))
         assert await talk.ask(user("Hi.")) == "Hello."
         assert not talk.notices
         await talk.close()
@@ -30,7 +30,7 @@ async def test_a_model_that_is_not_known_to_write_over_live_has_interactions() -
 
 async def test_a_model_that_writes_over_live_stays_there() -> None:
     async with GeminiPeer(["One.", "Two."]) as peer:
-        talk = Talk(await opener_of(peer, live=True)([SYSTEM], ()))
+        talk = Talk(await opener_of(peer, live=True)([SYSTEM]))
         assert await talk.ask(user("1?")) == "One."
         assert await talk.ask(said("One."), user("2?")) == "Two."
         assert talk.session.reusable
@@ -45,7 +45,7 @@ async def test_a_live_session_that_is_refused_becomes_one_of_interactions(code: 
     live = LiveManners(refuses_text=code, late=late)
     async with GeminiPeer(["One.", "Two."], live=live) as peer:
         opener = opener_of(peer, live=True)
-        talk = Talk(await opener([SYSTEM, user("Before."), said("Yes.")], ()))
+        talk = Talk(await opener([SYSTEM, user("Before."), said("Yes.")]))
         assert await talk.ask(user("1?")) == "One."
         [notice] = talk.notices
         assert str(code) in notice
@@ -54,7 +54,7 @@ async def test_a_live_session_that_is_refused_becomes_one_of_interactions(code: 
         assert not talk.notices
         await talk.close()
         # It is remembered.
-        again = Talk(await opener([SYSTEM], ()))
+        again = Talk(await opener([SYSTEM]))
         await again.ask(user("3?"))
         assert not again.notices
         await again.close()
@@ -68,7 +68,7 @@ async def test_a_live_session_that_is_refused_becomes_one_of_interactions(code: 
 
 async def test_where_neither_is_to_be_had_the_session_is_refused() -> None:
     async with GeminiPeer(upgrades=[404], always=Fault(status=404, body="<html>No</html>")) as peer:
-        talk = Talk(await opener_of(peer, live=True)([SYSTEM], ()))
+        talk = Talk(await opener_of(peer, live=True)([SYSTEM]))
         with pytest.raises(SessionRefusedError, match="has no Interactions"):
             await talk.ask(user("Hi."))
         await talk.close()
@@ -77,7 +77,7 @@ async def test_where_neither_is_to_be_had_the_session_is_refused() -> None:
 async def test_a_session_that_breaks_after_its_first_answer_does_not_fall_back() -> None:
     faults = [None, Fault(status=1007, body="Request contains an invalid argument.")]
     async with GeminiPeer(["One."], faults=faults) as peer:
-        talk = Talk(await opener_of(peer, live=True)([SYSTEM], ()))
+        talk = Talk(await opener_of(peer, live=True)([SYSTEM]))
         await talk.ask(user("1?"))
         with pytest.raises(SessionRefusedError):
             await talk.ask(said("One."), user("2?"))
@@ -88,5 +88,5 @@ async def test_a_session_that_breaks_after_its_first_answer_does_not_fall_back()
 async def test_a_wrong_key_is_no_reason_to_fall_back() -> None:
     async with GeminiPeer(key="another") as peer:
         with pytest.raises(AuthenticationError):
-            await opener_of(peer, live=True)([SYSTEM], ())
+            await opener_of(peer, live=True)([SYSTEM])
     assert len(peer.requests) == 1

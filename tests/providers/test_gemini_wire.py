@@ -95,9 +95,9 @@ def test_the_key_is_in_a_header_alone() -> None:
 
 def test_turns_alternate_and_the_system_prompt_stands_apart() -> None:
     messages: list[Message] = [SYSTEM, ASKED, {"role": "user", "content": "a\ud83d"}, SAID, ASKED]
-    body = json.loads(WIRE.encode(messages, ["</x>"], []))
+    body = json.loads(WIRE.encode(messages, []))
     assert body == {
-        "generationConfig": {"stopSequences": ["</x>"], "thinkingConfig": {"includeThoughts": True}},
+        "generationConfig": {"thinkingConfig": {"includeThoughts": True}},
         "systemInstruction": {"parts": [{"text": "Be brief."}]},
         "contents": [
             {"role": "user", "parts": [{"text": "Hi."}, {"text": "a\ufffd"}]},
@@ -109,15 +109,15 @@ def test_turns_alternate_and_the_system_prompt_stands_apart() -> None:
 
 def test_what_is_empty_or_refused_is_left_out() -> None:
     messages: list[Message] = [ASKED, {"role": "assistant", "content": ""}, ASKED]
-    assert json.loads(WIRE.encode(messages, [], [THINKING])) == {
+    assert json.loads(WIRE.encode(messages, [THINKING])) == {
         "contents": [{"role": "user", "parts": [{"text": "Hi."}, {"text": "Hi."}]}]
     }
-    assert "thinkingConfig" not in GeminiWire(ENDPOINT).encode([ASKED], [], []).decode()
+    assert "thinkingConfig" not in GeminiWire(ENDPOINT).encode([ASKED], []).decode()
 
 
 def test_a_request_begins_with_the_bytes_of_the_one_before() -> None:
-    first = WIRE.encode([SYSTEM, ASKED], ["</x>"], [])
-    second = WIRE.encode([SYSTEM, ASKED, SAID, ASKED], ["</x>"], [])
+    first = WIRE.encode([SYSTEM, ASKED], [])
+    second = WIRE.encode([SYSTEM, ASKED, SAID, ASKED], [])
     assert second.startswith(first.removesuffix(b"]}"))
 
 
@@ -302,12 +302,12 @@ def test_a_model_that_does_not_think_can_do_without(words: str) -> None:
 
 def test_an_interaction_brings_steps_and_names_the_last_one() -> None:
     wire = InteractionsWire(Endpoint("gemini", "https://g.example", "models/m"), thoughts=True)
-    body = json.loads(wire.encode([SYSTEM, ASKED, SAID, ASKED], ["</x>"], []))
+    body = json.loads(wire.encode([SYSTEM, ASKED, SAID, ASKED], []))
     assert body == {
         "model": "m",
         "stream": True,
         "store": True,
-        "generation_config": {"stop_sequences": ["</x>"], "thinking_summaries": "auto"},
+        "generation_config": {"thinking_summaries": "auto"},
         "system_instruction": "Be brief.",
         "input": [
             {"type": "user_input", "content": [{"type": "text", "text": "Hi."}]},
@@ -316,7 +316,7 @@ def test_an_interaction_brings_steps_and_names_the_last_one() -> None:
         ],
     }
     wire.previous = "v1_1"
-    body = json.loads(wire.encode([{"role": "user", "content": "a\ud83d"}], [], [THINKING]))
+    body = json.loads(wire.encode([{"role": "user", "content": "a\ud83d"}], [THINKING]))
     assert body == {
         "model": "m",
         "stream": True,

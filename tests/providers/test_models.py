@@ -89,7 +89,7 @@ def test_another_model_takes_no_facts_from_one_of_a_like_name(provider: str, mod
 def test_an_unknown_model_has_safe_defaults() -> None:
     facts = ModelFacts()
     assert (facts.context_size, facts.max_output, facts.prices) == (0, 0, None)
-    assert (facts.stop, facts.realtime, facts.live_text, facts.reasoning) == (True, False, False, False)
+    assert (facts.realtime, facts.live_text, facts.reasoning) == (False, False, False)
 
 
 def test_the_longest_name_wins(own: Path) -> None:
@@ -135,8 +135,8 @@ def test_local_servers_have_no_price() -> None:
 
 def test_abilities_are_told_apart() -> None:
     models = load()
-    assert not models.find("openai", "gpt-5-mini").stop
-    assert models.find("openai", "gpt-4.1").stop
+    assert models.find("openai", "gpt-5-mini").reasoning
+    assert not models.find("openai", "gpt-4.1").reasoning
     assert [name for name in models.of("gemini") if models.find("gemini", name).live_text] == [
         "gemini-robotics-er-2-streaming-preview"
     ]
@@ -213,11 +213,11 @@ def test_a_missing_file_adds_nothing(own: Path) -> None:
 def test_a_person_adds_models_and_providers(own: Path) -> None:
     models = load(
         own,
-        '["acme/m-1"]\ncontext = 32_000\nmax_output = 4_000\nstop = false\nreasoning = true\n'
+        '["acme/m-1"]\ncontext = 32_000\nmax_output = 4_000\nreasoning = true\n'
         'prices = { input = 1, output = 2 }\n["openai/next"]\ncontext = 9\n',
     )
     assert models.of("acme") == ["m-1"]
-    assert models.find("acme", "m-1") == ModelFacts(32_000, 4_000, Prices(1, 1, 1, 2), False, reasoning=True)
+    assert models.find("acme", "m-1") == ModelFacts(32_000, 4_000, Prices(1, 1, 1, 2), reasoning=True)
     assert models.of("openai") == ["next", *load().of("openai")]
 
 
@@ -246,7 +246,7 @@ def test_a_byte_order_mark_is_no_part_of_the_file(own: Path) -> None:
     [
         ("context = 1", 'model "context": its header must be written ["PROVIDER/MODEL"], quotes included.'),
         ("[openai]", ', line 1: model "openai": its header must be written ["PROVIDER/MODEL"]'),
-        ("#\n[openai.gpt-5]\nstop = true", ', line 2: model "openai": its header must be written'),
+        ("#\n[openai.gpt-5]\nreasoning = true", ', line 2: model "openai": its header must be written'),
         ('["openai/"]', ', line 1: model "openai/": its header must be written'),
         ('["/m"]', ', line 1: model "/m": its header must be written'),
         ('"a/b" = 3', ': model "a/b": it must be a table.'),
@@ -254,7 +254,7 @@ def test_a_byte_order_mark_is_no_part_of_the_file(own: Path) -> None:
         ('["a/b"]\ncontext = 0', 'model "a/b": "context": expected int >= 1.'),
         ('["a/b"]\ncontext = "big"', 'model "a/b": "context": expected int, got str.'),
         ('["a/b"]\nmax_output = 1.5', 'model "a/b": "max_output": expected int, got float.'),
-        ('["a/b"]\nstop = "no"', 'model "a/b": "stop": expected bool, got str.'),
+        ('["a/b"]\nreasoning = "no"', 'model "a/b": "reasoning": expected bool, got str.'),
         ('["a/b"]\nprices = 3', 'model "a/b": "prices": it must be a table.'),
         ('["a/b"]\nprices = { input = 1 }', 'model "a/b": "prices": "output" is missing.'),
         ('["a/b"]\nprices = { input = -1, output = 1 }', '"prices": "input": expected float >= 0.0.'),

@@ -42,7 +42,6 @@ HISTORY: list[Message] = [
     {"role": "user", "content": "Say hello, ünïcode."},
     {"role": "assistant", "content": "Hello."},
 ]
-STOP = ("</execute>",)
 QUICK = Timeouts(connect=5, first_byte=4, idle=3)
 
 
@@ -54,7 +53,7 @@ def endpoint_of(peer: Peer, key: str = KEY, model: str = "test-model") -> Endpoi
 async def session_with(
     peer: Peer, messages: Sequence[Message] = (PROMPT,), timeouts: Timeouts | None = None
 ) -> AsyncGenerator[Session, None]:
-    session = await realtime_sessions(endpoint_of(peer), timeouts)(messages, STOP)
+    session = await realtime_sessions(endpoint_of(peer), timeouts)(messages)
     try:
         yield session
     finally:
@@ -227,7 +226,7 @@ async def test_events_that_are_unknown_are_ignored_and_many_acknowledgements_blo
         endpoint = Endpoint("mine", f"http://127.0.0.1:{port}/v1", "m")
         try:
             async with asyncio.timeout(20):
-                session = await realtime_sessions(endpoint)(history, STOP)
+                session = await realtime_sessions(endpoint)(history)
                 assert text_of(await ask(session, user("go"))) == "Fine"
                 await session.close()
         finally:
@@ -272,7 +271,7 @@ async def test_a_wrong_key_is_told_without_showing_it() -> None:
 async def test_a_missing_key_is_told_before_anything_is_sent() -> None:
     async with RealtimePeer() as peer:
         with pytest.raises(AuthenticationError, match="OPENAI_API_KEY is not set"):
-            await realtime_sessions(endpoint_of(peer, key=""))(HISTORY, STOP)
+            await realtime_sessions(endpoint_of(peer, key=""))(HISTORY)
     assert not peer.requests
 
 
@@ -357,7 +356,7 @@ async def test_a_message_that_is_refused_is_told_before_anything_is_asked() -> N
     odd: Any = {"role": "narrator", "content": "Once"}
     async with RealtimePeer() as peer:
         with pytest.raises(BadRequestError, match="narrator"):
-            await realtime_sessions(endpoint_of(peer))([PROMPT, odd], STOP)
+            await realtime_sessions(endpoint_of(peer))([PROMPT, odd])
         await asyncio.wait_for(peer.sockets[0].closed.wait(), 30)
     assert not peer.exchanges
 
@@ -403,7 +402,7 @@ async def test_a_session_is_not_used_until_the_endpoint_ends_it() -> None:
         endpoint = endpoint_of(peer)
         url = socket_url(endpoint.base_url, "/realtime", query="model=test-model")
         link = await Socket.open(endpoint, "Realtime", url, {"Authorization": f"Bearer {KEY}"})
-        session = RealtimeSession(endpoint, link, STOP, clock=lambda: now)
+        session = RealtimeSession(endpoint, link, clock=lambda: now)
         await session.seed([PROMPT])
         now += LIFETIME - 1
         assert session.reusable
@@ -416,7 +415,7 @@ async def test_nobody_listens() -> None:
     async with RealtimePeer() as peer:
         endpoint = endpoint_of(peer)
     with pytest.raises(NetworkError, match="Nothing listens"):
-        await realtime_sessions(endpoint)(HISTORY, STOP)
+        await realtime_sessions(endpoint)(HISTORY)
 
 
 # Answers that are not read to their end.

@@ -7,7 +7,7 @@ from cogency_tui.protocol.events import Message
 from cogency_tui.providers.responses_wire import ResponsesWire
 from tests.peers.responses import ResponsesPeer
 from tests.peers.server import Fault
-from tests.providers.asked import BLOCK, KEY, MESSAGES, RESPONSES
+from tests.providers.asked import KEY, MESSAGES, RESPONSES
 
 PLAIN = replace(RESPONSES, wire=ResponsesWire)
 """As it is spoken with a model that does not reason."""
@@ -46,14 +46,6 @@ async def test_the_request_is_what_the_vendor_expects() -> None:
         ],
     }
     assert peer.exchanges[0].context == messages
-
-
-async def test_there_are_no_stop_markers_and_none_is_put_back() -> None:
-    async with ResponsesPeer([BLOCK, f"{BLOCK} and what follows"]) as peer:
-        asked = await RESPONSES.ask(peer)
-        more = await RESPONSES.ask(peer)
-    assert asked.text == BLOCK
-    assert more.text == f"{BLOCK} and what follows"
 
 
 async def test_what_was_sent_before_is_served_from_the_cache() -> None:

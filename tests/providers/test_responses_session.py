@@ -65,7 +65,7 @@ async def session_with(
 ) -> AsyncGenerator[Session]:
     """A session of a provider of its own."""
     provider = provider_for(peer, **options)
-    session = await provider.connect(seed, stop=("</execute>",))
+    session = await provider.connect(seed)
     yield session
     await session.close()
     await provider.close()
@@ -353,7 +353,7 @@ class Conversation:
 
     async def say(self, text: str) -> str:
         self.messages.append(user(text))
-        async with aclosing(self.channel.generate(self.messages, ())) as chunks:
+        async with aclosing(self.channel.generate(self.messages)) as chunks:
             got = [chunk async for chunk in chunks]
         self.notices += [chunk.text for chunk in got if isinstance(chunk, Notice)]
         self.messages.append(assistant(text_of(got)))

@@ -32,7 +32,7 @@ MESSAGES: list[Message] = [
 
 
 def test_a_request_says_who_said_what_in_valid_unicode() -> None:
-    body = json.loads(WIRE.encode(MESSAGES, ["</x>"], []))
+    body = json.loads(WIRE.encode(MESSAGES, []))
     assert body == {
         "model": "m",
         "stream": True,
@@ -47,14 +47,14 @@ def test_a_request_says_who_said_what_in_valid_unicode() -> None:
 
 def test_a_longer_history_begins_with_the_bytes_of_the_shorter_one() -> None:
     longer: list[Message] = [*MESSAGES, {"role": "user", "content": "c"}]
-    short = WIRE.encode(MESSAGES, [], [])
-    assert WIRE.encode(longer, [], []).startswith(short.removesuffix(b"]}"))
+    short = WIRE.encode(MESSAGES, [])
+    assert WIRE.encode(longer, []).startswith(short.removesuffix(b"]}"))
 
 
 def test_summaries_are_asked_for_until_they_are_refused() -> None:
     wire = ResponsesWire(ENDPOINT, summaries=True)
-    assert json.loads(wire.encode(MESSAGES, [], []))["reasoning"] == {"summary": "auto"}
-    assert "reasoning" not in json.loads(wire.encode(MESSAGES, [], ["reasoning"]))
+    assert json.loads(wire.encode(MESSAGES, []))["reasoning"] == {"summary": "auto"}
+    assert "reasoning" not in json.loads(wire.encode(MESSAGES, ["reasoning"]))
 
 
 def read(*events: object) -> list[Frame]:

@@ -167,7 +167,6 @@ REPORTED: list[tuple[Vendor, Fault, type[ProviderError], str]] = [
             (Fault(body='{"choices": []}'), ProviderProtocolError, "did not stream"),
             (Fault(frame="{not json", after=vendor.opening), ProviderProtocolError, "{not json"),
             (Fault(deltas=[]), ProviderProtocolError, "empty answer"),
-            (Fault(deltas=[], reasoning="hm"), ProviderProtocolError, "empty answer"),
             (Fault(deltas=[], finish=vendor.limit), ProviderProtocolError, "used up the tokens"),
             (
                 Fault(deltas=[], finish=vendor.limit, reasoning="hm"),
