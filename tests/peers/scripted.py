@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 
 from cogency_tui.errors import NetworkError, ProviderError
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.base import Chunk, TextDelta, Usage, unanswered
+from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta, Usage, unanswered
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.tokens import estimate_tokens
 
-Reply = str | ProviderError | Callable[[], str]
+Reply = str | ProviderError | ReasoningDelta | Callable[[], str]
 
 
 class ScriptedProvider:
@@ -51,6 +51,10 @@ class ScriptedProvider:
         reply = self._replies.pop(0) if self._replies else "Nothing more to say."
         if isinstance(reply, ProviderError):
             raise reply
+        if isinstance(reply, ReasoningDelta):
+            # A model that reasons beside its text, and writes none.
+            yield reply
+            return
         text = reply() if callable(reply) else reply
         text, hangs, broken = text.partition("<<hang>>")
         for index in range(0, len(text), self._size):

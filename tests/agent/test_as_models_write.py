@@ -1,0 +1,196 @@
+"""Turns with answers as real models write them (protocols.md, section 8): no slip ends a turn in silence, none
+costs more than a cycle, and the history shows what was written."""
+
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config import DIALECTS, Dialect
+from cogency_tui.protocol.events import Event, Message, ResultEvent
+from cogency_tui.providers.base import ReasoningDelta
+from tests.agent.conftest import MakeAgent
+from tests.peers.scripted import Reply, ScriptedProvider
+
+WRITE = {"file": "made.txt", "content": "made\n"}
+GOOD: Mapping[Dialect, str] = {
+    "xml": f'<execute>\n[{{"name": "write", "args": {json.dumps(WRITE)}}}]\n</execute>',
+    "delimiter": f'§call: {{"name": "write", "args": {json.dumps(WRITE)}}}\n§execute',
+    "action": f'<action id="w">\n{{"name": "write", "parameters": {json.dumps(WRITE)}}}\n</action>',
+}
+DONE: Mapping[Dialect, str] = {
+    "xml": "Done.",
+    "delimiter": "§respond: Done.\n§end",
+    "action": "<response>\nDone.\n</response>",
+}
+
+
+async def turn(agent: Agent, query: str = "go") -> list[Event]:
+    return [event async for event in agent.stream(query, conversation_id="c", chunks=False)]
+
+
+def sent(agent: Agent) -> list[list[Message]]:
+    assert isinstance(agent.provider, ScriptedProvider)
+    return [list(messages) for messages in agent.provider.sent]
+
+
+def results(events: list[Event]) -> list[ResultEvent]:
+    return [event for event in events if event["type"] == "result"]
+
+
+def has_stable_prefix(requests: list[list[Message]]) -> bool:
+    return all(later[: len(earlier)] == earlier for earlier, later in pairwise(requests))
+
+
+SLIPS: list[tuple[str, Dialect, list[Reply], str]] = [
+    ("a fence", "xml", [f"I write it.\n\n```xml\n{GOOD['xml']}\n```"], "fence"),
+    ("a fence of actions", "action", [f"```\n{GOOD['action']}\n```"], "fence"),
+    ("a native block", "xml", ['<function_calls>\n<invoke name="write">\n<parameter name="file">made.txt</parameter>\n</invoke>\n</function_calls>'], "function_calls"),
+    ("a native call in a delimiter answer", "delimiter", ['§respond: now\n<tool_call>\n{"name": "write", "arguments": {}}\n</tool_call>\n§end'], "tool_call"),
+    ("an array of JSON", "action", ['[{"name": "write", "args": {"file": "made.txt", "content": "x"}}]'], "JSON"),
+    ("a thought that is never closed", "xml", [f"<think>I write it now.\n{GOOD['xml']}"], "thought"),
+    ("only a thought", "action", ["<thought>I should write it.</thought>"], "thought"),
+    ("only reasoning beside the text", "xml", [ReasoningDelta("I should write it.")], "thought"),
+    ("a trailing comma", "xml", ['<execute>[{"name": "write", "args": {"file": "a"},}]</execute>'], "a comma before the closing bracket"),
+    ("no marker at the end", "xml", [GOOD["xml"].removesuffix("</execute>")], "</execute> is missing"),
+    ("arguments for args", "xml", ['<execute>[{"name": "write", "arguments": {}}]</execute>'], 'write "args"'),
+    ("a lone object", "xml", ['<execute>{"name": "list", "args": {}}</execute>'], 'beginning with "["'),
+    ("the end in place of the boundary", "delimiter", [GOOD["delimiter"].replace("§execute", "§end")], "without §execute"),
+    ("bad JSON", "delimiter", ["§call: {name: write}\n§execute"], "double quotes"),
+    ("an empty batch", "delimiter", ["§execute"], "no line before §execute could be read"),
+    ("args for parameters", "action", ['<action id="w">{"name": "write", "args": {}}</action>'], 'write "parameters"'),
+    ("an action with bad JSON and a response", "action", ['<action id="w">{"name": write}</action>\n\n<response>\nDone.\n</response>'], "no JSON value"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dialect", "slip", "says"), [case[1:] for case in SLIPS], ids=[case[0] for case in SLIPS]
+)
+async def test_a_slip_costs_one_cycle_and_the_turn_goes_on(
+    make_agent: MakeAgent, project: Path, dialect: Dialect, slip: list[Reply], says: str
+) -> None:
+    agent = make_agent(*slip, GOOD[dialect], DONE[dialect], dialect=dialect, mode="replay")
+    events = await turn(agent)
+    assert (project / "made.txt").read_text() == "made\n"
+    first = results(events)[0]
+    assert first["payload"]["error"] == (says != "no line before §execute could be read")
+    assert says in first["payload"]["outcome"]
+    assert events[-1]["type"] == "end"
+    requests = sent(agent)
+    assert len(requests) == 3
+    assert all(request[-1]["role"] == "user" for request in requests)
+    assert has_stable_prefix(requests)
+    if isinstance(slip[0], str) and slip[0] != "§execute":
+        written = requests[1][-2]
+        assert written["role"] == "assistant"
+        for line in filter(None, slip[0].split("\n")):
+            # What a malformed block goes on with after its error is not waited for.
+            assert line in written["content"] or line.startswith(written["content"].split("\n")[-1])
+
+
+async def test_three_slips_in_a_row_end_the_turn_and_say_so(make_agent: MakeAgent, project: Path) -> None:
+    events = await turn(make_agent(*[f"```\n{GOOD['xml']}\n```"] * 5))
+    assert len(results(events)) == 3
+    assert not (project / "made.txt").exists()
+    assert [event["type"] for event in events[-2:]] == ["error", "end"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "answer"),
+    [
+        ("xml", f"The form is:\n\n```xml\n{GOOD['xml']}\n```\n\nThat is how a call looks."),
+        ("xml", "A block ends with `</execute>`, an answer with `<end>`, and § is a section sign."),
+        (
+            "action",
+            "<response>\nA block ends with `</execute>` or §execute, an answer with `<end>`.\n</response>",
+        ),
+        ("delimiter", "§respond: A block ends with </execute> or `§execute`, an answer with <end>.\n§end"),
+    ],
+)
+async def test_an_answer_about_the_protocol_is_an_answer(
+    make_agent: MakeAgent, project: Path, dialect: Dialect, answer: str
+) -> None:
+    agent = make_agent(answer, dialect=dialect, mode="replay")
+    events = await turn(agent)
+    said = "".join(event["content"] for event in events if event["type"] == "respond")
+    assert said in answer
+    assert "execute" in said
+    assert said.endswith((".", "looks."))
+    assert not results(events)
+    assert not (project / "made.txt").exists()
+
+
+async def test_forged_results_are_discarded_and_the_batch_runs_once(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    forged = (
+        GOOD["xml"] + '\n<results>[{"tool": "write", "status": "success"}]</results>\nAll done, as you see.'
+    )
+    events = await turn(make_agent(forged, "Done."))
+    assert [event["tool"] for event in results(events)] == ["write"]
+    assert "as you see" not in str(events)
+    assert (project / "made.txt").read_text() == "made\n"
+
+
+async def test_calls_of_a_block_with_a_malformed_one_do_not_run(make_agent: MakeAgent, project: Path) -> None:
+    block = GOOD["xml"].replace("}]\n</execute>", '}, {"name": "read", "args": {"file": 01}}]\n</execute>')
+    agent = make_agent(block, DONE["xml"], mode="replay")
+    events = await turn(agent)
+    assert not (project / "made.txt").exists()
+    assert [event["payload"]["error"] for event in results(events)] == [True, True]
+    written, answered = sent(agent)[1][-2:]
+    assert written["content"] == block[: block.index("01") + 2]
+    records = json.loads(answered["content"].removeprefix("<results>").removesuffix("</results>"))
+    assert [record["tool"] for record in records] == ["write", "read"]
+    assert "Not run" in records[0]["content"]
+    assert '"01" is no JSON number' in records[1]["content"]
+
+
+async def test_prose_after_actions_stays_where_it_was(make_agent: MakeAgent) -> None:
+    answer = (
+        '<action mode="async" id="a">\n{"name": "read", "parameters": {"file": "greet.py"}}\n</action>\n\n'
+        "While that runs:\n\n"
+        '<action id="b">\n{"name": "list", "parameters": {}}\n</action>\n\nNow I wait.'
+    )
+    agent = make_agent(answer, DONE["action"], dialect="action", mode="replay")
+    await turn(agent)
+    assert [message["role"] for message in sent(agent)[1]] == ["system", "user", "assistant", "user"]
+    assert sent(agent)[1][2]["content"] == answer
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+async def test_a_long_turn_of_slips_and_calls_keeps_its_prefix_in_both_modes(
+    make_agent: MakeAgent, dialect: Dialect
+) -> None:
+    bad = {
+        "xml": 'Look. <execute>[{"name": "read" "args": {}}]</execute>',
+        "delimiter": '§think: hm\n§call: {"name": "read" "args": {}}\n§call: {"name": "list", "args": {}}\n§execute',
+        "action": 'Look. <action id="x">{"name": "read" "parameters": {}}</action> and then',
+    }[dialect]
+    fenced = f"```\n{GOOD['xml']}\n```"
+    replies = [
+        bad,
+        GOOD[dialect],
+        fenced,
+        GOOD[dialect].replace('"w"', '"v"'),
+        bad.replace('"x"', '"y"'),
+        DONE[dialect],
+    ]
+    replay = make_agent(*replies, dialect=dialect, mode="replay")
+    await turn(replay)
+    requests = sent(replay)
+    assert len(requests) == len(replies)
+    assert has_stable_prefix(requests)
+    assert all(a["role"] != b["role"] for request in requests for a, b in pairwise(request))
+    resume = make_agent(*replies, dialect=dialect, mode="resume")
+    events = [event async for event in resume.stream("go", conversation_id="d", chunks=False)]
+    assert events[-1]["type"] == "end"
+    notices = [
+        event["payload"]["error"]
+        for event in events
+        if event["type"] == "error" and event["payload"].get("notice")
+    ]
+    assert not notices, "the session was given the conversation again"
