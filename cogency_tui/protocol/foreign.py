@@ -1,7 +1,7 @@
 """Finds calls that nothing runs: in Markdown code, in a thought, in another dialect, in a native syntax.
 
-An answer without a call ends the turn. One that ends in something call-shaped was not meant to: the model
-is told what was wrong with it. A call that text follows is an example and stays one (protocols.md 8.2).
+An answer without a call ends the turn. One that ends in something call-shaped was not meant to: a `Slip`
+reports cause and cure to the model. A call with text after it is an example (protocols.md 8.2).
 """
 
 import re
@@ -634,7 +634,7 @@ class _Inside:
         return self._fence is not None and self._fence.start <= index
 
 
-# What the model is told
+# Reports to the model
 
 _SLIP_EMPTY = Slip(
     "You wrote nothing: neither a call nor an answer.", "Write the next call, or the answer to the user."

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.config import Dialect
@@ -288,6 +288,10 @@ NOT_SLIPS = [
     Case("delimiters-in-prose", "delimiter", "§respond: Write §call: and then §execute.\n§end", ""),
     Case("placeholder-in-prose", "xml", 'A call is <tool_call>{"name": …}</tool_call>', ""),
     Case("react-in-prose", "xml", "Action: none\nI am done.", ""),
+    Case("tool-names", "xml", '{"tool_calls": ["read", "write"]}', ""),
+    Case("package-json-cut", "xml", '{"name": "search", "version": "1.0.0", ', ""),
+    Case("placeholder-as-json", "xml", 'A call is {"name": "read", "args": {…}}', ""),
+    Case("thought-about-a-tag-then-html", "xml", '<think>Claude has <invoke name="a"><parameter name="b"> there.</think>It is <b>so</b>', ""),
     Case("code-call", "xml", "Use\n\n    read(file='app.py')", ""),
 ]  # fmt: skip
 
@@ -316,10 +320,8 @@ def test_native_syntax_in_every_dialect(native: str, dialect: Dialect) -> None:
 @pytest.mark.parametrize("case", NOT_SLIPS, ids=lambda case: case.id)
 def test_a_call_after_anything_is_found(case: Case) -> None:
     """What came before, documentation included, hides no call, unless it is an open fence."""
-    if case.id in ("fence-left-open-with-code",):
-        return
     answer = f"{case.answer.removesuffix('§end')}\n\n{HERMES}"
-    assert slip_of(answer, case.dialect) is not None
+    assert (slip_of(answer, case.dialect) is not None) == (case.id != "fence-left-open-with-code")
 
 
 def test_without_tools_names_prove_nothing() -> None:
@@ -372,7 +374,7 @@ def unit(kind: str, content: str) -> Unit:
     return {"type": "respond", "timestamp": 0.0, "id": "u", "content": content}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(("think", "respond")), written), max_size=4), st.sampled_from(DIALECTS)
 )
@@ -386,25 +388,32 @@ def test_never_raises(parts: list[tuple[str, str]], dialect: Dialect) -> None:
         assert slip.cure.endswith(".")
 
 
-@settings(max_examples=200, deadline=None)
-@given(written)
-@example("```")
-@example("<tool_call>")
-def test_a_sentence_after_it_makes_an_example(text: str) -> None:
-    """In prose that goes on behind closed code, nothing is a call."""
-    sentence = "\n~~~\n\nThat is how it looks."
-    for fence in ("", "```", "~~~"):
-        answer = f"```\n{text.replace('`', '').replace('~', '')}\n```\n{fence and fence + chr(10) + fence}"
-        assert find_slip([unit("respond", answer + sentence.replace("~~~", ""))], "xml", TOOLS) is None
+COMPLETE = (
+    *(EXECUTE, ACTION, CALLS, READ, INVOKE, ANTML, HERMES, QWEN_CODER, OPENAI, DEEPSEEK, KIMI, HARMONY),
+    *(
+        f"```xml\n{EXECUTE}\n```",
+        f"~~~\n{HERMES}\n~~~",
+        f"`{READ}`",
+        f"`<execute>[{READ}]</execute>`",
+        "A sentence.",
+    ),
+)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(COMPLETE), max_size=5), st.sampled_from(DIALECTS))
+def test_a_sentence_after_them_makes_examples(parts: list[str], dialect: Dialect) -> None:
+    answer = "\n".join(parts)
+    assert find_slip([unit("respond", f"{answer}\n\nThat is how it looks.")], dialect, TOOLS) is None
+
+
+@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet=st.characters(exclude_characters="<`~{["), max_size=200))
 def test_text_without_syntax_is_an_answer(text: str) -> None:
     assert find_slip([unit("respond", f"{text}.")], "action", TOOLS) is None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=80), st.sampled_from(("```", "~~~~")))
 def test_a_block_in_a_fence_whatever_it_writes(content: str, fence: str) -> None:
     call = json.dumps([{"name": "write", "args": {"file": "a", "content": content}}])
@@ -524,7 +533,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-@pytest.mark.parametrize("end", ["", "`", "```", "}", "</tool_call>", "</invoke>", "</results>"])
+@pytest.mark.parametrize("end", ["", "```", "</tool_call>"])
 def test_work_grows_with_the_length(piece: str, end: str) -> None:
     def work(size: int) -> Callable[[], object]:
         answer = piece * (size // len(piece) + 1) + end
@@ -532,17 +541,49 @@ def test_work_grows_with_the_length(piece: str, end: str) -> None:
         thought = [unit("respond", "a"), unit("think", answer)]
         return lambda: (find_slip(units, "xml", TOOLS), find_slip(thought, "xml", TOOLS))
 
-    few, many = operations(work(2_000)), operations(work(16_000))
+    few, many = operations(work(1_000)), operations(work(8_000))
     assert many <= 12 * few + 1_000
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+REPEATED = (
+    *(
+        " ",
+        "\n",
+        "\t",
+        "\r",
+        "a",
+        "`",
+        "~",
+        "<",
+        "<a:b:c:",
+        "<action ",
+        "<!--",
+        "#",
+        "\n#",
+        "[ ",
+        "{ ",
+        "[a",
+        "a.",
+    ),
+    *(
+        "\n```",
+        "\n    ",
+        "\n[read(a=",
+        "\nAction: ",
+        "\nprint(",
+        "to=functions.",
+        "<invoke name='",
+        "<｜DSML｜",
+    ),
+)
+
+
+@pytest.mark.parametrize("piece", REPEATED)
 def test_a_hostile_answer_comes_to_an_end(piece: str) -> None:
-    """What no count shows, a pattern that tries again and again, would take hours here."""
+    """No count shows a pattern that tries again and again: it would not come to an end here."""
     answer = piece * (300_000 // len(piece))
-    for start, end in (("", ""), ("```json\n", "\n```"), ("<tool_call>", "</tool_call>"), ("`", "`")):
-        find_slip([unit("respond", f"{start}{answer}{end}")], "action", TOOLS)
-    assert len(answer) > 200_000
+    for start, end in (("", "<"), ("<tool_call><", "</tool_call>")):
+        assert find_slip([unit("respond", f"{start}{answer}{end}.")], "action", TOOLS) is None
 
 
 def test_json_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
