@@ -34,13 +34,21 @@ class MarkdownCode:
     def open_fence(text: str) -> str:
         """The fence that would close the block left open at the end of `text`, or ""."""
         code = MarkdownCode()
-        text += "\n"
+        code.advance(f"{text}\n")
+        return code.fence
+
+    @property
+    def fence(self) -> str:
+        """The fence that would close the block open at the start of a line, or ""."""
+        inside = (MarkdownCode._fence_start, MarkdownCode._fence_body)
+        return self._fence * self._opened if self._step in inside else ""
+
+    def advance(self, text: str) -> None:
+        """Go to the end of `text`, whatever is in it."""
         index = 0
         while index < len(text):
-            index = code.skip(text, index)
+            index = self.skip(text, index)
             index += index < len(text)
-        inside = (MarkdownCode._fence_start, MarkdownCode._fence_body)
-        return code._fence * code._opened if code._step in inside else ""
 
     def skip(self, text: str, index: int) -> int:
         """Go from `index` to the first `<` outside code, or to the end of `text`."""

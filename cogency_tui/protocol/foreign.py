@@ -1,0 +1,691 @@
+"""Finds calls that nothing runs: in Markdown code, in a thought, in another dialect, in a native syntax.
+
+An answer without a call ends the turn. One that ends in something call-shaped was not meant to: a `Slip`
+reports cause and cure to the model. A call with text after it is an example (protocols.md 8.2).
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, cast
+
+from cogency_tui.config import Dialect
+from cogency_tui.protocol.events import RespondEvent, ThinkEvent
+from cogency_tui.protocol.json_object import JsonError, JsonObjectReader
+from cogency_tui.protocol.markdown_code import MarkdownCode
+
+
+@dataclass(frozen=True, slots=True)
+class Slip:
+    """A call that the model wrote where or how nothing runs it."""
+
+    problem: str
+    """The cause, in one sentence."""
+    cure: str
+    """What to write instead, and what to do if it was meant as an example."""
+
+
+def find_slip(
+    units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect, tools: Collection[str] = ()
+) -> Slip | None:
+    """The slip in an answer that has no call and would end the turn.
+
+    `units` are its complete units; `tools` are the names that a tool answers to.
+    """
+    known = frozenset(tools)
+    if units and units[-1]["type"] == "think":
+        call = _Text(units[-1]["content"], known).call_anywhere()
+        if call is not None:
+            return _slip_in_thought(call, dialect)
+    last = next((index for index in reversed(range(len(units))) if units[index]["type"] == "respond"), None)
+    if last is None:
+        return _SLIP_ONLY_THOUGHT if units else _SLIP_EMPTY
+    call = _last_call([unit["content"] for unit in units[: last + 1]], known)
+    return _slip_in_answer(call, dialect) if call is not None else None
+
+
+# Syntaxes
+
+_NAMESPACE = r"(?:[\w.-]{1,40}:|[｜|]DSML[｜|])?"
+_WRAPPER = (
+    r"tool_calls?|function_calls?|tool_use|use_(?:mcp_)?tool|tool_code|tool_request|TOOLCALL|tool|function"
+)
+_NAME_ATTRIBUTE = r"""\s+name\s*=\s*["'](?P<name>[^"'<>\n]{1,200})["'][^<>]{0,200}"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Syntax:
+    """A way to write a call. `opening` matches up to the payload; its groups `name` and `tag`, where there
+    are any, are the tool's.
+
+    A payload that is no JSON object or array of objects runs to `closing`. With `known`, it takes the name of
+    a tool to tell a call from other text.
+    """
+
+    label: str
+    opening: re.Pattern[str]
+    closing: re.Pattern[str] | None = None
+    dialect: Dialect | None = None
+    known: bool = False
+
+
+def _syntax(
+    label: str, opening: str, closing: str = "", *, dialect: Dialect | None = None, known: bool = False
+) -> _Syntax:
+    end = re.compile(closing) if closing else None
+    return _Syntax(label, re.compile(opening, re.MULTILINE), end, dialect, known)
+
+
+_SYNTAXES = (
+    _syntax("an <execute> block", r"<execute>(?=\s*(?:\[\s*)?\{)", r"</execute>", dialect="xml"),
+    _syntax("an <action> block", r"<action(?:\s[^<>]*)?>(?=\s*\{)", r"</action>", dialect="action"),
+    _syntax("a §call: line", r"§call:(?=\s*\{)", dialect="delimiter"),
+    # Claude, MiniMax, DeepSeek 3.2
+    _syntax(
+        "an <invoke> block",
+        rf"<{_NAMESPACE}invoke{_NAME_ATTRIBUTE}>(?=\s*(?:</?{_NAMESPACE}(?:parameter|invoke)\b|\{{|\Z))",
+        rf"</{_NAMESPACE}invoke>",
+    ),
+    _syntax(
+        "a <function_calls> block",
+        rf"<{_NAMESPACE}(?:function|tool)_calls>(?=\s*(?:<{_NAMESPACE}invoke\b|[\[{{]|\Z))",
+        rf"</{_NAMESPACE}(?:function|tool)_calls>",
+    ),
+    # Hermes and Qwen; the Qwen coder; GLM; Granite; Nemotron
+    _syntax(
+        "a <tool_call> block",
+        rf"<{_NAMESPACE}tool_call>(?=\s*(?:<(?!/)|[\[{{]|[\w.-]{{1,100}}\s*<arg_key>))",
+        rf"</{_NAMESPACE}tool_call>",
+    ),
+    _syntax(
+        "a <function=…> block",
+        r"<function=(?P<name>[\w.:-]{1,200})>?(?=\s*(?:[{<]|\Z))",
+        r"</function>",
+    ),
+    _syntax(
+        "a native call block",
+        rf"<{_NAMESPACE}(?:{_WRAPPER})(?:{_NAME_ATTRIBUTE})?>(?=\s*(?:[\[{{]|<(?:\w*name|parameters?|arg\w*)\b))",
+        rf"</{_NAMESPACE}(?:{_WRAPPER})>",
+    ),
+    # Gemini and Gemma
+    _syntax("a <tool_code> block", r"<tool_code>(?=\s*(?:print\s*\(|[\w.]{1,100}\())", r"</tool_code>"),
+    _syntax("a default_api call", r"^[ \t]*(?:print\s*\(\s*)?default_api\.(?P<name>\w{1,200})\s*\(", r"\)"),
+    _syntax(
+        "a <start_function_call> block",
+        r"<(?:start_function_call|\|tool_call)>\s*call:(?P<name>[\w.-]{1,200})(?=\s*\{)",
+        r"<end_function_call>|<tool_call\|>",
+    ),
+    # Mistral, LM Studio, Llama, Granite and Phi, Kimi, DeepSeek, gpt-oss
+    _syntax(
+        "a [TOOL_CALLS] call",
+        r"\[TOOL_CALLS\]\s*(?P<name>[\w.-]{1,200})?\s*(?:\[CALL_ID\]\s*\w{1,80}\s*)?(?:\[ARGS\])?(?=\s*[\[{])",
+    ),
+    _syntax("a [TOOL_REQUEST] block", r"\[TOOL_REQUEST\](?=\s*\{)", r"\[END_TOOL_REQUEST\]"),
+    _syntax("a <|python_tag|> call", r"<\|python_tag\|>(?=\s*(?:[\[{]|[\w.]{1,200}\())", r"<\|eom_id\|>"),
+    _syntax("a <|tool_call|> block", r"<\|tool_call\|>(?=\s*[\[{])", r"<\|/tool_call\|>"),
+    _syntax(
+        "a <|tool_call_begin|> block",
+        r"<\|tool_call_begin\|>\s*(?P<name>[\w.:-]{1,200})\s*<\|tool_call_argument_begin\|>",
+        r"<\|tool_call_end\|>",
+    ),
+    _syntax(
+        "a <｜tool▁call▁begin｜> block",
+        r"<[｜|]tool[▁_]call[▁_]begin[｜|]>(?:\w{1,40}<[｜|]tool[▁_]sep[｜|]>)?(?P<name>[\w.-]{1,200})"
+        r"(?=\s*(?:```|<[｜|]tool[▁_]sep[｜|]>))",
+        r"<[｜|]tool[▁_]call[▁_]end[｜|]>",
+    ),
+    _syntax(
+        "a commentary call",
+        r"(?:<\|start\|>assistant)?(?:<\|channel\|>)?(?:analysis|commentary)?\s{0,9}"
+        r"to=functions\.(?P<name>[\w-]{1,200})[^{}\n]{0,200}(?=\s*\{)",
+        r"<\|call\|>",
+    ),
+    # Cline and its kin; Llama and Gemma with calls as Python; ReAct
+    _syntax("a block named after a tool", r"<(?P<tag>[A-Za-z_][\w-]{0,99})>(?=\s*\S)", known=True),
+    _syntax("a call as Python", r"^\[(?P<name>[A-Za-z_]\w{0,199})\((?=\w+\s*=|\))", r"\)\]", known=True),
+    _syntax("an Action", r"^Action:[ \t]*(?P<name>[\w.-]{1,200})\s*\nAction Input:(?=\s*\{)", known=True),
+)
+_OPENING_START = re.compile(
+    r"<(?:\|start\|>|\|channel\|>)|<(?=[\w|｜])|§call:|\[(?=TOOL_|[A-Za-z_]\w*\()|^Action:"
+    r"|^[ \t]*(?:print\s*\(\s*)?default_api\.|(?:commentary|analysis)?\s?to=functions\.",
+    re.MULTILINE,
+)
+
+_GLUE = re.compile(
+    rf"(?:\s+|</{_NAMESPACE}(?:{_WRAPPER}|invoke|parameter|response|respond|execute|action|think|thought)>"
+    rf"|<{_NAMESPACE}tool_calls>(?=\s*<)|<respon(?:se|d)>|<function>(?=\s*\Z)"
+    r"|<end/?>|</s>|<end_of_turn>|<turn\|>|§(?:execute|end)(?!\w)"
+    r"|<[|｜](?:im_end|eot_id|eom_id|end|call|return|endoftext|end_of_text|/tool_call|end▁of▁sentence"
+    r"|tool[▁_]calls(?:_section)?[▁_](?:begin|end)|tool[▁_]call[▁_]end)[|｜]>)*+"
+)
+"""What may surround calls without being one, or text."""
+_TRAILERS = (
+    *("</response>", "</respond>", "</think>", "</thought>", "<end>", "<end/>", "§execute", "§end"),
+    *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|call|>", "</s>", "<end_of_turn>"),
+)
+_RESULTS = (
+    *("function_results", "function_result", "tool_response", "tool_result", "tool_results", "tool_output"),
+    *("results", "result", "observation", "output"),
+)
+_RESULT_ENDS = tuple(f"</{name}>" for name in _RESULTS)
+_RESULTS_MARK = re.compile(
+    rf"<(/?){_NAMESPACE}(?:{'|'.join(_RESULTS)})>|\[TOOL_RESULTS\]|^Observation:", re.M
+)
+_COMMENTS = re.compile(r"(?:\s+|(?:#|//)[^\n]*(?:\n|\Z)|<!--[^<>]*-->)*+")
+_THOUGHT = re.compile(r"<(think|thought)>")
+_INFO = re.compile(r"[ \t]*[\w-]{0,40}")
+_TOOL_CODE = re.compile(r"\s*tool_(?:code|call)s?\b")
+_RUN = re.compile(r"`+")
+_FENCE_LINE = re.compile(r"(?:^|(?<=[\r\n])) {0,3}(?:```|~~~)[^\r\n]*")
+_ENDS_IN_TAG = re.compile(r"</[\w:.-]{1,100}>\Z")
+
+# JSON
+
+_SPACE = re.compile(r"[ \t\r\n]*+")
+_SLACK = re.compile(r"[\s\]},;]*+")
+_ELLIPSES = ("...", "…")
+_JSON_START = re.compile(r'[\[{]\s*(?:\{\s*)?"|\[\s*\{')
+_HEAD = 600
+_HEAD_NAME = re.compile(r'"(?:name|tool|tool_name|recipient_name)"\s*:\s*"([^"\\]{1,200})"')
+_NAME_IN_TAGS = re.compile(
+    r"""\bname\s*=\s*["']([^"'<>\n]{1,200})["']|<function=([\w.:-]{1,200})|<\w*name>\s*([\w.:-]{1,200})"""
+    r"|\A\s*([\w.-]{1,200})\s*<arg_key>"
+)
+_HEAD_ARGS = re.compile(r'"(?:args|arguments|parameters|params|input|tool_input)"\s*:')
+_NAME_KEYS = ("name", "tool", "tool_name", "recipient_name")
+_ARGS_KEYS = ("args", "arguments", "parameters", "params", "input", "tool_input")
+_LIST_KEYS = ("tool_calls", "tool_uses", "function_calls")
+_NESTED_KEYS = ("function", "function_call", "functionCall", "tool_call")
+_DOCUMENT_KEYS = frozenset(
+    (
+        "version",
+        "scripts",
+        "dependencies",
+        "license",
+        "author",
+        "email",
+        "on",
+        "jobs",
+        "required",
+        "properties",
+    )
+)
+"""Keys of files and records that have a name, too."""
+_PREFIXES = ("functions.", "default_api.", "tools.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Json:
+    """Objects read from text, alone or in arrays; `stop` is where the last one ends or the error is."""
+
+    state: Literal["complete", "cut", "invalid"]
+    objects: list[dict[str, Any]]
+    stop: int
+
+
+def _read_json(text: str, index: int) -> _Json:
+    objects: list[dict[str, Any]] = []
+    array = False
+    closed = False
+    stop = index
+    while True:
+        space = _SPACE.match(text, index)
+        index = space.end() if space else index
+        char = text[index : index + 1]
+        if char == "[" and not array:
+            array = True
+            index += 1
+        elif char == "]" and array:
+            array, closed = False, True
+            index = stop = index + 1
+        elif char and char in ",;" and (objects or closed):
+            index += 1
+        elif char == "{":
+            reader = JsonObjectReader("")
+            try:
+                index = reader.feed(text, index)
+            except JsonError as error:
+                return _Json("invalid", objects, error.index)
+            objects.append(reader.value)
+            if not reader.done:
+                return _Json("cut", objects, index)
+            stop = stop if array else index
+        elif not char and (array or not objects) and not closed:
+            return _Json("cut", objects, index)
+        elif array or not (objects or closed):
+            return _Json("invalid", objects, index)
+        else:
+            return _Json("complete", objects, stop)
+
+
+def _tool_name(name: str) -> str:
+    for prefix in _PREFIXES:
+        name = name.removeprefix(prefix)
+    return name
+
+
+def _entries(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The calls that a JSON object holds: those in its list, the one in its wrapper, or itself."""
+    for key in _LIST_KEYS:
+        if isinstance(calls := record.get(key), list):
+            return [entry for call in cast("list[Any]", calls) for entry in _entries_of(call)]
+    return _entries_of(record)
+
+
+def _entries_of(value: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(value, dict):
+        return [{}]
+    record = cast("Mapping[str, Any]", value)
+    for key in _NESTED_KEYS:
+        if isinstance(nested := record.get(key), dict):
+            return [cast("Mapping[str, Any]", nested)]
+    return [record]
+
+
+def _name_of(record: Mapping[str, Any]) -> str:
+    return next((name for key in _NAME_KEYS if isinstance(name := record.get(key), str)), "")
+
+
+def _has_args(record: Mapping[str, Any]) -> bool:
+    args = next((record[key] for key in _ARGS_KEYS if key in record), None)
+    if isinstance(args, str) and args.lstrip().startswith("{"):
+        read = _read_json(args, 0)
+        return read.state == "complete" and not args[read.stop :].strip()
+    return isinstance(args, dict)
+
+
+def _is_definition(record: Mapping[str, Any]) -> bool:
+    """Whether it declares a function with a JSON Schema rather than calling it."""
+    schemas = [record.get(key) for key in (*_ARGS_KEYS, "inputSchema", "input_schema")]
+    return any(isinstance(schema, dict) and "properties" in schema and "type" in schema for schema in schemas)
+
+
+def _is_call(record: Mapping[str, Any], tools: frozenset[str], *, known: bool) -> bool:
+    name = _tool_name(_name_of(record))
+    if not name or _is_definition(record) or (known and name not in tools):
+        return False
+    return _has_args(record) or (record.get("name") in tools and not record.keys() & _DOCUMENT_KEYS)
+
+
+# Search
+
+_Place = Literal["bare", "fence", "span"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call-shaped piece of text that ends at `stop`. `sure` ones have a payload that reads as JSON."""
+
+    label: str
+    dialect: Dialect | None
+    stop: int
+    names: tuple[str, ...]
+    sure: bool = True
+    closed: bool = False
+    place: _Place = "bare"
+
+
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    """A fenced block: `start` and `stop` bound its content, `end` is where its closing line ends."""
+
+    opening: int
+    info: str
+    start: int
+    stop: int
+    end: int
+
+
+def _fences(text: str) -> list[_Fence]:
+    """The fenced blocks of a unit; the last may be open."""
+    code = MarkdownCode()
+    fences: list[_Fence] = []
+    opening: re.Match[str] | None = None
+    for line in _FENCE_LINE.finditer(text):
+        code.advance(f"{line.group()}\n")
+        if opening is None and code.fence:
+            opening = line
+        elif opening is not None and not code.fence:
+            fences.append(_fence(opening, line.start(), line.end()))
+            opening = None
+    if opening is not None:
+        fences.append(_fence(opening, len(text), len(text)))
+    return fences
+
+
+def _fence(opening: re.Match[str], stop: int, end: int) -> _Fence:
+    return _Fence(opening.start(), opening.group().lstrip(" `~"), min(opening.end(), stop), stop, end)
+
+
+def _trimmed(text: str) -> str:
+    """`text` without what ends an answer, and without results that the model made up after its calls."""
+    end = len(text)
+    while end:
+        if text[end - 1].isspace():
+            end -= 1
+            continue
+        trailer = next((trailer for trailer in _TRAILERS if text.endswith(trailer, 0, end)), "")
+        if trailer:
+            end -= len(trailer)
+            continue
+        result = next((mark for mark in _RESULT_ENDS if text.endswith(mark, 0, end)), "")
+        opening = text.rfind(result.replace("/", ""), 0, end) if result else -1
+        if opening < 0:
+            break
+        end = opening
+    return text[:end]
+
+
+def _last_call(contents: Sequence[str], tools: frozenset[str]) -> _Call | None:
+    """The call that the last of these texts ends in."""
+    text = contents[-1]
+    call = _Text(_trimmed(text), tools).call_at_end()
+    if call is not None:
+        return call
+    results = list(_RESULTS_MARK.finditer(text))
+    if results and not results[-1].group(1):
+        call = _Text(_trimmed(text[: results[-1].start()]), tools).call_at_end()
+    if call is None and len(contents) > 1 and _ENDS_IN_TAG.search(text):
+        # A marker of the dialect within the block, say in the content of a file, has cut it into units.
+        call = _Text(_trimmed("\n".join(contents)), tools).bare_call()
+        if call is not None and not call.closed:
+            return None
+    return call
+
+
+class _Text:
+    """One text, and what in it is a call. Every character is looked at a bounded number of times."""
+
+    def __init__(self, text: str, tools: frozenset[str]) -> None:
+        self._text = text
+        self._tools = tools
+        self._closings: dict[re.Pattern[str], tuple[list[int], list[int]]] = {}
+        self._code = MarkdownCode()
+        self._prose = -1
+
+    def call_at_end(self) -> _Call | None:
+        """The call that the text ends in, with nothing after it."""
+        return self._fenced_call() or self._spanned_call() or self.bare_call() or self._bare_json()
+
+    def call_anywhere(self) -> _Call | None:
+        """A call in a thought, where neither Markdown nor what follows makes it an example."""
+        index = 0
+        for opening in _OPENING_START.finditer(self._text):
+            if opening.start() < index:
+                continue
+            call = self._call(opening.start())
+            if call is not None and (call.sure or call.closed):
+                return call
+            index = call.stop if call is not None else index
+        return _Text(_trimmed(self._text), self._tools).call_at_end()
+
+    @cached_property
+    def _fenced(self) -> list[_Fence]:
+        return _fences(self._text)
+
+    # Markdown code that is a call as a whole
+
+    def _fenced_call(self) -> _Call | None:
+        if not self._fenced or self._fenced[-1].end < len(self._text):
+            return None
+        fence = self._fenced[-1]
+        content = _Text(_trimmed(self._text[fence.start : fence.stop]), self._tools)
+        return content.whole(0, "fence", fence.info)[0]
+
+    def _spanned_call(self) -> _Call | None:
+        """The call between the text's last run of backticks and one of the same length before."""
+        size = len(self._text) - len(self._text.rstrip("`"))
+        if not size:
+            return None
+        content = _Text(_trimmed(self._text[:-size]), self._tools)
+        inside = _Inside(self._fenced)
+        index = 0
+        for run in _RUN.finditer(content._text):
+            if len(run.group()) != size or run.start() < index or inside.fence_at(run.start()):
+                continue
+            info = _INFO.match(content._text, run.end()) if size >= 3 else None
+            call, index = content.whole(info.end() if info else run.end(), "fence" if size >= 3 else "span")
+            if call is not None:
+                return call
+        return None
+
+    def whole(self, index: int, place: _Place, info: str = "") -> tuple[_Call | None, int]:
+        """The call that the text from `index` on is, and nothing else, in Markdown code; how far it goes."""
+        if _TOOL_CODE.match(info) and "(" in self._text:
+            return _Call("a tool_code block", None, len(self._text), (), place=place), len(self._text)
+        first: _Call | None = None
+        index = self._skip_preamble(index)
+        while index < len(self._text):
+            call = self._call(index) or self._json_call(index, known=True)
+            if call is None or not self._counts_in_code(call):
+                break
+            first = first or call
+            index = self._skip_glue(call.stop)
+        if first is None or index < len(self._text):
+            return None, index
+        return replace(first, stop=index, place=place), index
+
+    def _skip_preamble(self, index: int) -> int:
+        comments = _COMMENTS.match(self._text, index)
+        index = comments.end() if comments else index
+        if thought := _THOUGHT.match(self._text, index):
+            end = self._text.find(f"</{thought.group(1)}>", thought.end())
+            index = index if end < 0 else end
+        return self._skip_glue(index)
+
+    def _counts_in_code(self, call: _Call) -> bool:
+        if call.dialect is not None:
+            return True
+        return bool(call.names) and all(_tool_name(name) in self._tools for name in call.names)
+
+    # Bare calls
+
+    def bare_call(self) -> _Call | None:
+        """The call in a syntax of its own that the text ends in."""
+        inside = _Inside(self._fenced)
+        index = 0
+        for opening in _OPENING_START.finditer(self._text):
+            start = opening.start()
+            if start < index or inside.fence_at(start):
+                continue
+            call = self._call(start)
+            if call is None:
+                continue
+            index = self._skip_glue(call.stop)
+            if index == len(self._text) and (call.sure or self._in_prose(start)):
+                return call
+        return None
+
+    def _in_prose(self, index: int) -> bool:
+        """Whether what begins at `index` is outside Markdown code. Asked in rising order."""
+        if self._text[index] != "<":
+            return True
+        while self._prose < index:
+            self._prose = self._code.skip(self._text, self._prose + 1)
+        return self._prose == index
+
+    def _bare_json(self) -> _Call | None:
+        inside = _Inside(self._fenced)
+        index = 0
+        for opening in _JSON_START.finditer(self._text):
+            start = opening.start()
+            if start < index or inside.fence_at(start):
+                continue
+            read = _read_json(self._text, start)
+            # A value that begins within one that is no JSON either ends before the error or has it, too.
+            index = max(read.stop, start + 1)
+            call = self._judged_json(start, read, known=False)
+            if call is not None and self._skip_glue(self._skip_slack(call.stop)) == len(self._text):
+                return call
+        return None
+
+    # One call
+
+    def _call(self, index: int) -> _Call | None:
+        """The call in a syntax of its own that begins at `index`."""
+        for syntax in _SYNTAXES:
+            opening = syntax.opening.match(self._text, index)
+            if opening is None:
+                continue
+            groups = opening.groupdict()
+            name, tag = groups.get("name") or "", groups.get("tag") or ""
+            if syntax.known and _tool_name(name or tag) not in self._tools:
+                continue
+            if tag:
+                closing = re.compile(f"</{re.escape(tag)}>")
+                syntax = replace(syntax, label=f"a <{tag}> block", closing=closing)
+            return self._with_payload(syntax, opening.end(), name)
+        return None
+
+    def _with_payload(self, syntax: _Syntax, start: int, name: str) -> _Call | None:
+        space = _SPACE.match(self._text, start)
+        start = space.end() if space else start
+        is_json = self._text.startswith(("{", "["), start)
+        if is_json:
+            read = _read_json(self._text, start)
+            if read.state == "invalid" and self._text.startswith(_ELLIPSES, read.stop):
+                return None
+            if read.state != "invalid" and not read.objects:
+                return None
+            if read.state != "invalid":
+                names = (name,) if name else tuple(_name_of(e) for o in read.objects for e in _entries(o))
+                stop, closed = self._after_json(read, syntax.closing)
+                return _Call(syntax.label, syntax.dialect, stop, names, closed=closed)
+        names = (name,) if name else self._names_in_head(start)
+        stop = self._closing_after(start, syntax.closing)
+        if stop:
+            return _Call(syntax.label, syntax.dialect, stop, names, sure=False, closed=True)
+        if (is_json and not self._text.endswith(("]", "}"))) or syntax.known:
+            return None
+        return _Call(syntax.label, syntax.dialect, len(self._text), names, sure=False)
+
+    def _after_json(self, read: _Json, closing: re.Pattern[str] | None) -> tuple[int, bool]:
+        """Where a call ends whose payload is JSON, and whether it was closed."""
+        if read.state == "cut":
+            return len(self._text), False
+        stop = self._skip_slack(read.stop)
+        if closing is not None and (end := closing.match(self._text, stop)):
+            return end.end(), True
+        return (stop if stop == len(self._text) else read.stop), False
+
+    def _closing_after(self, start: int, closing: re.Pattern[str] | None) -> int:
+        """Where a payload other than JSON ends: with the text if that ends in `closing`, else at the next."""
+        if closing is None:
+            return 0
+        if closing not in self._closings:
+            found = list(closing.finditer(self._text))
+            self._closings[closing] = [mark.start() for mark in found], [mark.end() for mark in found]
+        starts, ends = self._closings[closing]
+        following = bisect_left(starts, start)
+        if following == len(starts):
+            return 0
+        return ends[-1] if ends[-1] == len(self._text) else ends[following]
+
+    def _names_in_head(self, start: int) -> tuple[str, ...]:
+        found = _HEAD_NAME.search(self._text, start, start + _HEAD) or _NAME_IN_TAGS.search(
+            self._text, start, start + _HEAD
+        )
+        return (next(name for name in found.groups() if name),) if found else ()
+
+    def _json_call(self, index: int, *, known: bool) -> _Call | None:
+        if not self._text.startswith(("{", "["), index):
+            return None
+        return self._judged_json(index, _read_json(self._text, index), known=known)
+
+    def _judged_json(self, start: int, read: _Json, *, known: bool) -> _Call | None:
+        if read.state == "complete":
+            entries = [entry for record in read.objects for entry in _entries(record)]
+            if not entries or not all(_is_call(entry, self._tools, known=known) for entry in entries):
+                return None
+            names = tuple(_name_of(entry) for entry in entries)
+            return _Call("a call as JSON", None, read.stop, names)
+        # Of a call that is no JSON or is cut off, its beginning tells.
+        name = _HEAD_NAME.search(self._text, start, start + _HEAD)
+        if name is None or _tool_name(name.group(1)) not in self._tools:
+            return None
+        if not _HEAD_ARGS.search(self._text, start, start + _HEAD):
+            return None
+        broken = read.state == "invalid"
+        if broken and (not self._text.endswith(("]", "}")) or self._text.startswith(_ELLIPSES, read.stop)):
+            return None
+        return _Call("a call as JSON", None, len(self._text), (name.group(1),), sure=not broken)
+
+    def _skip_glue(self, index: int) -> int:
+        glue = _GLUE.match(self._text, index)
+        return glue.end() if glue else index
+
+    def _skip_slack(self, index: int) -> int:
+        slack = _SLACK.match(self._text, index)
+        return slack.end() if slack else index
+
+
+class _Inside:
+    """Whether places, asked for in rising order, are in the content of one of these fenced blocks."""
+
+    def __init__(self, fences: Sequence[_Fence]) -> None:
+        self._rest: Iterator[_Fence] = iter(fences)
+        self._fence = next(self._rest, None)
+
+    def fence_at(self, index: int) -> bool:
+        while self._fence is not None and self._fence.end <= index:
+            self._fence = next(self._rest, None)
+        return self._fence is not None and self._fence.start <= index
+
+
+# Reports to the model
+
+_SLIP_EMPTY = Slip(
+    "You wrote nothing: neither a call nor an answer.", "Write the next call, or the answer to the user."
+)
+_SLIP_ONLY_THOUGHT = Slip(
+    "You wrote only a thought: neither a call nor an answer.",
+    "Write the next call, or the answer to the user, after the thought.",
+)
+_EXAMPLE = "If it was meant as an example, add a sentence after it."
+_FORMS: dict[Dialect, str] = {
+    "xml": "as an <execute> block",
+    "delimiter": "as a §call: line with §execute on the line after it",
+    "action": "as an <action> block",
+}
+_WHERE: dict[_Place, str] = {"bare": "", "fence": " in a Markdown fence", "span": " in backticks"}
+_BARE: dict[_Place, str] = {
+    "bare": "",
+    "fence": ", bare, without a fence",
+    "span": ", bare, without backticks",
+}
+
+
+def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
+    found = f"Your answer ends with {call.label}{_WHERE[call.place]}"
+    if call.dialect != dialect:
+        return Slip(
+            f"{found}, which is not how calls are written here, so nothing ran.",
+            f"Write the call {_FORMS[dialect]}{_BARE[call.place]}. {_EXAMPLE}",
+        )
+    if call.place != "bare":
+        cure = f"Write the call again{_BARE[call.place]}. {_EXAMPLE}"
+        return Slip(f"{found}, so nothing ran.", cure)
+    if dialect == "delimiter":
+        return Slip(
+            "§call: counts only at the start of a line, and only its JSON object may follow on that line, "
+            "so nothing ran.",
+            f"Write the call {_FORMS[dialect]}. {_EXAMPLE}",
+        )
+    return Slip(
+        f"{found} that an unclosed backtick earlier on its line turns into code, so nothing ran.",
+        f"Write the block at the start of a line, after any prose. {_EXAMPLE}",
+    )
+
+
+def _slip_in_thought(call: _Call, dialect: Dialect) -> Slip:
+    closings: dict[Dialect, str] = {
+        "xml": "Close the thought with </think>, then write the call",
+        "delimiter": "After the thought, write the call",
+        "action": "Close the thought with </thought>, then write the call",
+    }
+    return Slip(
+        f"Your thought contains {call.label}, and nothing inside a thought runs.",
+        f"{closings[dialect]} {_FORMS[dialect]}. If it was an example, answer the user after the thought.",
+    )
