@@ -316,7 +316,8 @@ _Place = Literal["bare", "fence", "span"]
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call-shaped piece of text that ends at `stop`. `sure` ones have a payload that reads as JSON."""
+    """A call-shaped piece of text that ends at `stop`. `sure` ones have a payload that reads as JSON;
+    `answered` ones have results after them that the model made up."""
 
     label: str
     dialect: Dialect | None
@@ -325,6 +326,7 @@ class _Call:
     sure: bool = True
     closed: bool = False
     place: _Place = "bare"
+    answered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,9 +386,11 @@ def _last_call(contents: Sequence[str], tools: frozenset[str]) -> _Call | None:
     call = _Text(_trimmed(text), tools).call_at_end()
     if call is not None:
         return call
-    results = list(_RESULTS_MARK.finditer(text))
-    if results and not results[-1].group(1):
-        call = _Text(_trimmed(text[: results[-1].start()]), tools).call_at_end()
+    results = [mark.start() for mark in _RESULTS_MARK.finditer(text) if not mark.group(1)]
+    if results:
+        # Results that stand bare behind a bare call are made up, and so is what the model makes of them.
+        call = _Text(_trimmed(text[: results[0]]), tools).bare_call()
+        call = call and replace(call, answered=True)
     if call is None and len(contents) > 1 and _ENDS_IN_TAG.search(text):
         # A marker of the dialect within the block, say in the content of a file, has cut it into units.
         call = _Text(_trimmed("\n".join(contents)), tools).bare_call()
@@ -658,6 +662,12 @@ _BARE: dict[_Place, str] = {
 
 
 def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
+    if call.answered:
+        return Slip(
+            f"Your answer has {call.label} and results that you made up: nothing ran, and only the engine "
+            "reports results.",
+            f"Write the call {_FORMS[dialect]} and stop there; the results come in the next message.",
+        )
     found = f"Your answer ends with {call.label}{_WHERE[call.place]}"
     if call.dialect != dialect:
         return Slip(

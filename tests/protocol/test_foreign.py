@@ -80,6 +80,8 @@ class Case:
 
 
 SLIPS = [
+    Case("hermes-makes-up-the-result-and-answers", "xml", f"{HERMES}\n<tool_response>a</tool_response>\nIt has a line.", "results that you made up"),
+    Case("claude-makes-up-the-results-and-answers", "xml", f"{INVOKE}\n<function_results>a</function_results>\n\nDone.", "results that you made up"),
     # a. In Markdown code
     Case("claude-fence-xml", "xml", f"Let me look.\n\n```xml\n{EXECUTE}\n```", "an <execute> block in a Markdown fence"),
     Case("gpt-fence-bare", "xml", f"```\n{EXECUTE}\n```", "in a Markdown fence"),
@@ -239,7 +241,7 @@ NOT_SLIPS = [
     Case("mistral-tag-in-backticks", "xml", "Mistral begins its calls with `[TOOL_CALLS]`", ""),
     Case("bare-native-with-text-after", "xml", f"Claude writes\n{INVOKE}\nfor a call.", ""),
     Case("bare-hermes-with-text-after", "xml", f"{HERMES}\nis how Hermes calls a tool.", ""),
-    Case("bare-hermes-with-answer-after-result", "xml", f"{HERMES}\n<tool_response>a</tool_response>\nIt has a line.", ""),
+    Case("results-that-are-written-about", "xml", f"```\n{HERMES}\n```\nThe answer is <tool_response>a</tool_response> then.", ""),
     Case("bare-execute-with-text-after", "action", f"<response>{EXECUTE} runs a batch.</response>", ""),
     Case("bare-call-line-with-text-after", "xml", f"§call: {READ}\nis the older form.", ""),
     Case("fence-of-an-unknown-native-tool", "xml", "Hermes writes:\n```xml\n" + HERMES.replace("read", "get_weather") + "\n```", ""),
