@@ -171,12 +171,12 @@ async def test_a_long_turn_of_slips_and_calls_keeps_its_prefix_in_both_modes(
         "action": 'Look. <action id="x">{"name": "read" "parameters": {}}</action> and then',
     }[dialect]
     fenced = f"```\n{GOOD['xml']}\n```"
-    again = GOOD[dialect].replace('"w"', '"v"').replace('"file"', '"overwrite": true, "file"')
+    good = GOOD[dialect].replace('"file"', '"overwrite": true, "file"')
     replies = [
         bad,
-        GOOD[dialect],
+        good,
         fenced,
-        again,
+        good.replace('"w"', '"v"'),
         bad.replace('"x"', '"y"'),
         DONE[dialect],
     ]
