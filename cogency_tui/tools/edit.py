@@ -5,16 +5,15 @@ otherwise nothing is changed, and the failure shows what the file has instead.
 """
 
 import os
-from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools import changes
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
-from cogency_tui.tools.files import File
+from cogency_tui.tools.files import FILE_SPELLINGS, File
 from cogency_tui.tools.near_miss import near_miss
 from cogency_tui.workspace import isolated, scan
 from cogency_tui.workspace.names import shown
@@ -24,6 +23,13 @@ MOST_FILES = 500
 LONGEST_DIFF = 4_000
 LONGEST_DIFFS = 20_000
 _MOST_LINES_NAMED = 10
+
+_TEXT_SPELLINGS = {f"{which}_{what}": which for which in ("old", "new") for what in ("string", "str", "text")}
+_OTHER_EDITOR = Spellings(
+    instead={"command": "view is read here, create is write, str_replace and insert are edit"},
+    expected={"command": "str_replace"},
+)
+"""The editor that Anthropic describes: one tool for several things, and `command` says which."""
 
 
 class EditArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +53,16 @@ class Edit:
         "or set all=true. The result is the diff."
     )
     args = EditArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings({**FILE_SPELLINGS, **_TEXT_SPELLINGS, "replace_all": "all"}),
+        {
+            **dict.fromkeys(("file_edit", "search_replace"), PLAIN),
+            **dict.fromkeys(
+                ("edit_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool"),
+                _OTHER_EDITOR,
+            ),
+        },
+    )
 
     def touch(self, args: EditArgs, context: ToolContext, /) -> Touch:
         return Touch(frozenset({context.workspace.locate(args.file).path}), writes=True)
@@ -78,7 +93,12 @@ class Replace:
         "Replace text everywhere in the files that match a pattern, all or none. Look with find first."
     )
     args = ReplaceArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings(
+            {**_TEXT_SPELLINGS, "glob": "pattern", "include": "pattern"},
+            instead=dict.fromkeys(("file", *FILE_SPELLINGS), "for one file there is edit"),
+        )
+    )
 
     def touch(self, _args: ReplaceArgs, _context: ToolContext, /) -> Touch:
         return Touch(everything=True, writes=True)

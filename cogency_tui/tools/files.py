@@ -3,14 +3,13 @@
 Invariant: whatever is left out of a result is said to be left out, and how to get at it.
 """
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools import changes
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.listing import render
 from cogency_tui.workspace import diff
@@ -22,6 +21,12 @@ LONGEST_LINE = 2000
 MOST_CHARACTERS = 200_000
 
 File = Annotated[str, msgspec.Meta(description="path from the project's root")]
+FILE_SPELLINGS: dict[str, str] = dict.fromkeys(
+    ("path", "file_path", "filepath", "filename", "file_name", "target_file", "absolute_path"), "file"
+)
+_DIRECTORY_SPELLINGS: dict[str, str] = dict.fromkeys(
+    ("directory", "dir", "dir_path", "directory_path", "target_directory", "file_path"), "path"
+)
 
 
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,7 +44,16 @@ class Read:
         "Read a file before you change it; go on in a long one with start."
     )
     args = ReadArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings(
+            {**FILE_SPELLINGS, "offset": "start", "start_line": "start", "limit": "lines"},
+            instead={
+                "end_line": "lines says how many to show",
+                "view_range": "start says where to begin, lines how many to show",
+            },
+        ),
+        dict.fromkeys(("file_read", "read_file", "view", "view_file", "cat", "open_file"), PLAIN),
+    )
 
     def touch(self, args: ReadArgs, context: ToolContext, /) -> Touch:
         return Touch(frozenset({context.workspace.locate(args.file).path}))
@@ -69,7 +83,10 @@ class Write:
         "For a change of a part use edit. Encoding and line endings of a replaced file are kept."
     )
     args = WriteArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings({**FILE_SPELLINGS, "contents": "content", "file_text": "content"}),
+        dict.fromkeys(("file_write", "write_file", "create_file", "write_to_file"), PLAIN),
+    )
 
     def touch(self, args: WriteArgs, context: ToolContext, /) -> Touch:
         return Touch(frozenset({context.workspace.locate(args.file).path}), writes=True)
@@ -105,7 +122,10 @@ class List:
         "dependencies and caches too, unless path names them."
     )
     args = ListArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings(_DIRECTORY_SPELLINGS, instead={"recursive": "depth says how deep"}),
+        dict.fromkeys(("file_list", "ls", "list_dir", "list_directory", "list_files"), PLAIN),
+    )
 
     def touch(self, _args: ListArgs, _context: ToolContext, /) -> Touch:
         return Touch(everything=True)

@@ -1,13 +1,12 @@
 """`processes`: the background commands that `shell` has started: what there is, what it says, its end."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.background import Background, Listed
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext
+from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext
 
 _SUMMARY = 80
 
@@ -26,7 +25,13 @@ class Processes:
     name = "processes"
     description = "List, read or stop commands that shell has started in the background."
     args = ProcessesArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        tools={
+            "bash_output": Spellings({"bash_id": "id"}, {"action": "read"}),
+            "kill_shell": Spellings({"shell_id": "id"}, {"action": "stop"}),
+            "kill_bash": Spellings({"shell_id": "id", "bash_id": "id"}, {"action": "stop"}),
+        }
+    )
 
     def __init__(self, background: Background) -> None:
         self._background = background

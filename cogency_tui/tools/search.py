@@ -3,19 +3,32 @@
 Invariant: a search that left something out says what; nothing that a pattern does can block the program.
 """
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.files import look
 from cogency_tui.workspace import isolated, scan
 from cogency_tui.workspace.scan import Found
 
 _LONGEST_EXPRESSION = 10_000
+
+_GREP = Spellings(
+    {
+        **dict.fromkeys(("pattern", "query", "regex", "search_pattern"), "content"),
+        **dict.fromkeys(("include", "glob", "include_pattern", "file_pattern"), "pattern"),
+        "-C": "context",
+    },
+    ignored=frozenset({"-n", "output_mode", "head_limit"}),
+    instead={
+        **dict.fromkeys(("-i", "ignore_case", "case_insensitive"), "begin content with (?i)"),
+        **dict.fromkeys(("-A", "-B"), "context is lines before and after"),
+        "type": 'give include, as "*.py"',
+    },
+)
 
 
 class FindArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,7 +52,15 @@ class Find:
         "at least one of the two. Ignored and binary files are passed over. Matches are `path:line: text`."
     )
     args = FindArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings(dict.fromkeys(("directory", "dir", "dir_path", "target_directory"), "path")),
+        {
+            **dict.fromkeys(("grep", "grep_search", "search_file_content", "ripgrep", "rg"), _GREP),
+            "search_files": Spellings({"regex": "content", "file_pattern": "pattern"}),
+            **dict.fromkeys(("glob", "glob_file_search"), Spellings({"glob_pattern": "pattern"})),
+            **dict.fromkeys(("file_search", "find_files"), PLAIN),
+        },
+    )
 
     def touch(self, _args: FindArgs, _context: ToolContext, /) -> Touch:
         return Touch(everything=True)
