@@ -23,6 +23,7 @@ MOST_FILES = 500
 LONGEST_DIFF = 4_000
 LONGEST_DIFFS = 20_000
 _MOST_LINES_NAMED = 10
+_LONGEST_LINE_SHOWN = 120
 
 _TEXT_SPELLINGS = {f"{which}_{what}": which for which in ("old", "new") for what in ("string", "str", "text")}
 _OTHER_EDITOR = Spellings(
@@ -49,8 +50,8 @@ class Edit:
 
     name = "edit"
     description = (
-        "Replace text in a file. old must be there exactly once: add lines around it until it is, "
-        "or set all=true. The result is the diff."
+        "Replace text in a file; the result is the diff. old must be there exactly once (or all=true): add "
+        "lines around it until it is. Several edits and a test run after them may share one block."
     )
     args = EditArgs
     aliases = Aliases(
@@ -124,15 +125,25 @@ def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
     if not places:
         raise ToolError(f"old is not in {location.relative}.", near_miss(text.plain, old))
     if len(places) > 1 and not args.all:
-        lines = [text.plain.count("\n", 0, place) + 1 for place in places[:_MOST_LINES_NAMED]]
-        named = ", ".join(f"{line:,}" for line in lines)
-        more = f" and {len(places) - len(lines):,} more" if len(places) > len(lines) else ""
-        raise ToolError(
-            f"old is {len(places):,} times in {location.relative} (lines {named}{more}).",
-            "Add lines around it until it is unique, or set all=true.",
-        )
+        raise _ambiguous(text.plain, places, location.relative)
     spans = [(place, place + len(old), args.new) for place in places]
     return changes.change(location, before, text, text.with_changes(spans))
+
+
+def _ambiguous(plain: str, places: list[int], name: str) -> ToolError:
+    """That `old` is there several times, with the lines in which it begins."""
+    shown = places[:_MOST_LINES_NAMED]
+    numbers = [plain.count("\n", 0, place) + 1 for place in shown]
+    lines = [plain[plain.rfind("\n", 0, place) + 1 :].partition("\n")[0] for place in shown]
+    named = ", ".join(f"{number:,}" for number in numbers)
+    more = f" and {len(places) - len(shown):,} more" if len(places) > len(shown) else ""
+    hint = ["Add lines around it until it is unique, or set all=true."]
+    hint += [
+        f"{number}\t{line}"
+        for number, line in zip(numbers, lines, strict=True)
+        if len(line) <= _LONGEST_LINE_SHOWN
+    ]
+    return ToolError(f"old is {len(places):,} times in {name} (lines {named}{more}).", "\n".join(hint))
 
 
 def _places(plain: str, old: str, *, overlapping: bool) -> list[int]:
