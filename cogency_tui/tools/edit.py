@@ -90,9 +90,7 @@ class Replace:
     """Replaces the same text in many files."""
 
     name = "replace"
-    description = (
-        "Replace text everywhere in the files that match a pattern, all or none. Look with find first."
-    )
+    description = "Replace text in all files that match a pattern, all or none. Look with find first."
     args = ReplaceArgs
     aliases = Aliases(
         Spellings(

@@ -117,8 +117,8 @@ class List:
 
     name = "list"
     description = (
-        "Show a directory as a tree with file sizes. What .gitignore names is left out, "
-        "dependencies and caches too, unless path names them."
+        "Show a directory as a tree with file sizes; what .gitignore names, dependencies and caches only "
+        "where path names them."
     )
     args = ListArgs
     aliases = Aliases(

@@ -12,10 +12,10 @@ _SUMMARY = 80
 
 
 class ProcessesArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    id: Annotated[str, msgspec.Meta(description="which one, as shell said; read and stop need it")] = ""
+    id: Annotated[str, msgspec.Meta(description="as shell said; read and stop need it")] = ""
     action: Annotated[
         Literal["list", "read", "stop"],
-        msgspec.Meta(description="read: what is new in its output since the last read"),
+        msgspec.Meta(description="read: its output since the last read"),
     ] = "list"
 
 
@@ -23,7 +23,7 @@ class Processes:
     """Lists, reads and stops the commands in `background`."""
 
     name = "processes"
-    description = "List, read or stop commands that shell has started in the background."
+    description = "List, read or stop background commands."
     args = ProcessesArgs
     aliases = Aliases(
         tools={
