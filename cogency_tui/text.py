@@ -65,6 +65,11 @@ def clean(text: str) -> str:
     return _strip(text)
 
 
+def without_escapes(text: str) -> str:
+    """`text` without escape sequences (CSI, OSC and their kin), the rest as it is."""
+    return _SEQUENCE.sub("", text)
+
+
 def _strip(text: str) -> str:
     text = _SEPARATOR.sub("\n", text)
     text = _SEQUENCE.sub("", text)

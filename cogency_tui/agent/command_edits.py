@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,7 +30,23 @@ if TYPE_CHECKING:
 _COLLECTING = 2.0
 """Seconds after which what the watch was told is taken over."""
 
-_MOST_NAMED = 5
+_MOST_NAMED = 3
+
+_NOISE = (
+    *(
+        "*.py[co]",
+        "*.py[co].*",
+        ".*cache*",
+        "__pycache__",
+        "pytest-cache-files-*",
+        ".coverage",
+        ".coverage.*",
+        "*.tsbuildinfo",
+        "*.egg-info",
+    ),
+    *("sed??????", "*.sw[op]", "4913", ".#*", "*~", "*.tmp", "*.lock"),
+)
+"""Names that are not told of: caches, and what compilers, editors and `sed -i` write on the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,8 +304,14 @@ class _Watching:
 
 
 def _told(what: str, paths: Sequence[str]) -> list[str]:
+    paths = [path for path in paths if not _noise(path)]
     if not paths:
         return []
     names = ", ".join(shown(path) for path in paths[:_MOST_NAMED])
     more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
     return [f"[{what}: {names}{more}]"]
+
+
+def _noise(path: str) -> bool:
+    """Whether it is a cache, or a file that a program only has while it works."""
+    return any(fnmatchcase(part, pattern) for part in path.split("/") for pattern in _NOISE)

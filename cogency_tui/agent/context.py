@@ -12,6 +12,10 @@ from cogency_tui.protocol import render
 from cogency_tui.protocol.events import Event, Message, ResultEvent, UserEvent
 from cogency_tui.store.requests import Frame
 from cogency_tui.store.summaries import Summary
+from cogency_tui.text import without_escapes
+
+_COLOURED = frozenset({"shell", "processes"})
+"""Tools whose results have colours for the user in them."""
 
 _LEFT_OUT = "[engine] {} earlier messages are left out."
 
@@ -101,6 +105,8 @@ def _as_given(event: Event, limit: int) -> Event:
 def capped(event: ResultEvent, limit: int) -> ResultEvent:
     """A result as the model is given it."""
     content = event["payload"]["content"]
+    if event["tool"] in _COLOURED and isinstance(content, str):
+        content = without_escapes(content)
     content = _cap(content, _share(content, limit))
     outcome = cut(event["payload"]["outcome"], limit)
     return {**event, "payload": {**event["payload"], "content": content, "outcome": outcome}}

@@ -73,7 +73,7 @@ class SubAgents:
 
     name = "agent"
     args = NamedArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = NO_ALIASES
 
     def __init__(self, parent: Running) -> None:
         self._parent = parent

@@ -46,6 +46,12 @@ class Job:
     task: asyncio.Task[None] | None = None
 
     @property
+    def called(self) -> str:
+        """The tool as the model named it."""
+        name = self.record.get("name")
+        return name if isinstance(name, str) else self.tool
+
+    @property
     def args(self) -> Any:
         return self.record.get("args")
 

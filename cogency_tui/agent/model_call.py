@@ -3,7 +3,6 @@
 Only the conversation's own model and those that the person has configured can be asked.
 """
 
-from collections.abc import Mapping
 from contextlib import aclosing
 from typing import Annotated
 
@@ -35,7 +34,7 @@ class Llm:
 
     name = "llm"
     args = NamedArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = NO_ALIASES
 
     def __init__(self, parent: Running, answer_limit: int = ANSWER_LIMIT) -> None:
         self._parent = parent
@@ -112,7 +111,7 @@ class Llm:
 
     def _read(self, args: NamedArgs) -> _Question:
         choose(self.name, args.name, {**self._names, self._parent.provider().name: None})
-        return schema.convert(f"{self.name} {args.name}", args.parameters, _Question, NO_ALIASES)
+        return schema.convert(f"{self.name} {args.name}", args.parameters, _Question)
 
     def _provider(self, name: str) -> Provider:
         own = self._parent.provider()

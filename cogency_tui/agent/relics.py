@@ -5,7 +5,7 @@ Calls of one batch reach the store in their order: each is handed to its one wor
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -76,7 +76,7 @@ class Relic:
         f"cache: parameters {_CACHE_FORM}. log, which only grows: {_LOG_FORM}."
     )
     args = NamedArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = NO_ALIASES
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
         self._engine = engine
@@ -132,7 +132,7 @@ def _read(args: NamedArgs) -> msgspec.Struct:
         there = " or ".join(f'"{name}"' for name in ([implied] if implied else actions))
         raise ToolError(f'relic {args.name}: "action" must be {there}.', form)
     try:
-        return schema.convert(f"relic {service} {action}", parameters, actions[action], NO_ALIASES)
+        return schema.convert(f"relic {service} {action}", parameters, actions[action])
     except ToolError as exc:
         raise ToolError(str(exc), form) from None
 

@@ -72,12 +72,12 @@ class Scheduler:
         """Hand in a call; it starts as soon as it can."""
         record = as_tool_call(call_record(call))
         name = record.get("name")
-        job = Job(call, name if isinstance(name, str) else "unknown", record, self._clock())
+        tool = self._registry.own_name(name) if isinstance(name, str) else "unknown"
+        job = Job(call, tool, record, self._clock())
         job.scope = named(self._jobs)
         job.names = names_in(job.args, job.scope)
         try:
             bound = self._bind(job, substitute(job.args, {}, job.scope))
-            job.tool = bound.name
             job.touch = bound.touch.widened() if job.names else bound.touch
         except ToolError as exc:
             # With names still to be replaced, its arguments do not say yet what it touches.
@@ -156,7 +156,7 @@ class Scheduler:
             await asyncio.wait(tasks)
 
     def _bind(self, job: Job, args: Any) -> BoundCall:
-        return self._registry.bind(job.tool, args, replace(self._context, call_id=self._call_id(job)))
+        return self._registry.bind(job.called, args, replace(self._context, call_id=self._call_id(job)))
 
     def _call_id(self, job: Job) -> str:
         """The call of the conversation that a job runs for: its own, or that of the workflow around it."""
@@ -229,7 +229,6 @@ class Scheduler:
         try:
             values = {name: job.scope[name].value for name in job.names}
             bound = self._bind(job, substitute(job.args, values, job.scope))
-            job.tool = bound.name
             intent = await bound.plan()
             await self._permit(job, intent)
             job.started = self._clock()

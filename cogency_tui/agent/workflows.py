@@ -31,7 +31,7 @@ class Workflow:
 
     name = "workflow"
     args = NamedArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = NO_ALIASES
 
     def __init__(self, parent: Running) -> None:
         self._parent = parent

@@ -8,7 +8,6 @@ permissions can ask the person with the diff or the command in hand.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
@@ -21,7 +20,54 @@ Effect = Literal["read", "write", "command", "network", "tool"]
 """`tool` is what a tool of an MCP server does: nothing is known of that."""
 
 
-NO_ALIASES: Mapping[str, str] = MappingProxyType({})
+@dataclass(frozen=True, slots=True)
+class Spellings:
+    """How other agents write the arguments of a tool.
+
+    `names` maps a spelling to the argument. `implied` are arguments that the name of the tool says already.
+    `ignored` arguments change nothing here. `instead` says of an argument that has no counterpart what to
+    give in its place; it is ignored, too, while it is false or null, or what `expected` has for it.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    implied: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    ignored: frozenset[str] = frozenset()
+    instead: Mapping[str, str] = field(default_factory=dict[str, str])
+    expected: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def over(self, general: "Spellings") -> "Spellings":
+        """Both, this one first."""
+        return Spellings(
+            {**general.names, **self.names},
+            {**general.implied, **self.implied},
+            general.ignored | self.ignored,
+            {**general.instead, **self.instead},
+            {**general.expected, **self.expected},
+        )
+
+    def ignores(self, argument: str, value: Any) -> bool:
+        """Whether an argument with this value changes nothing."""
+        if argument in self.ignored:
+            return True
+        return argument in self.instead and (
+            value is None or value is False or value == self.expected.get(argument, False)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Aliases:
+    """What other agents call a tool and its arguments.
+
+    `arguments` hold whatever the tool is called; `tools` are its other names, in any case and with or without
+    underscores, each with the spellings that hold for that name alone.
+    """
+
+    arguments: Spellings = field(default_factory=Spellings)
+    tools: Mapping[str, Spellings] = field(default_factory=dict[str, Spellings])
+
+
+PLAIN = Spellings()
+NO_ALIASES = Aliases()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +176,8 @@ class Tool(Protocol, Generic[Args]):
     name: str
     description: str
     args: type[Args]
-    aliases: Mapping[str, str]
-    """Other names that arguments are accepted under."""
+    aliases: Aliases
+    """Other names that it and its arguments are accepted under."""
 
     async def plan(self, args: Args, context: ToolContext) -> Intent:
         """What this call would do, without doing it.

@@ -5,16 +5,15 @@ otherwise nothing is changed, and the failure shows what the file has instead.
 """
 
 import os
-from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools import changes
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
-from cogency_tui.tools.files import File
+from cogency_tui.tools.files import FILE_SPELLINGS, File
 from cogency_tui.tools.near_miss import near_miss
 from cogency_tui.workspace import isolated, scan
 from cogency_tui.workspace.names import shown
@@ -24,6 +23,14 @@ MOST_FILES = 500
 LONGEST_DIFF = 4_000
 LONGEST_DIFFS = 20_000
 _MOST_LINES_NAMED = 10
+_LONGEST_LINE_SHOWN = 120
+
+_TEXT_SPELLINGS = {f"{which}_{what}": which for which in ("old", "new") for what in ("string", "str", "text")}
+_OTHER_EDITOR = Spellings(
+    instead={"command": "view is read here, create is write, str_replace and insert are edit"},
+    expected={"command": "str_replace"},
+)
+"""The editor that Anthropic describes: one tool for several things, and `command` says which."""
 
 
 class EditArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,11 +50,20 @@ class Edit:
 
     name = "edit"
     description = (
-        "Replace text in a file. old must be there exactly once: add lines around it until it is, "
-        "or set all=true. The result is the diff."
+        "Replace text in a file; the result is the diff. old must be there exactly once (or all=true): add "
+        "lines around it until it is. Several edits and a test run after them may share one block."
     )
     args = EditArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings({**FILE_SPELLINGS, **_TEXT_SPELLINGS, "replace_all": "all"}),
+        {
+            **dict.fromkeys(("file_edit", "search_replace"), PLAIN),
+            **dict.fromkeys(
+                ("edit_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool"),
+                _OTHER_EDITOR,
+            ),
+        },
+    )
 
     def touch(self, args: EditArgs, context: ToolContext, /) -> Touch:
         return Touch(frozenset({context.workspace.locate(args.file).path}), writes=True)
@@ -74,11 +90,14 @@ class Replace:
     """Replaces the same text in many files."""
 
     name = "replace"
-    description = (
-        "Replace text everywhere in the files that match a pattern, all or none. Look with find first."
-    )
+    description = "Replace text in all files that match a pattern, all or none. Look with find first."
     args = ReplaceArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings(
+            {**_TEXT_SPELLINGS, "glob": "pattern", "include": "pattern"},
+            instead=dict.fromkeys(("file", *FILE_SPELLINGS), "for one file there is edit"),
+        )
+    )
 
     def touch(self, _args: ReplaceArgs, _context: ToolContext, /) -> Touch:
         return Touch(everything=True, writes=True)
@@ -104,15 +123,25 @@ def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
     if not places:
         raise ToolError(f"old is not in {location.relative}.", near_miss(text.plain, old))
     if len(places) > 1 and not args.all:
-        lines = [text.plain.count("\n", 0, place) + 1 for place in places[:_MOST_LINES_NAMED]]
-        named = ", ".join(f"{line:,}" for line in lines)
-        more = f" and {len(places) - len(lines):,} more" if len(places) > len(lines) else ""
-        raise ToolError(
-            f"old is {len(places):,} times in {location.relative} (lines {named}{more}).",
-            "Add lines around it until it is unique, or set all=true.",
-        )
+        raise _ambiguous(text.plain, places, location.relative)
     spans = [(place, place + len(old), args.new) for place in places]
     return changes.change(location, before, text, text.with_changes(spans))
+
+
+def _ambiguous(plain: str, places: list[int], name: str) -> ToolError:
+    """That `old` is there several times, with the lines in which it begins."""
+    shown = places[:_MOST_LINES_NAMED]
+    numbers = [plain.count("\n", 0, place) + 1 for place in shown]
+    lines = [plain[plain.rfind("\n", 0, place) + 1 :].partition("\n")[0] for place in shown]
+    named = ", ".join(f"{number:,}" for number in numbers)
+    more = f" and {len(places) - len(shown):,} more" if len(places) > len(shown) else ""
+    hint = ["Add lines around it until it is unique, or set all=true."]
+    hint += [
+        f"{number}\t{line}"
+        for number, line in zip(numbers, lines, strict=True)
+        if len(line) <= _LONGEST_LINE_SHOWN
+    ]
+    return ToolError(f"old is {len(places):,} times in {name} (lines {named}{more}).", "\n".join(hint))
 
 
 def _places(plain: str, old: str, *, overlapping: bool) -> list[int]:

@@ -3,14 +3,13 @@
 Invariant: whatever is left out of a result is said to be left out, and how to get at it.
 """
 
-from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools import changes
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.listing import render
 from cogency_tui.workspace import diff
@@ -19,9 +18,14 @@ from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.text import Text, decode, lines_of
 
 LONGEST_LINE = 2000
-MOST_CHARACTERS = 200_000
 
 File = Annotated[str, msgspec.Meta(description="path from the project's root")]
+FILE_SPELLINGS: dict[str, str] = dict.fromkeys(
+    ("path", "file_path", "filepath", "filename", "file_name", "target_file", "absolute_path"), "file"
+)
+_DIRECTORY_SPELLINGS: dict[str, str] = dict.fromkeys(
+    ("directory", "dir", "dir_path", "directory_path", "target_directory", "file_path"), "path"
+)
 
 
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,7 +43,16 @@ class Read:
         "Read a file before you change it; go on in a long one with start."
     )
     args = ReadArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings(
+            {**FILE_SPELLINGS, "offset": "start", "start_line": "start", "limit": "lines"},
+            instead={
+                "end_line": "lines says how many to show",
+                "view_range": "start says where to begin, lines how many to show",
+            },
+        ),
+        dict.fromkeys(("file_read", "read_file", "view", "view_file", "cat", "open_file"), PLAIN),
+    )
 
     def touch(self, args: ReadArgs, context: ToolContext, /) -> Touch:
         return Touch(frozenset({context.workspace.locate(args.file).path}))
@@ -69,7 +82,10 @@ class Write:
         "For a change of a part use edit. Encoding and line endings of a replaced file are kept."
     )
     args = WriteArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings({**FILE_SPELLINGS, "contents": "content", "file_text": "content"}),
+        dict.fromkeys(("file_write", "write_file", "create_file", "write_to_file"), PLAIN),
+    )
 
     def touch(self, args: WriteArgs, context: ToolContext, /) -> Touch:
         return Touch(frozenset({context.workspace.locate(args.file).path}), writes=True)
@@ -101,11 +117,14 @@ class List:
 
     name = "list"
     description = (
-        "Show a directory as a tree with file sizes. What .gitignore names is left out, "
-        "dependencies and caches too, unless path names them."
+        "Show a directory as a tree with file sizes; what .gitignore names, dependencies and caches only "
+        "where path names them."
     )
     args = ListArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings(_DIRECTORY_SPELLINGS, instead={"recursive": "depth says how deep"}),
+        dict.fromkeys(("file_list", "ls", "list_dir", "list_directory", "list_files"), PLAIN),
+    )
 
     def touch(self, _args: ListArgs, _context: ToolContext, /) -> Touch:
         return Touch(everything=True)
@@ -146,19 +165,8 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
         return digest, Outcome(f"Read {name} (empty)", "[the file is empty]")
     if args.start > total:
         raise ToolError(f"{name} has {total:,} lines; start={args.start} is past its end.")
-    shown: list[str] = []
-    characters = cut = 0
-    width = len(str(min(total, args.start + args.lines - 1)))
-    for number, line in enumerate(lines[args.start - 1 : args.start - 1 + args.lines], args.start):
-        if len(line) > LONGEST_LINE:
-            line = f"{line[:LONGEST_LINE]} [… {len(line) - LONGEST_LINE:,} more characters]"
-            cut += 1
-        characters += len(line)
-        if shown and characters > MOST_CHARACTERS:
-            break
-        shown.append(f"{number:>{width}}\t{line}")
+    shown, notes = _fitting(text, lines, args, context.output_limit)
     last = args.start + len(shown) - 1
-    notes = _notes(text, args.start, last, total, cut)
     whole = args.start == 1 and last == total
     count = f"{len(shown):,} line{'' if len(shown) == 1 else 's'}"
     outcome = f"Read {count} of {name}" if whole else f"Read lines {args.start:,} to {last:,} of {name}"
@@ -166,15 +174,40 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     return digest, Outcome(outcome, "\n".join([*shown, *notes]))
 
 
-def _notes(text: Text, first: int, last: int, total: int, cut: int) -> list[str]:
+def _fitting(text: Text, lines: list[str], args: ReadArgs, limit: int) -> tuple[list[str], list[str]]:
+    """The lines that were asked for, with their numbers, and the notes on them: as many of them, but one at
+    least, as have no more than `limit` characters in all."""
+    wanted = lines[args.start - 1 : args.start - 1 + args.lines]
+    width = len(str(args.start + len(wanted) - 1))
+    longest = min(LONGEST_LINE, limit // 2)
+    shown: list[str] = []
+    room = limit
+    for number, line in enumerate(wanted, args.start):
+        more = len(line) - longest
+        row = f"{number:>{width}}\t{f'{line[:longest]} [… {more:,} more characters]' if more > 0 else line}"
+        room -= len(row) + 1
+        if room < 0 and shown:
+            break
+        shown.append(row)
+    while True:
+        long = sum(len(line) > longest for line in wanted[: len(shown)])
+        notes = _notes(text, args.start, args.start + len(shown) - 1, len(lines), (long, longest))
+        if len(shown) == 1 or sum(len(row) + 1 for row in (*shown, *notes)) <= limit:
+            return shown, notes
+        shown.pop()
+
+
+def _notes(text: Text, first: int, last: int, total: int, cut: tuple[int, int]) -> list[str]:
+    """What is to be said of the lines `first` to `last`; `cut`: how many were cut, at how many characters."""
     notes: list[str] = []
     if first > 1:
         notes.append(f"[lines 1 to {first - 1:,} are not shown]")
     if last < total:
         notes.append(f"[lines {last + 1:,} to {total:,} are not shown: go on with start={last + 1}]")
-    if cut:
+    count, longest = cut
+    if count:
         notes.append(
-            f"[{cut:,} long line{' was' if cut == 1 else 's were'} cut at {LONGEST_LINE:,} characters]"
+            f"[{count:,} long line{' was' if count == 1 else 's were'} cut at {longest:,} characters]"
         )
     if text.encoding != "utf-8":
         notes.append(f"[encoding: {text.encoding_name}]")

@@ -6,7 +6,7 @@ model is told. What it does to files is not known, so it is asked for like a com
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast, get_type_hints
 
 import msgspec
@@ -39,7 +39,7 @@ def as_tool(given: Tool[Any] | Function) -> Tool[Any]:
 class FunctionTool:
     """Calls `function` with the arguments that the model gave."""
 
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = NO_ALIASES
 
     def __init__(self, function: Function) -> None:
         self.name = function.__name__

@@ -1,40 +1,86 @@
 """What a file has in place of text that was not found in it.
 
-Invariant: bounded work and a short answer, whatever the file; lines are quoted as JSON strings, so that
-tabs, trailing blanks and odd characters can be seen and copied.
+Invariant: bounded work and a short answer, whatever the file. Lines are quoted as they are: what cannot be
+seen in them (blanks, look-alikes, control characters) is said in words.
 """
 
-import json
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 
 _MOST_LINES = 20_000
 _MOST_COMPARED = 5_000
 _LONGEST = 400
 _SHOWN = 12
 _ALIKE = 0.6
+_LEAST = 0.3
+"""The share of `old` that a passage has to be like to be shown."""
+
+_MOST_PLACES = 50
+"""Places of one line that are looked at, of those that hold it."""
+
+_MOST_PASSAGES = 8
+_MOST_WANTED = 60
+"""Lines of `old` that are compared with each passage."""
+
+_GAP = 3
+"""Lines that one side may have more than the other."""
+
+_IN_GAP = 0.9
+"""What an equal line counts that is not in its place."""
+
+_LEAD = 150
+_BLANKS = " \t\f\v"
+_NUMBERED = re.compile(r" *\d+\t")
+_ESCAPES = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\'": "'", "\\\\": "\\"}
+_ESCAPE = re.compile(r"\\[nt\"'\\]")
+_LOOKALIKES = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′ʼ`´", "'"),
+        **dict.fromkeys("“”„‟″«»", '"'),
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+        **dict.fromkeys("\u00a0\u2007\u202f\u2002\u2003\u2009\u200a\u3000", " "),
+    }
+)
+_PLAIN_NAMES = {" ": "a space", "\t": "a tab", "\r": "a carriage return", "": "nothing"}
 
 
 def near_miss(plain: str, old: str) -> str:
-    """One paragraph: the passage that differs in white space only, or the most similar one."""
+    """One paragraph: the first line that differs in the passage that was probably meant, on both sides."""
     lines = plain.split("\n")[:_MOST_LINES]
     wanted = old.strip("\n").split("\n")
     if not any(line.strip() for line in wanted):
         return "It is white space only: give the text around it too."
+    if slip := _slip(plain, old, wanted):
+        return slip
     start = _same_but_for_blanks(lines, wanted)
-    if start is not None:
-        return (
-            f"Line {start + 1:,} differs from it only in white space. The file has:\n"
-            f"{_quoted(lines, start, len(wanted))}"
-        )
-    start = _most_similar(lines, wanted)
-    if start is not None:
-        return f"The most similar passage is:\n{_quoted(lines, start, len(wanted))}"
-    return "Nothing in the file is like it: read the file again."
+    if start is None:
+        start = _most_similar(lines, wanted[:_MOST_WANTED])
+    if start is None:
+        return "Nothing in the file is like it: read the file again."
+    return _compared(lines, start, wanted)
+
+
+def _slip(plain: str, old: str, wanted: Sequence[str]) -> str:
+    """What was done to `old` as a whole, where the file has it without that."""
+    if "\n".join(wanted) in plain:
+        return "It is there without the line breaks at its beginning or end."
+    if all(_NUMBERED.match(line) for line in wanted if line):
+        bare = "\n".join(_NUMBERED.sub("", line, count=1) for line in wanted)
+        if bare in plain:
+            return "old has the line numbers that read shows: leave them out."
+    if "\\" in old and _ESCAPE.sub(lambda match: _ESCAPES[match[0]], old) in plain:
+        return r"old is escaped twice: write \n, \t, \" and \\ once in the JSON string, not as \\n."
+    return ""
 
 
 def _same_but_for_blanks(lines: list[str], wanted: list[str]) -> int | None:
     target = ["".join(line.split()) for line in wanted]
     squeezed = ["".join(line.split()) for line in lines]
     if len(target) == 1:
+        if target[0] in squeezed:
+            return squeezed.index(target[0])
         return next((index for index, line in enumerate(squeezed) if target[0] in line), None)
     first, *middle, last = target
     for index in range(len(squeezed) - len(target) + 1):
@@ -48,6 +94,29 @@ def _same_but_for_blanks(lines: list[str], wanted: list[str]) -> int | None:
 
 
 def _most_similar(lines: list[str], wanted: list[str]) -> int | None:
+    """Where the passage begins that is most like `wanted`, if one is like it at all."""
+    passages = [*_with_equal_lines(lines, wanted), *_with_a_similar_line(lines, wanted)]
+    rated = [(_likeness(lines, start, wanted), -start) for start in dict.fromkeys(passages)]
+    best, place = max(rated, default=(0.0, 0))
+    return -place if best >= _LEAST else None
+
+
+def _with_equal_lines(lines: list[str], wanted: list[str]) -> list[int]:
+    """Where passages begin that have lines of `wanted`; those with most of their text first."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for index, line in enumerate(lines):
+        if len(found := places[line.strip()]) < _MOST_PLACES:
+            found.append(index)
+    votes: Counter[int] = Counter()
+    for offset, line in enumerate(wanted):
+        text = line.strip()
+        for index in places.get(text, ()) if text else ():
+            votes[max(0, index - offset)] += len(text)
+    return [start for start, _ in votes.most_common(_MOST_PASSAGES)]
+
+
+def _with_a_similar_line(lines: list[str], wanted: list[str]) -> Iterator[int]:
+    """Where the passage begins whose line is most like the longest of `wanted`."""
     from difflib import SequenceMatcher
 
     # The longest line says most about where the passage is.
@@ -61,14 +130,174 @@ def _most_similar(lines: list[str], wanted: list[str]) -> int | None:
             ratio = matcher.ratio()
             if ratio > best:
                 best, place = ratio, index
-    return None if place is None else max(0, place - offset)
+    if place is not None:
+        yield max(0, place - offset)
 
 
-def _quoted(lines: list[str], start: int, count: int) -> str:
-    rows = [
-        f"{number}: {json.dumps(line[:_LONGEST], ensure_ascii=False)}"
-        for number, line in enumerate(lines[start : start + min(count, _SHOWN)], start + 1)
-    ]
-    if count > _SHOWN:
-        rows.append("…")
-    return "\n".join(rows)
+def _likeness(lines: list[str], start: int, wanted: list[str]) -> float:
+    """The share of the text of `wanted` that is in the lines from `start` on, or nearly."""
+    whole = sum(len(line.strip()) for line in wanted)
+    return sum(_likeness_at(lines, start, index, want) for index, want in enumerate(wanted)) / whole
+
+
+def _likeness_at(lines: list[str], start: int, index: int, want: str) -> float:
+    """How much of a wanted line is in its place, or a few lines off: one side may have a line more."""
+    text = want.strip()
+    place = start + index
+    ratio = _ratio(lines[place], want) if place < len(lines) else 0.0
+    near = [*lines[max(start, place - _GAP) : place], *lines[place + 1 : place + 1 + _GAP]]
+    if ratio < _IN_GAP and any(line.strip() == text for line in near):
+        ratio = _IN_GAP
+    return ratio * len(text)
+
+
+def _ratio(have: str, want: str) -> float:
+    """How alike two lines are; 0 where they are not."""
+    from difflib import SequenceMatcher
+
+    have, want = have.strip()[:_LONGEST], want.strip()[:_LONGEST]
+    if have == want:
+        return 1.0
+    matcher = SequenceMatcher(None, have, want, autojunk=False)
+    if matcher.real_quick_ratio() <= _ALIKE or matcher.quick_ratio() <= _ALIKE:
+        return 0.0
+    ratio = matcher.ratio()
+    return ratio if ratio > _ALIKE else 0.0
+
+
+def _compared(lines: list[str], start: int, wanted: list[str]) -> str:
+    """The first line that differs, and the passage where more than that one do."""
+    passage = lines[start : start + len(wanted)]
+    differ = [index for index in range(len(wanted)) if not _same(passage, wanted, index)]
+    first = differ[0]
+    number = start + first + 1
+    if first >= len(passage):
+        return f"The file ends after line {len(lines):,}; old goes on with:\n{_shown(wanted[first], 0)}"
+    if missing := _missing(lines, start + first, wanted, first):
+        return missing
+    told = _difference(passage[first], wanted[first], number)
+    if len(differ) == 1:
+        return told
+    rows = [f"{start + index + 1}\t{_shown(line, 0)}" for index, line in enumerate(passage[:_SHOWN])]
+    more = ["…"] if len(passage) > _SHOWN else []
+    return "\n".join([told, f"{len(differ):,} lines differ. The file has:", *rows, *more])
+
+
+def _same(passage: list[str], wanted: list[str], index: int) -> bool:
+    """Whether a line of the passage holds what is wanted: the first may begin before it, the last go on."""
+    if index >= len(passage):
+        return False
+    have, want = passage[index], wanted[index]
+    if len(wanted) == 1:
+        return want in have
+    if index == 0:
+        return have.endswith(want)
+    return have.startswith(want) if index == len(wanted) - 1 else have == want
+
+
+def _missing(lines: list[str], place: int, wanted: list[str], index: int) -> str:
+    """That one side has a few lines more than the other, if that is what differs."""
+    for gap in range(1, _GAP + 1):
+        if lines[place + gap : place + gap + 1] == wanted[index : index + 1]:
+            left_out = "\n".join(_shown(line, 0) for line in lines[place : place + gap])
+            which = f"line {place + 1:,}" if gap == 1 else f"lines {place + 1:,} to {place + gap:,}"
+            return f"old leaves out {which} of the file:\n{left_out}"
+        if wanted[index + gap : index + gap + 1] == lines[place : place + 1]:
+            more = "\n".join(_shown(line, 0) for line in wanted[index : index + gap])
+            what = "a line" if gap == 1 else f"{gap} lines"
+            return f"old has {what} before line {place + 1:,} that the file has not:\n{more}"
+    return ""
+
+
+def _difference(have: str, want: str, number: int) -> str:
+    """In what a line of the file differs from one of `old`, and both."""
+    at = _first_difference(have, want)
+    told = _blank_difference(have, want) or _odd_difference(have, want, at) or "differs"
+    return f"Line {number:,} {told}:\nfile: {_shown(have, at[0])}\nold:  {_shown(want, at[1])}"
+
+
+def _blank_difference(have: str, want: str) -> str:
+    """What differs in the blanks around a line, or within it."""
+    if "".join(have.split()) != "".join(want.split()):
+        return ""
+    indents = _indent(have), _indent(want)
+    if have.strip(_BLANKS) == want.strip(_BLANKS) and indents[0] != indents[1]:
+        return f"is indented with {_blanks(indents[0])}, old has {_blanks(indents[1])}"
+    ends = _trail(have), _trail(want)
+    if have.strip(_BLANKS) == want.strip(_BLANKS) and ends[0] != ends[1]:
+        return f"ends with {_blanks(ends[0])}, in old with {_blanks(ends[1])}"
+    return ""
+
+
+def _odd_difference(have: str, want: str, at: tuple[int, int]) -> str:
+    """The two characters that differ first, where one of them is not what it looks like."""
+    one, other = have[at[0] : at[0] + 1], want[at[1] : at[1] + 1]
+    if have.translate(_LOOKALIKES) != want.translate(_LOOKALIKES) and not (_odd(one) or _odd(other)):
+        return ""
+    return f"has {_named(one)} in column {at[0] + 1}, old has {_named(other)}"
+
+
+def _first_difference(have: str, want: str) -> tuple[int, int]:
+    """Where the two lines differ first, in each: a part of a line is laid where it fits best."""
+    from difflib import SequenceMatcher
+
+    shift = 0
+    if len(want) < len(have):
+        match = SequenceMatcher(None, have[:_LONGEST], want[:_LONGEST], autojunk=False).find_longest_match()
+        shift = max(0, match.a - match.b)
+        if not have[:shift].strip():
+            # Only the indentation is missing.
+            shift = 0
+    length = min(len(have) - shift, len(want))
+    place = next((index for index in range(length) if have[shift + index] != want[index]), length)
+    return shift + place, place
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(_BLANKS))]
+
+
+def _trail(line: str) -> str:
+    return line[len(line.rstrip(_BLANKS)) :]
+
+
+def _blanks(text: str) -> str:
+    """Blanks in words: `4 spaces`, `a tab and 2 spaces`."""
+    if not text:
+        return "nothing"
+    runs: list[list[str]] = []
+    for character in text:
+        if runs and runs[-1][0] == character:
+            runs[-1].append(character)
+        else:
+            runs.append([character])
+    names = {" ": "space", "\t": "tab"}
+    words: list[str] = []
+    for run in runs[:4]:
+        name = names.get(run[0], "blank")
+        words.append(f"a {name}" if len(run) == 1 else f"{len(run):,} {name}s")
+    return " and ".join([*words, *(["more"] if len(runs) > 4 else [])])
+
+
+def _odd(character: str) -> bool:
+    return bool(character) and not (character.isascii() and character.isprintable())
+
+
+def _named(character: str) -> str:
+    """A character as it can be told from those that look like it."""
+    if character in _PLAIN_NAMES:
+        return _PLAIN_NAMES[character]
+    if not _odd(character):
+        return character
+    name = unicodedata.name(character, "a control character").casefold()
+    seen = f"{character} " if character.isprintable() else ""
+    return f"{seen}U+{ord(character):04X} ({name})"
+
+
+def _shown(line: str, at: int) -> str:
+    """A line, or what is around `at` of a long one."""
+    start = max(0, min(at - _LEAD, len(line) - _LONGEST))
+    text = (
+        f"{'…' if start else ''}{line[start : start + _LONGEST]}{'…' if len(line) > start + _LONGEST else ''}"
+    )
+    return text.encode("utf-8", "replace").decode()

@@ -1,22 +1,21 @@
 """`processes`: the background commands that `shell` has started: what there is, what it says, its end."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.background import Background, Listed
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext
+from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext
 
 _SUMMARY = 80
 
 
 class ProcessesArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    id: Annotated[str, msgspec.Meta(description="which one, as shell said; read and stop need it")] = ""
+    id: Annotated[str, msgspec.Meta(description="as shell said; read and stop need it")] = ""
     action: Annotated[
         Literal["list", "read", "stop"],
-        msgspec.Meta(description="read: what is new in its output since the last read"),
+        msgspec.Meta(description="read: its output since the last read"),
     ] = "list"
 
 
@@ -24,9 +23,15 @@ class Processes:
     """Lists, reads and stops the commands in `background`."""
 
     name = "processes"
-    description = "List, read or stop commands that shell has started in the background."
+    description = "List, read or stop background commands."
     args = ProcessesArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        tools={
+            "bash_output": Spellings({"bash_id": "id"}, {"action": "read"}),
+            "kill_shell": Spellings({"shell_id": "id"}, {"action": "stop"}),
+            "kill_bash": Spellings({"shell_id": "id", "bash_id": "id"}, {"action": "stop"}),
+        }
+    )
 
     def __init__(self, background: Background) -> None:
         self._background = background

@@ -4,7 +4,7 @@ Invariant: whose conversation asks is said by the engine, never by the arguments
 searched. What is found is data from back then, and says so.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal, Protocol
 
 import msgspec
@@ -55,7 +55,7 @@ class Recall:
         "Search this person's earlier conversations; give conversation and at from a result to read on there."
     )
     args = RecallArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = NO_ALIASES
 
     def __init__(self, memory: Callable[[], Awaitable[Memory]]) -> None:
         self._memory = memory

@@ -4,13 +4,25 @@ Invariant: a call that was bound has a tool and valid arguments; every other one
 a model what to write instead. The description is the same bytes for the same tools.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+
+import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools import schema
 from cogency_tui.tools.background import Background
-from cogency_tui.tools.base import BoundCall, SelfDescribed, Tool, ToolContext, Touch, Touching
+from cogency_tui.tools.base import (
+    PLAIN,
+    Aliases,
+    BoundCall,
+    SelfDescribed,
+    Spellings,
+    Tool,
+    ToolContext,
+    Touch,
+    Touching,
+)
 from cogency_tui.tools.edit import Edit, Replace
 from cogency_tui.tools.fetch import Fetch
 from cogency_tui.tools.files import List, Read, Write
@@ -21,16 +33,35 @@ from cogency_tui.tools.shell import Shell
 from cogency_tui.tools.web_search import Search
 from cogency_tui.workspace.names import shown
 
-_OLDER_NAMES = {
-    "file_read": "read",
-    "file_write": "write",
-    "file_edit": "edit",
-    "file_list": "list",
-    "file_search": "find",
-    "web_search": "search",
-    "web_scrape": "fetch",
-    "scrape": "fetch",
+_ELSEWHERE = {
+    "multi_edit": ("edit", "MultiEdit is edit here, one call for each change."),
+    "apply_patch": ("edit", "apply_patch is edit here, one call for each change; write creates a file."),
+    "insert": ("edit", "insert is edit here: old is a line, new that line and what is to stand beside it."),
+    "notebook_edit": ("edit", "NotebookEdit is edit here: a notebook is a JSON file."),
+    "notebook_read": ("read", "NotebookRead is read here: a notebook is a JSON file."),
+    "codebase_search": ("find", "Use find: content is a regular expression, pattern a file name."),
+    "semantic_search": ("find", "Use find: content is a regular expression, pattern a file name."),
+    "delete_file": ("shell", "delete_file is shell here, with rm."),
+    "move_file": ("shell", "move_file is shell here, with mv."),
+    "create_directory": (
+        "write",
+        "write makes the directories that a file needs; for an empty one use shell.",
+    ),
+    "python": ("shell", "python is shell here: python3 -c, or a script."),
+    "execute_python": ("shell", "execute_python is shell here: python3 -c, or a script."),
+    "code_interpreter": ("shell", "code_interpreter is shell here: python3 -c, or a script."),
+    "task": ("agent", "Task is agent here."),
+    "dispatch_agent": ("agent", "dispatch_agent is agent here."),
+    "todo_write": ("", "No list of tasks is needed: go on with the first of them."),
+    "todo_read": ("", "There is no list of tasks here: go on."),
+    "update_plan": ("", "No list of tasks is needed: go on with the first of them."),
+    "exit_plan_mode": ("", "Give the plan as your answer."),
+    "ask_user_question": ("", "Ask in your answer, and end the turn with it."),
+    "ask_followup_question": ("", "Ask in your answer, and end the turn with it."),
+    "attempt_completion": ("", "Give the result as your answer."),
 }
+"""Tools of other agents that cannot be taken as they are: the tool that does it here, if one does, and what
+to say where it is there."""
 
 
 class Registry:
@@ -38,6 +69,12 @@ class Registry:
 
     def __init__(self, tools: Iterable[Tool[Any]]) -> None:
         self._tools: dict[str, Tool[Any]] = {tool.name: tool for tool in tools}
+        self._others: dict[str, tuple[Tool[Any], Spellings]] = {}
+        for tool in self._tools.values():
+            self._others.setdefault(_folded(tool.name), (tool, PLAIN))
+        for tool in self._tools.values():
+            for name, spellings in tool.aliases.tools.items():
+                self._others.setdefault(_folded(name), (tool, spellings))
 
     def __iter__(self) -> Iterator[Tool[Any]]:
         return iter(self._tools.values())
@@ -48,20 +85,19 @@ class Registry:
         return frozenset(self._tools)
 
     def get(self, name: str) -> Tool[Any]:
-        """The tool of this name, or of the older protocol's name for it.
+        """The tool of this name, or the one that another agent calls so.
 
         Raises:
             ToolError: there is none; the text names those that there are.
         """
-        tool = self._tools.get(name) or self._tools.get(_OLDER_NAMES.get(name, ""))
-        if tool is not None:
-            return tool
-        from difflib import get_close_matches
+        return self._resolve(name)[0]
 
-        names = sorted(self._tools)
-        near = get_close_matches(name.casefold(), names, n=3)
-        meant = f" Did you mean {' or '.join(near)}?" if near else ""
-        raise ToolError(f'There is no tool "{shown(name[:80])}".{meant}', f"Tools: {', '.join(names)}.")
+    def own_name(self, name: str) -> str:
+        """The name of the tool that is meant; what no tool is called is as it is."""
+        try:
+            return self.get(name).name
+        except ToolError:
+            return name
 
     def bind(self, name: str, args: Any, context: ToolContext) -> BoundCall:
         """Check a call: `args` is decoded JSON, whatever the model wrote.
@@ -69,15 +105,35 @@ class Registry:
         Raises:
             ToolError: no such tool, or arguments that it does not take.
         """
-        tool = self.get(name)
+        tool, spellings = self._resolve(name)
         if isinstance(tool, SelfDescribed):
             converted = tool.convert(args)
         else:
-            converted = schema.convert(tool.name, args, tool.args, tool.aliases)
+            label = tool.name if name == tool.name else f"{shown(name[:80])} is {tool.name} here"
+            converted = schema.convert(label, args, tool.args, spellings.over(tool.aliases.arguments))
         touch = Touch()
         if isinstance(tool, Touching):
             touch = tool.touch(converted, context)
         return BoundCall(tool, converted, context, touch)
+
+    def _resolve(self, name: str) -> tuple[Tool[Any], Spellings]:
+        """A tool, and how its arguments may be spelt under this name."""
+        if name in self._tools:
+            return self._tools[name], PLAIN
+        if found := self._others.get(_folded(name)):
+            return found
+        raise self._unknown(name)
+
+    def _unknown(self, name: str) -> ToolError:
+        from difflib import get_close_matches
+
+        names = sorted(self._tools)
+        near = get_close_matches(name.casefold(), names, n=3)
+        meant = f" Did you mean {' or '.join(near)}?" if near else ""
+        for other, (tool, text) in _ELSEWHERE.items():
+            if _folded(other) == _folded(name) and (not tool or tool in self._tools):
+                meant = f" {text}"
+        return ToolError(f'There is no tool "{shown(name[:80])}".{meant}', f"Tools: {', '.join(names)}.")
 
     def describe(self) -> str:
         """The tools as a system prompt presents them."""
@@ -97,6 +153,39 @@ def default_tools(background: Background | None = None, sandbox: Sandbox | None 
 def default_registry() -> Registry:
     """A registry of the default tools."""
     return Registry(default_tools())
+
+
+def own_tool(called: str) -> str:
+    """The tool of ours that other agents call so; any other name is as it is."""
+    if called in _OWN:
+        return called
+    names = (
+        tool
+        for tool, (_, aliases) in _OWN.items()
+        if _folded(called) in {_folded(tool), *map(_folded, aliases.tools)}
+    )
+    return next(names, called)
+
+
+def own_arguments(called: str, tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call that was made as `called`, by the names that our `tool` has for them."""
+    if tool not in _OWN:
+        return dict(args)
+    wanted, aliases = _OWN[tool]
+    others = {_folded(name): spellings for name, spellings in aliases.tools.items()}
+    spellings = others.get(_folded(called), PLAIN).over(aliases.arguments)
+    return schema.own_names(args, wanted, spellings)
+
+
+_OWN: Mapping[str, tuple[type[msgspec.Struct], Aliases]] = {
+    kind.name: (kind.args, kind.aliases)
+    for kind in (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search)
+}
+
+
+def _folded(name: str) -> str:
+    """A name as it is compared: `WebFetch`, `web_fetch` and `web-fetch` are one."""
+    return name.casefold().replace("_", "").replace("-", "")
 
 
 def _described(tool: Tool[Any]) -> str:

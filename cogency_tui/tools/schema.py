@@ -5,7 +5,8 @@ argument is named, with what was expected in its place.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast, get_args
 
 import msgspec
@@ -13,70 +14,110 @@ from msgspec import inspect
 from msgspec.structs import FieldInfo, fields
 
 from cogency_tui.errors import ToolError
+from cogency_tui.tools.base import PLAIN, Spellings
 from cogency_tui.workspace.names import shown
 
 _LONGEST_VALUE = 60
+_DEEPEST = 3
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?")
+
+_REMARKS = frozenset({"description", "explanation"})
+"""What other agents have a model say of a call: ignored where a tool has no such argument."""
 
 Args = TypeVar("Args", bound=msgspec.Struct)
 
 
-def convert(tool: str, args: Any, wanted: type[Args], aliases: Mapping[str, str]) -> Args:
-    """Make the argument struct from decoded JSON, strictly.
+def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PLAIN) -> Args:
+    """Make the argument struct from decoded JSON; `label` begins what is said of wrong arguments.
+
+    Strict, but for other `spellings` of arguments and for numbers and truths that are written as strings.
 
     Raises:
         ToolError: naming every argument that is missing, unknown or wrong, and the right form.
     """
     if not isinstance(args, dict):
-        raise _refusal(tool, [f"the arguments must be an object, not {_value(args)}"], wanted)
-    arguments = cast("dict[Any, Any]", args)
+        raise _refusal(label, [f"the arguments must be an object, not {_value(args)}"], wanted)
     known = {field.encode_name: field for field in fields(wanted)}
-    given: dict[str, Any] = {}
-    problems: list[str] = []
-    for key, value in arguments.items():
-        name = aliases.get(str(key), str(key))
-        if name not in known:
-            problems.append(f'unknown argument "{shown(name)}"{_nearest(name, known)}')
-        elif name in given:
-            problems.append(f'"{name}" is given twice')
-        else:
-            given[name] = value
+    given, called, problems = _named(cast("dict[Any, Any]", args), known, spellings)
     for name, field in known.items():
         if name not in given:
             if field.required:
                 problems.append(f'"{name}" is missing (it must be {_expected(field.type)})')
             continue
+        given[name] = _coerced(given[name], field.type)
         try:
             msgspec.convert(given[name], field.type, strict=True)
         except msgspec.ValidationError as error:
             inner = f" ({error})" if "`$" in str(error) else ""
-            problems.append(f'"{name}" must be {_expected(field.type)}, not {_value(given[name])}{inner}')
+            spelt = "" if called[name] == name else f' (given as "{shown(called[name])}")'
+            problems.append(
+                f'"{name}"{spelt} must be {_expected(field.type)}, not {_value(given[name])}{inner}'
+            )
     if problems:
-        raise _refusal(tool, problems, wanted)
+        raise _refusal(label, problems, wanted)
     try:
         return msgspec.convert(given, wanted, strict=True)
     except msgspec.ValidationError as error:
         # What a struct checks as a whole (__post_init__).
-        raise _refusal(tool, [str(error)], wanted) from None
+        raise _refusal(label, [str(error)], wanted) from None
+
+
+def own_names(args: Mapping[str, Any], wanted: type[msgspec.Struct], spellings: Spellings) -> dict[str, Any]:
+    """The arguments by the names that the tool has for them, unchecked; others as they are."""
+    known = {field.encode_name: field for field in fields(wanted)}
+    given, called, _ = _named(args, known, spellings)
+    taken = set(called.values())
+    return {**given, **{key: value for key, value in args.items() if key not in taken and key not in given}}
+
+
+def _named(
+    args: Mapping[Any, Any], known: Mapping[str, FieldInfo], spellings: Spellings
+) -> tuple[dict[str, Any], dict[str, str], list[str]]:
+    """The arguments by name, how each was spelt, and what is wrong with their names."""
+    given: dict[str, Any] = dict(spellings.implied)
+    called: dict[str, str] = {name: name for name in given}
+    spelt: dict[str, str] = {}
+    problems: list[str] = []
+    for argument, value in args.items():
+        key = str(argument)
+        name = spellings.names.get(key, key)
+        if name in spelt:
+            problems.append(f'"{shown(spelt[name])}" and "{shown(key)}" both mean "{name}": give one of them')
+        elif name in known:
+            given[name], called[name], spelt[name] = value, key, key
+        elif not spellings.ignores(key, value) and key not in _REMARKS:
+            instead = spellings.instead.get(key)
+            meant = f" ({instead})" if instead else _nearest(name, known)
+            problems.append(f'unknown argument "{shown(key)}"{meant}')
+    return given, called, problems
+
+
+def _coerced(value: Any, kind: Any) -> Any:
+    """A number or a truth that is written as a string, where no string is wanted."""
+    if not isinstance(value, str):
+        return value
+    found = _described_type(kind)
+    if isinstance(found, inspect.BoolType):
+        return {"true": True, "false": False}.get(value.casefold(), value)
+    if isinstance(found, inspect.IntType) and _INTEGER.fullmatch(value):
+        return int(value)
+    if isinstance(found, inspect.FloatType) and _NUMBER.fullmatch(value):
+        return float(value)
+    return value
 
 
 def usage(wanted: type[msgspec.Struct]) -> str:
     """The right form on one line: `file: str, [start: int = 1]`."""
-    parts: list[str] = []
-    for field in fields(wanted):
-        text = f"{field.encode_name}: {_short(field.type)}"
-        if field.required:
-            parts.append(text)
-        else:
-            default = _default(field)
-            parts.append(f"[{text} = {default}]" if default else f"[{text}]")
-    return ", ".join(parts)
+    found = inspect.type_info(wanted)
+    return _members(found.fields, 0) if isinstance(found, inspect.StructType) else ""
 
 
 def described(wanted: type[msgspec.Struct]) -> str:
     """One line for each argument: name, type with its range, default, meaning."""
     lines: list[str] = []
     for field in fields(wanted):
-        default = _default(field)
+        default = _default(field.default)
         need = "" if field.required else (f", default {default}" if default else ", optional")
         meaning = _meaning(field)
         lines.append(
@@ -85,9 +126,9 @@ def described(wanted: type[msgspec.Struct]) -> str:
     return "\n".join(lines)
 
 
-def _refusal(tool: str, problems: list[str], wanted: type[msgspec.Struct]) -> ToolError:
+def _refusal(label: str, problems: list[str], wanted: type[msgspec.Struct]) -> ToolError:
     form = usage(wanted) or "none"
-    return ToolError(f"{tool}: {'; '.join(problems)}.", f"Arguments: {form}")
+    return ToolError(f"{label}: {'; '.join(problems)}.", f"Arguments: {form}")
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
@@ -105,10 +146,10 @@ def _value(value: Any) -> str:
     return shown(text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…")
 
 
-def _default(field: FieldInfo) -> str:
-    if field.default is msgspec.NODEFAULT or field.default is None:
+def _default(value: Any) -> str:
+    if value is msgspec.NODEFAULT or value is None:
         return ""
-    return json.dumps(field.default, ensure_ascii=False)
+    return json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
 
 
 def _meaning(field: FieldInfo) -> str:
@@ -120,32 +161,71 @@ def _meaning(field: FieldInfo) -> str:
 
 
 def _described_type(kind: Any) -> inspect.Type:
-    found = inspect.type_info(kind)
+    return _plain_type(inspect.type_info(kind))
+
+
+def _plain_type(found: inspect.Type) -> inspect.Type:
+    """A type without what is said about it, and without null."""
     while isinstance(found, inspect.Metadata):
         found = found.type
     if isinstance(found, inspect.UnionType):
         kinds = [one for one in found.types if not isinstance(one, inspect.NoneType)]
         if len(kinds) == 1:
-            return kinds[0]
+            return _plain_type(kinds[0])
     return found
 
 
 def _short(kind: Any) -> str:
     """The type's name in a usage line."""
-    found = _described_type(kind)
+    return _named_type(inspect.type_info(kind), 0)
+
+
+def _named_type(found: inspect.Type, depth: int) -> str:
+    """A type in a few words, with the fields of objects inside it down to `_DEEPEST` levels."""
+    found = _plain_type(found)
+    if isinstance(found, inspect.LiteralType):
+        return " | ".join(json.dumps(value) for value in found.values)
+    if isinstance(found, inspect.EnumType):
+        return " | ".join(json.dumps(member.value) for member in found.cls)
+    if isinstance(found, inspect.CustomType):
+        return found.cls.__name__
+    if isinstance(found, inspect.UnionType):
+        kinds = [one for one in found.types if not isinstance(one, inspect.NoneType)]
+        return " or ".join(dict.fromkeys(_named_type(one, depth) for one in kinds))
+    if isinstance(found, inspect.CollectionType):
+        inner = "" if depth >= _DEEPEST else _inner(found.item_type, depth)
+        return f"list{inner and f' of {inner}'}"
+    if isinstance(found, inspect.DictType):
+        inner = "" if depth >= _DEEPEST else _inner(found.value_type, depth)
+        return f"object{inner and f' of {inner}'}"
+    if isinstance(found, inspect.StructType | inspect.TypedDictType | inspect.DataclassType):
+        return "object" if depth >= _DEEPEST else f"{{{_members(found.fields, depth + 1)}}}"
     names: tuple[tuple[type[inspect.Type], str], ...] = (
         (inspect.BoolType, "bool"),
         (inspect.IntType, "int"),
         (inspect.FloatType, "float"),
         (inspect.StrType, "str"),
-        (inspect.ListType, "list"),
-        (inspect.DictType, "object"),
-        (inspect.StructType, "object"),
-        (inspect.AnyType, "any"),
     )
-    if isinstance(found, inspect.LiteralType):
-        return " | ".join(json.dumps(value) for value in found.values)
-    return next((name for known, name in names if isinstance(found, known)), getattr(kind, "__name__", "any"))
+    other = type(found).__name__.removesuffix("Type").casefold()
+    return next((name for known, name in names if isinstance(found, known)), other)
+
+
+def _inner(found: inspect.Type, depth: int) -> str:
+    """What a list or an object holds; empty where that may be anything."""
+    return "" if isinstance(found, inspect.AnyType) else _named_type(found, depth + 1)
+
+
+def _members(members: Sequence[inspect.Field], depth: int) -> str:
+    """`file: str, [start: int = 1]`."""
+    parts: list[str] = []
+    for field in members:
+        text = f"{field.encode_name}: {_named_type(field.type, depth)}"
+        if field.required:
+            parts.append(text)
+        else:
+            default = _default(field.default)
+            parts.append(f"[{text} = {default}]" if default else f"[{text}]")
+    return ", ".join(parts)
 
 
 def _limits(kind: Any) -> str:

@@ -3,19 +3,35 @@
 Invariant: a search that left something out says what; nothing that a pattern does can block the program.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.files import look
 from cogency_tui.workspace import isolated, scan
-from cogency_tui.workspace.scan import Found
+from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.scan import Found, escaped
 
 _LONGEST_EXPRESSION = 10_000
+_SHOWN = 200
+
+_GREP = Spellings(
+    {
+        **dict.fromkeys(("pattern", "query", "regex", "search_pattern"), "content"),
+        **dict.fromkeys(("include", "glob", "include_pattern", "file_pattern"), "pattern"),
+        "-C": "context",
+    },
+    ignored=frozenset({"-n", "output_mode", "head_limit"}),
+    instead={
+        **dict.fromkeys(("-i", "ignore_case", "case_insensitive"), "begin content with (?i)"),
+        **dict.fromkeys(("-A", "-B"), "context is lines before and after"),
+        "type": 'give include, as "*.py"',
+    },
+)
 
 
 class FindArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,10 +52,18 @@ class Find:
     name = "find"
     description = (
         "Find files by name (pattern), lines by content, or lines in certain files (both); "
-        "at least one of the two. Ignored and binary files are passed over. Matches are `path:line: text`."
+        "at least one of the two. Ignored and binary files are passed over."
     )
     args = FindArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = Aliases(
+        Spellings(dict.fromkeys(("directory", "dir", "dir_path", "target_directory"), "path")),
+        {
+            **dict.fromkeys(("grep", "grep_search", "search_file_content", "ripgrep", "rg"), _GREP),
+            "search_files": Spellings({"regex": "content", "file_pattern": "pattern"}),
+            **dict.fromkeys(("glob", "glob_file_search"), Spellings({"glob_pattern": "pattern"})),
+            **dict.fromkeys(("file_search", "find_files"), PLAIN),
+        },
+    )
 
     def touch(self, _args: FindArgs, _context: ToolContext, /) -> Touch:
         return Touch(everything=True)
@@ -54,9 +78,9 @@ class Find:
         start = await in_thread(workspace.locate, args.path)
         if args.content is None:
             found = await isolated.find_names(workspace, start, args.pattern or "*")
-            return Outcome(_files(found), _content(found, scan.MOST_NAMES, "files"))
+            return Outcome(_files(found), _content(args, found, scan.MOST_NAMES, "files"))
         found = await isolated.find_lines(workspace, start, args.pattern, args.content, args.context)
-        return Outcome(_lines(found), _content(found, scan.MOST_SHOWN, "matches"))
+        return Outcome(_lines(found), _content(args, found, scan.MOST_SHOWN, "matches"))
 
 
 def _require_either(args: FindArgs) -> None:
@@ -77,14 +101,33 @@ def _lines(found: Found) -> str:
     return f"Found {matches} in {found.files:,} file{'' if found.files == 1 else 's'}"
 
 
+def _nothing(args: FindArgs, found: Found) -> Iterator[str]:
+    """What was looked for and is not there, and what else could be meant."""
+    place = "" if args.path == "." else f" in {shown(args.path)}"
+    if args.content is None or not found.searched:
+        called = "" if args.pattern is None else f' is called "{shown(args.pattern[:_SHOWN])}"'
+        near = f"; there is {', '.join(found.near)}" if found.near else ""
+        rest = "; to search inside files use content" if args.content is None else ", so nothing was searched"
+        yield f"no file{place}{called}{near}{rest}"
+        return
+    files = "1 file" if found.searched == 1 else f"{found.searched:,} files"
+    which = "" if args.pattern is None else f' called "{shown(args.pattern[:_SHOWN])}"'
+    yield f'no line matches "{shown(args.content[:_SHOWN])}" in the {files}{which}{place}'
+    if found.literal:
+        there = "1 file has" if found.literal == 1 else f"{found.literal:,} files have"
+        yield f"{there} it as it is written: to search for that, escape it: {shown(escaped(args.content))}"
+    elif args.content.lower() != args.content.upper() and "(?i" not in args.content:
+        yield "to ignore case, begin it with (?i)"
+
+
 def _count(found: Found) -> str:
     return f"{found.matches:,}" if found.complete else f"{found.matches:,} or more"
 
 
-def _content(found: Found, most: int, what: str) -> str:
+def _content(args: FindArgs, found: Found, most: int, what: str) -> str:
     lines = list(found.lines)
     if not found.matches:
-        lines.append(f"[no {what}; {found.searched:,} files searched]" if found.searched else f"[no {what}]")
+        lines += [f"[{line}]" for line in _nothing(args, found)]
     if found.matches > most:
         lines.append(f"[{_count(found)} {what}, the first {most} are shown: narrow the search]")
     passed_over = (

@@ -15,7 +15,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools.background import Background
-from cogency_tui.tools.base import Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
 from cogency_tui.tools.destruction import at_stake
@@ -56,7 +56,27 @@ class Shell:
         "with background=true it goes on. To look at files, read, list and find are better."
     )
     args = ShellArgs
-    aliases: Mapping[str, str] = {"cmd": "command"}
+    aliases = Aliases(
+        Spellings(
+            {
+                "cmd": "command",
+                "run_in_background": "background",
+                "is_background": "background",
+                **dict.fromkeys(("workdir", "working_directory", "directory"), "cwd"),
+            },
+            instead={
+                "restart": "each command has a shell of its own",
+                "timeout_ms": "timeout is in seconds",
+            },
+        ),
+        dict.fromkeys(
+            (
+                *("bash", "terminal", "run_command", "run_shell_command", "shell_command"),
+                *("execute_command", "run_terminal_cmd", "run_terminal_command"),
+            ),
+            PLAIN,
+        ),
+    )
 
     def __init__(
         self, grace: float = 2.0, *, background: Background | None = None, sandbox: Sandbox | None = None

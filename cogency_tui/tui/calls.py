@@ -40,7 +40,7 @@ ROLES: dict[State, str] = {
 OPEN: frozenset[State] = frozenset({"writing", "queued", "waiting", "running"})
 
 _DELEGATING = frozenset({"agent", "workflow"})
-_CHANGING = frozenset({"write", "edit", "replace", "file_write", "file_edit"})
+_CHANGING = frozenset({"write", "edit", "replace"})
 _OUTPUT_LIMIT = 400_000
 _DECODER = json.JSONDecoder(strict=False)
 
@@ -126,7 +126,7 @@ class Call(msgspec.Struct):
     def report(self, event: ResultEvent) -> None:
         """Take in output of the running call, or its result."""
         payload = event["payload"]
-        self.name = self.name or event["tool"]
+        self._name_as(event["tool"])
         if event.get("partial"):
             if self.state != "running":
                 self.state, self.started = "running", event["timestamp"]
@@ -143,6 +143,15 @@ class Call(msgspec.Struct):
             self.output = None
         elif self.output:
             self.output.close()
+
+    def _name_as(self, tool: str) -> None:
+        """Go over to the names that the tool which runs has for itself and its arguments."""
+        from cogency_tui.tools.registry import own_arguments
+
+        if self.state in ("queued", "waiting"):
+            self.arguments = own_arguments(self.name, tool, self.arguments)
+            self.name = tool
+        self.name = self.name or tool
 
     @property
     def settled(self) -> bool:

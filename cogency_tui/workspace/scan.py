@@ -11,6 +11,7 @@ import re
 import stat
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from itertools import islice
 
 import msgspec
 
@@ -27,12 +28,20 @@ MOST_SHOWN = 200
 MOST_NAMES = 500
 MOST_COUNTED = 10_000
 MOST_REPLACED = 100_000
+MOST_NEAR = 5
 _WIDTH = 300
 _LEAD = 100
+_SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
+_WILD = re.compile(r"[*?\[\]{},/!]+")
+_LEAST_NEAR = 3
 
 
 class Found(msgspec.Struct, tag=True):
-    """What a search came to. `lines` are ready to show; `matches` counts those that are not shown, too."""
+    """What a search came to. `lines` are ready to show; `matches` counts those that are not shown, too.
+
+    Where nothing matches, `near` are files whose path has what was looked for in it, and `literal` counts the
+    files that hold an expression as it is written.
+    """
 
     lines: list[str] = []
     matches: int = 0
@@ -41,6 +50,8 @@ class Found(msgspec.Struct, tag=True):
     binary: int = 0
     large: int = 0
     unreadable: int = 0
+    near: list[str] = []
+    literal: int = 0
 
     @property
     def complete(self) -> bool:
@@ -77,6 +88,8 @@ def find_names(workspace: Workspace, start: Location, pattern: str) -> Found:
             if not found.complete:
                 break
     found.files = found.searched = found.matches
+    if not found.matches:
+        found.near = _near(workspace, start, pattern)
     return found
 
 
@@ -84,6 +97,8 @@ def find_lines(
     workspace: Workspace, start: Location, pattern: str | None, content: str, context: int
 ) -> Found:
     """Lines that hold a match of a regular expression, with `context` lines around each.
+
+    They are `path:12: text`, or where a file has several, its path, then `12: text` and `13- around it`.
 
     Raises:
         ToolError: `content` is no regular expression.
@@ -95,6 +110,7 @@ def find_lines(
             before = found.matches
             _add_matches(found, shown(entry.path), text.plain, regex, context)
             found.files += found.matches > before
+            found.literal += not found.matches and escaped(content) != content and content in text.plain
             if not found.complete:
                 break
     return found
@@ -138,11 +154,26 @@ def compiled_content(source: str, argument: str) -> re.Pattern[str]:
     except re.error as error:
         place = "" if error.pos is None else f" at position {error.pos}"
         raise ToolError(
-            f"{argument} is no regular expression: {error.msg}{place}: {source[:200]!r}.",
-            r"Put a backslash before characters that stand for themselves: \( \) \[ \{ \. \* \+ \?",
+            f"{argument} is no regular expression: {error.msg}{place}: {shown(source[:200])}",
+            r"Put a backslash before characters that stand for themselves: \( \) \[ \{ \. \* \+ \?"
+            f"\nAll of it as it is: {shown(escaped(source[:200]))}",
         ) from None
     except (OverflowError, RecursionError):
         raise ToolError(f"{argument} is too large a regular expression.") from None
+
+
+def escaped(text: str) -> str:
+    """The regular expression that matches `text` as it is."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+def _near(workspace: Workspace, start: Location, pattern: str) -> list[str]:
+    """Files whose path has the longest plain piece of `pattern` in it, in any case."""
+    piece = max(_WILD.split(pattern), key=len).casefold()
+    if len(piece) < _LEAST_NEAR:
+        return []
+    with closing(_files(workspace, start, None)) as files:
+        return list(islice((shown(one.path) for _, one in files if piece in one.path.casefold()), MOST_NEAR))
 
 
 def _expanded(match: re.Match[str], template: str) -> str:
@@ -224,26 +255,26 @@ def _add_matches(found: Found, path: str, plain: str, regex: re.Pattern[str], co
         if found.matches <= MOST_SHOWN:
             numbers[number] = _cut(plain, start, end, match.start())
         position = max(end, match.end()) + 1
-    if not context:
-        found.lines.extend(f"{path}:{number}: {text}" for number, text in numbers.items())
-    elif numbers:
-        found.lines.extend(_with_context(path, plain.split("\n"), numbers, context, bool(found.lines)))
+    if context and numbers:
+        found.lines += [path, *_with_context(plain.split("\n"), numbers, context)]
+    elif len(numbers) > 1:
+        found.lines += [path, *(f"{number}: {text}" for number, text in numbers.items())]
+    else:
+        found.lines += [f"{path}:{number}: {text}" for number, text in numbers.items()]
 
 
-def _with_context(
-    path: str, lines: list[str], matches: dict[int, str], context: int, later: bool
-) -> Iterator[str]:
+def _with_context(lines: list[str], matches: dict[int, str], context: int) -> Iterator[str]:
     last = len(lines) - 1 if not lines[-1] else len(lines)
     done = 0
     for match in matches:
         first = max(done + 1, match - context)
-        if first > done + 1 if done else later:
+        if done and first > done + 1:
             yield "--"
         for number in range(first, min(last, match + context) + 1):
             if number in matches:
-                yield f"{path}:{number}: {matches[number]}"
+                yield f"{number}: {matches[number]}"
             else:
-                yield f"{path}-{number}- {lines[number - 1][:_WIDTH]}"
+                yield f"{number}- {lines[number - 1][:_WIDTH]}"
             done = number
 
 

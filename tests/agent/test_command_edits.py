@@ -82,8 +82,26 @@ async def test_notes_are_short_whatever_was_touched(desk: Desk) -> None:
     found = await _seen(desk, "for i in {1..30}; do echo > $'\\e'$i; rm $'\\e'$i; done; touch a")
     first, second = found.notes
     assert first.startswith("[made and removed again: \\x1b1, ")
-    assert first.endswith(" and 25 more]")
+    assert first.endswith(" and 27 more]")
     assert second == "[written or touched, and as before: a]"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -m py_compile a.py; mv __pycache__/*.pyc a.pyc; rm -r a.pyc __pycache__",
+        "mkdir pytest-cache-files-x1; echo > pytest-cache-files-x1/tag; rm -r pytest-cache-files-x1",
+        "mkdir -p .my_cache/v; rm -r .my_cache; echo > .coverage.host.1; rm .coverage.host.1",
+        "sed -i s/1/2/ a.py",
+        "echo > .a.py.swp; echo > a.py~; rm .a.py.swp a.py~",
+    ],
+)
+async def test_caches_and_files_of_a_moment_are_no_news(desk: Desk, command: str) -> None:
+    desk.put("a.py", "1\n")
+    settle()
+    found = await _seen(desk, command)
+    assert found.made_and_removed or "__pycache__" in command
+    assert found.notes == []
 
 
 async def test_where_not_all_can_be_watched_that_is_said_once(desk: Desk) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.context import build_messages
+from cogency_tui.agent.context import build_messages, capped
 from cogency_tui.agent.metrics import Calibration, Meter
 from cogency_tui.config import DIALECTS, Dialect, Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
-from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.events import Event, Message, ResultEvent
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.models import ModelFacts, Prices
 from tests.agent.test_recovery import notices
@@ -50,6 +50,34 @@ def agent_of(
 
 def texts(messages: Sequence[Message]) -> list[str]:
     return [message["content"] for message in messages[1:]]
+
+
+@pytest.mark.parametrize(
+    ("tool", "sent"),
+    [
+        ("shell", "exit 1\nred [1]\ntitle"),
+        ("processes", "exit 1\nred [1]\ntitle"),
+        ("read", "exit 1\n\x1b[1;31mred\x1b[0m [1]\n\x1b]0;x\x07title"),
+    ],
+)
+def test_the_model_is_sent_no_escapes_of_what_a_command_writes(tool: str, sent: str) -> None:
+    written = "exit 1\n\x1b[1;31mred\x1b[0m [1]\n\x1b]0;x\x07title"
+    event = result("c", tool, written)
+    assert capped(event, 1000)["payload"]["content"] == sent
+    assert event["payload"]["content"] == written
+    # What is taken out does not count.
+    assert capped(result("c", "shell", "\x1b[0m" * 1000 + "x"), 100)["payload"]["content"] == "x"
+
+
+def result(id: str, tool: str, content: str) -> ResultEvent:
+    return {
+        "type": "result",
+        "timestamp": 0.0,
+        "id": id,
+        "tool": tool,
+        "duration": 0.0,
+        "payload": {"outcome": "", "content": content, "error": False},
+    }
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -16,6 +16,7 @@ from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.files import Read, Write
+from cogency_tui.tools.registry import default_tools
 from cogency_tui.tools.shell import Shell
 from tests.agent.stage import PATIENCE, Stage, StepArgs
 
@@ -76,6 +77,32 @@ async def test_a_call_that_cannot_be_bound_fails_and_says_why(name: Any, args: A
     assert stage.failed(bad)
     assert told in stage.outcome(bad)
     assert not stage.failed(good)
+
+
+async def test_a_call_under_a_name_of_another_agent_is_ours_in_its_result(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("retry = 1\n")
+    stage = Stage(default_tools(), root=tmp_path)
+    found = stage.submit("grep", {"pattern": "retry", "include": "*.py"})
+    unbound = stage.submit("bash", {})
+    await stage.end()
+    assert stage.results[found]["payload"]["content"] == "a.py:1: retry = 1"
+    assert [stage.results[id]["tool"] for id in (found, unbound)] == ["find", "shell"]
+    assert stage.outcome(unbound).startswith('bash is shell here: "command" is missing')
+
+
+async def test_after_an_edit_that_fails_the_later_ones_and_the_command_run_in_order(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("one\ntwo\n")
+    stage = Stage(default_tools(), root=tmp_path)
+    failed = stage.submit("edit", {"file": "a", "old": "three", "new": "3"})
+    edits = [
+        stage.submit("edit", {"file": "a", "old": old, "new": new})
+        for old, new in (("one", "1"), ("1", "ONE"), ("two", "2"))
+    ]
+    shown = stage.submit("shell", {"command": "cat a"})
+    await stage.end()
+    assert stage.failed(failed)
+    assert not any(map(stage.failed, edits))
+    assert stage.results[shown]["payload"]["content"] == "exit 0\nONE\n2"
 
 
 async def test_a_call_that_is_no_record_fails() -> None:

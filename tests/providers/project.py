@@ -69,14 +69,13 @@ class Project:
     ) -> tuple[bool, str]:
         files = [file for file in sorted(self.files) if fnmatch(file.rsplit("/", 1)[-1], pattern)]
         if not content:
-            return True, "\n".join(files) or "[no files]"
-        hits = [
-            f"{file}:{number}: {line}"
-            for file in files
-            for number, line in enumerate(self.files[file].split("\n"), 1)
-            if re.search(content, line)
-        ]
-        return True, "\n".join(hits) or f"[no matches; {len(files)} files searched]"
+            return True, "\n".join(files) or f'[no file is called "{pattern}"]'
+        lines: list[str] = []
+        for file in files:
+            numbered = enumerate(self.files[file].split("\n"), 1)
+            hits = [f"{number}: {line}" for number, line in numbered if re.search(content, line)]
+            lines += [f"{file}:{hits[0]}"] if len(hits) == 1 else [file, *hits] if hits else []
+        return True, "\n".join(lines) or f'[no line matches "{content}" in the {len(files)} files]'
 
     def _replace(self, pattern: str, old: str, new: str) -> tuple[bool, str]:
         suffix = pattern.rpartition("*")[2]

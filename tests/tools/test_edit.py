@@ -29,12 +29,15 @@ async def test_edit_plan_shows_the_diff_and_changes_nothing(bench: Bench) -> Non
 
 
 async def test_edit_of_text_that_is_there_often_names_the_lines(bench: Bench) -> None:
-    bench.put("a", "x\ny\nx\nx\n")
-    with pytest.raises(ToolError, match=r"old is 3 times in a \(lines 1, 3, 4\)"):
+    bench.put("a", "x = 1\ny\nx\nf(x)\n")
+    with pytest.raises(ToolError, match=r"old is 3 times in a \(lines 1, 3, 4\)") as caught:
         await bench.plan("edit", file="a", old="x", new="z")
+    assert caught.value.hint == (
+        "Add lines around it until it is unique, or set all=true.\n1\tx = 1\n3\tx\n4\tf(x)"
+    )
     outcome = await bench.run("edit", file="a", old="x", new="z", all=True)
     assert outcome.outcome == "Edited a +3 −3"
-    assert (bench.root / "a").read_text() == "z\ny\nz\nz\n"
+    assert (bench.root / "a").read_text() == "z = 1\ny\nz\nf(z)\n"
 
 
 async def test_edit_counts_occurrences_that_overlap(bench: Bench) -> None:
@@ -43,21 +46,100 @@ async def test_edit_counts_occurrences_that_overlap(bench: Bench) -> None:
         await bench.plan("edit", file="a", old="aa", new="b")
 
 
-async def test_edit_points_out_white_space(bench: Bench) -> None:
-    bench.put("a", "def f():\n\tif x:\n\t\treturn 1\n")
+@pytest.mark.parametrize(
+    ("content", "old", "told"),
+    [
+        (
+            "def f():\n\tif x:\n\t\treturn 1\n",
+            "def f():\n    if x:\n        return 1",
+            "Line 2 is indented with a tab, old has 4 spaces:\nfile: \tif x:\nold:      if x:\n"
+            "2 lines differ. The file has:\n1\tdef f():\n2\t\tif x:\n3\t\t\treturn 1",
+        ),
+        (
+            "if x:\n    a = 1  \n    b = 2\n",
+            "if x:\n    a = 1\n    b = 2",
+            "Line 2 ends with 2 spaces, in old with nothing:\nfile:     a = 1  \nold:      a = 1",
+        ),
+        (
+            "def compute(items):\n    total = sum(items)\n    return total\n",
+            "def compute(items):\n    total = sum(item)\n    return total",
+            "Line 2 differs:\nfile:     total = sum(items)\nold:      total = sum(item)",
+        ),
+        (
+            "say(\u201chello\u201d)\n",
+            'say("hello")',
+            'Line 1 has \u201c U+201C (left double quotation mark) in column 5, old has ":\n'
+            'file: say(\u201chello\u201d)\nold:  say("hello")',
+        ),
+        (
+            "a\u00a0= 1\n",
+            "a = 1",
+            "Line 1 has U+00A0 (no-break space) in column 2, old has a space:\nfile: a\u00a0= 1\nold:  a = 1",
+        ),
+        (
+            "cafe\u0301()\n",
+            "caf\u00e9()",
+            "Line 1 has e in column 4, old has \u00e9 U+00E9 (latin small letter e with acute):\n"
+            "file: cafe\u0301()\nold:  caf\u00e9()",
+        ),
+        ("x\ty\n", "x y", "Line 1 has a tab in column 2, old has a space:\nfile: x\ty\nold:  x y"),
+        (
+            "a = 1\rb = 2\n",
+            "a = 1\nb = 2",
+            "Line 1 has a carriage return in column 6, old has nothing:\nfile: a = 1\rb = 2\nold:  a = 1",
+        ),
+        (
+            "one = 1\ntwo = 2\nthree = 3\n",
+            "one = 1\nthree = 3",
+            "old leaves out line 2 of the file:\ntwo = 2",
+        ),
+        (
+            "one = 1\nthree = 3\n",
+            "one = 1\ntwo = 2\nthree = 3",
+            "old has a line before line 2 that the file has not:\ntwo = 2",
+        ),
+        (
+            "one = 1\ntwo = 2",
+            "one = 1\ntwo = 2\nthree",
+            "The file ends after line 2; old goes on with:\nthree",
+        ),
+        ("x\n", "\n\nx\n", "It is there without the line breaks at its beginning or end."),
+        ("a = 1\nb = 2\n", "1\ta = 1\n2\tb = 2", "old has the line numbers that read shows: leave them out."),
+        ('print("a")\nb\n', 'print(\\"a\\")\\nb', "old is escaped twice"),
+        # The passage with most of the text, not the first line that is alike.
+        (
+            "    return value\n\ndef g():\n    check(value)\n    return value\n",
+            "def g():\n    check(values)\n    return value",
+            "Line 4 differs:\nfile:     check(value)\nold:      check(values)",
+        ),
+        ("return xyz\n\treturn x\n", "    return x", "Line 2 is indented with a tab, old has 4 spaces"),
+        ("a = foo( b)\n", "foo(b)", "Line 1 differs:\nfile: a = foo( b)\nold:  foo(b)"),
+    ],
+)
+async def test_edit_that_fails_shows_the_line_that_differs(
+    bench: Bench, content: str, old: str, told: str
+) -> None:
+    bench.put("a", content)
     with pytest.raises(ToolError, match="old is not in a") as caught:
-        await bench.plan("edit", file="a", old="    if x:\n        return 1", new="y")
-    assert "Line 2 differs from it only in white space" in caught.value.hint
-    assert '2: "\\tif x:"\n3: "\\t\\treturn 1"' in caught.value.hint
+        await bench.plan("edit", file="a", old=old, new="new")
+    assert caught.value.hint.startswith(told)
 
 
-async def test_edit_shows_the_nearest_miss(bench: Bench) -> None:
-    bench.put("a", "one\ndef compute_total(items):\n    return sum(items)\n")
+async def test_edit_that_fails_answers_shortly_whatever_the_file(bench: Bench) -> None:
+    line = "".join(f"value_{number} = call(argument_{number}) + " for number in range(5_000))
+    bench.put("a", f"{line}\n" * 20 + "".join(f"row {number} of many\n" for number in range(20_000)))
+    for old in (f"{line[:100_000]}changed", "\n".join(f"row {number} of mani" for number in range(3_000))):
+        with pytest.raises(ToolError) as caught:
+            await bench.plan("edit", file="a", old=old, new="new")
+        assert 0 < len(caught.value.hint) < 4_000
+
+
+async def test_edit_that_fails_says_nothing_that_cannot_be_sent(bench: Bench) -> None:
+    bench.put("a", "value = compute(1)\n")
     with pytest.raises(ToolError) as caught:
-        await bench.plan("edit", file="a", old="def compute_totals(items):\n    pass", new="y")
-    assert caught.value.hint == (
-        'The most similar passage is:\n2: "def compute_total(items):"\n3: "    return sum(items)"'
-    )
+        await bench.plan("edit", file="a", old="value = compute(\udfff)", new="new")
+    assert "old:  value = compute(?)" in caught.value.advice
+    caught.value.advice.encode()
 
 
 @pytest.mark.parametrize("old", ["zzzzzzzz", "  \n \n"])

@@ -1,6 +1,7 @@
 """`read`, `write`, `list`."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,29 @@ async def test_read_cuts_long_lines_and_long_files(bench: Bench) -> None:
     assert "98,000 more characters" in wide
     assert "1 long line was cut" in wide
     assert "2\tshort" in wide
-    bench.put("long", ("y" * 1000 + "\n") * 1000)
-    long = await bench.run("read", file="long")
-    assert len(long.content) < 210_000
-    assert "go on with start=" in long.content
+
+
+@pytest.mark.parametrize("limit", [1_000, 5_000, 30_000])
+@pytest.mark.parametrize("line", ["y" * 1000, "z", "x" * 10_000], ids=len)
+@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["LF", "CRLF"])
+async def test_long_file_is_read_whole_in_pieces_that_are_sent_whole(
+    bench: Bench, limit: int, line: str, ending: str
+) -> None:
+    bench.context.output_limit = limit
+    count = 60 if len(line) > 1 else 3_000
+    bench.put("long", "".join(f"{line}{number}{ending}" for number in range(1, count + 1)).encode())
+    start = 1
+    seen: list[int] = []
+    while start:
+        content = (await bench.run("read", file="long", start=start)).content
+        assert len(content) <= limit
+        rows = [row for row in content.split("\n") if not row.startswith("[")]
+        seen += [int(row.partition("\t")[0]) for row in rows]
+        go_on = re.search(r"are not shown: go on with start=(\d+)\]", content)
+        assert go_on or seen[-1] == count
+        start = int(go_on[1]) if go_on else 0
+        assert not start or start == seen[-1] + 1
+    assert seen == list(range(1, count + 1))
 
 
 @pytest.mark.parametrize(

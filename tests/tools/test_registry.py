@@ -1,15 +1,18 @@
 """Calls checked against the tools that there are: every mistake is named, with what was expected."""
 
-from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
 
 from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.tools import schema
+from cogency_tui.tools.background import Background
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.files import Read as FileRead
-from cogency_tui.tools.registry import Registry, default_registry, default_tools
+from cogency_tui.tools.registry import Registry, default_registry, default_tools, own_arguments, own_tool
+from cogency_tui.workspace.paths import Workspace
 from tests.tools.conftest import Bench
 
 
@@ -40,7 +43,13 @@ def test_wrong_value_is_told_with_what_was_expected(bench: Bench) -> None:
         ("read", {"file": "a", "zzz": 3}, 'unknown argument "zzz".'),
         ("shell", {"command": "x", "timeout": 601}, "an integer from 1 to 600, not 601"),
         ("shell", {"command": ""}, "a string that is not empty"),
-        ("shell", {"command": "x", "cmd": "y"}, '"command" is given twice'),
+        ("shell", {"command": "x", "cmd": "y"}, '"command" and "cmd" both mean "command"'),
+        ("read", {"path": "a", "filename": "a"}, '"path" and "filename" both mean "file"'),
+        ("read", {"path": 1}, '"file" (given as "path") must be a string, not 1'),
+        ("read", {"file": "a", "start": "1.5"}, 'an integer of at least 1, not "1.5"'),
+        ("read", {"file": "a", "start": "0"}, "an integer of at least 1, not 0"),
+        ("read", {"file": "a", "end_line": 9}, 'unknown argument "end_line" (lines says how many to show)'),
+        ("replace", {"file_path": "a", "old_string": "x", "new_string": "y"}, "for one file there is edit"),
         ("shell", {"command": "x", "forever": True}, 'unknown argument "forever"'),
         ("write", {"file": "a", "content": "x", "overwrite": "yes"}, 'must be true or false, not "yes"'),
         ("find", {"context": 21, "content": "x"}, "an integer from 0 to 20"),
@@ -73,28 +82,134 @@ def test_unknown_tool_is_told_with_the_nearest_and_all(bench: Bench) -> None:
     assert "Tools: edit, fetch, find, list, read, replace, search, shell, write." in advice
 
 
+EDIT = {"file": "a", "old": "x", "new": "y"}
+NAMES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
+    # Names of the older protocol.
+    ("file_read", {"file": "a"}, "read", {"file": "a"}),
+    ("file_write", {"file": "a", "content": ""}, "write", {"file": "a", "content": ""}),
+    ("file_edit", EDIT, "edit", EDIT),
+    ("file_list", {}, "list", {}),
+    ("file_search", {"content": "x", "pattern": "*.py"}, "find", {"content": "x", "pattern": "*.py"}),
+    ("web_search", {"query": "x"}, "search", {"query": "x"}),
+    ("web_scrape", {"url": "https://a.example"}, "fetch", {"url": "https://a.example"}),
+    ("scrape", {"url": "https://a.example"}, "fetch", {"url": "https://a.example"}),
+    # Names of other agents, with their arguments.
+    ("Bash", {"command": "ls", "description": "Lists."}, "shell", {"command": "ls"}),
+    ("bash", {"cmd": "ls", "run_in_background": "true"}, "shell", {"command": "ls", "background": True}),
+    ("run_command", {"command": "ls", "timeout": "9"}, "shell", {"command": "ls", "timeout": 9}),
+    ("run_shell_command", {"command": "ls", "directory": "src"}, "shell", {"command": "ls", "cwd": "src"}),
+    ("execute_command", {"command": "ls"}, "shell", {"command": "ls"}),
+    ("run_terminal_cmd", {"command": "ls", "is_background": False}, "shell", {"command": "ls"}),
+    ("bash", {"command": "ls", "restart": False}, "shell", {"command": "ls"}),
+    ("Read", {"file_path": "a", "offset": 3, "limit": 4}, "read", {"file": "a", "start": 3, "lines": 4}),
+    ("cat", {"filename": "a"}, "read", {"file": "a"}),
+    ("read_file", {"path": "a", "start_line": "3"}, "read", {"file": "a", "start": 3}),
+    ("readFile", {"filepath": "a"}, "read", {"file": "a"}),
+    ("view", {"path": "a", "view_range": None}, "read", {"file": "a"}),
+    (
+        "Grep",
+        {"pattern": "f.x", "path": "src", "include": "*.py", "-n": True, "output_mode": "content"},
+        "find",
+        {"content": "f.x", "path": "src", "pattern": "*.py"},
+    ),
+    ("grep", {"query": "x", "glob": "*.py", "-i": False}, "find", {"content": "x", "pattern": "*.py"}),
+    ("grep", {"regex": "x", "-C": 2}, "find", {"content": "x", "context": 2}),
+    ("search_file_content", {"pattern": "x"}, "find", {"content": "x"}),
+    ("search_files", {"regex": "x", "file_pattern": "*.py"}, "find", {"content": "x", "pattern": "*.py"}),
+    ("search_files", {"pattern": "*.py", "path": "src"}, "find", {"pattern": "*.py", "path": "src"}),
+    ("Glob", {"pattern": "**/*.py", "path": "src"}, "find", {"pattern": "**/*.py", "path": "src"}),
+    ("glob", {"pattern": "*.py"}, "find", {"pattern": "*.py"}),
+    ("str_replace", {"path": "a", "old_str": "x", "new_str": "y"}, "edit", EDIT),
+    (
+        "str_replace_editor",
+        {"command": "str_replace", "path": "a", "old_str": "x", "new_str": "y"},
+        "edit",
+        EDIT,
+    ),
+    (
+        "str_replace_based_edit_tool",
+        {"command": "str_replace", "path": "a", "old_str": "x", "new_str": "y"},
+        "edit",
+        EDIT,
+    ),
+    (
+        "Edit",
+        {"file_path": "a", "old_string": "x", "new_string": "y", "replace_all": "False"},
+        "edit",
+        {**EDIT, "all": False},
+    ),
+    ("edit_file", {"path": "a", "old_text": "x", "new_text": "y"}, "edit", EDIT),
+    ("Write", {"file_path": "a", "content": "x"}, "write", {"file": "a", "content": "x"}),
+    ("write_file", {"path": "a", "contents": "x"}, "write", {"file": "a", "content": "x"}),
+    ("create_file", {"path": "a", "file_text": "x"}, "write", {"file": "a", "content": "x"}),
+    ("LS", {"path": "src"}, "list", {"path": "src"}),
+    ("ls", {}, "list", {}),
+    ("list_dir", {"target_directory": "src"}, "list", {"path": "src"}),
+    ("list_directory", {"dir_path": "src"}, "list", {"path": "src"}),
+    ("list_files", {"path": "src", "recursive": False}, "list", {"path": "src"}),
+    ("WebFetch", {"url": "https://a.example", "prompt": "x"}, "fetch", {"url": "https://a.example"}),
+    ("web_fetch", {"url": "https://a.example"}, "fetch", {"url": "https://a.example"}),
+    ("WebSearch", {"query": "x", "max_results": "3"}, "search", {"query": "x", "limit": 3}),
+    # Our own names, with the arguments of others.
+    ("read", {"path": "a", "description": "Reads."}, "read", {"file": "a"}),
+    ("edit", {"file": "a", "old_string": "x", "new_string": "y"}, "edit", EDIT),
+    ("find", {"pattern": "*.py", "explanation": "x"}, "find", {"pattern": "*.py"}),
+]
+
+
+@pytest.mark.parametrize(("called", "written", "name", "args"), NAMES)
+def test_name_and_spellings_of_other_agents_are_understood(
+    bench: Bench, called: str, written: dict[str, Any], name: str, args: dict[str, Any]
+) -> None:
+    call = bench.registry.bind(called, written, bench.context)
+    assert call.name == bench.registry.own_name(called) == own_tool(called) == name
+    assert call.args == msgspec.convert(args, call.tool.args)
+    shown = own_arguments(called, name, written)
+    assert schema.convert(name, {key: shown[key] for key in args}, call.tool.args) == call.args
+
+
+def test_names_for_background_commands_say_what_to_do() -> None:
+    registry = Registry(default_tools(Background()))
+    context = ToolContext(Workspace(Path.cwd()))
+    for called, id, action in (
+        ("BashOutput", "bash_id", "read"),
+        ("KillShell", "shell_id", "stop"),
+        ("KillBash", "shell_id", "stop"),
+    ):
+        call = registry.bind(called, {id: "p1"}, context)
+        assert msgspec.structs.asdict(call.args) == {"id": "p1", "action": action}
+
+
 @pytest.mark.parametrize(
-    ("older", "name", "args"),
+    ("called", "args", "told"),
     [
-        ("file_read", "read", {"file": "a"}),
-        ("file_write", "write", {"file": "a", "content": ""}),
-        ("file_edit", "edit", {"file": "a", "old": "x", "new": "y"}),
-        ("file_list", "list", {}),
-        ("file_search", "find", {"content": "x"}),
+        ("bash", {}, 'bash is shell here: "command" is missing'),
+        ("Read", {"file_path": "a", "x": 1}, 'Read is read here: unknown argument "x"'),
+        ("grep", {"pattern": "x", "query": "y"}, '"pattern" and "query" both mean "content"'),
+        ("grep", {"pattern": "x", "-i": True}, 'unknown argument "-i" (begin content with (?i))'),
+        (
+            "str_replace_based_edit_tool",
+            {"command": "view", "path": "a"},
+            'unknown argument "command" (view is read here, create is write',
+        ),
+        ("MultiEdit", {}, "MultiEdit is edit here, one call for each change."),
+        ("apply_patch", {}, "apply_patch is edit here"),
+        ("NotebookEdit", {}, "NotebookEdit is edit here"),
+        ("TodoWrite", {}, "No list of tasks is needed"),
+        ("codebase_search", {}, "Use find"),
+        ("Task", {}, 'There is no tool "Task". Tools: edit'),
+        ("BashOutput", {}, 'There is no tool "BashOutput". Tools: edit'),
     ],
 )
-def test_older_name_is_accepted(bench: Bench, older: str, name: str, args: dict[str, Any]) -> None:
-    assert bench.registry.bind(older, args, bench.context).name == name
+def test_name_of_another_agent_that_cannot_be_taken_is_told(
+    bench: Bench, called: str, args: dict[str, Any], told: str
+) -> None:
+    assert told in _refused(bench, called, args)
 
 
 def test_older_name_of_a_tool_that_is_not_there_is_unknown() -> None:
     with pytest.raises(ToolError, match="no tool"):
         Registry([FileRead()]).get("web_scrape")
-
-
-def test_argument_alias_is_accepted(bench: Bench) -> None:
-    call = bench.registry.bind("shell", {"cmd": "true"}, bench.context)
-    assert msgspec.structs.asdict(call.args)["command"] == "true"
 
 
 def test_path_that_cannot_be_used_is_refused_when_bound(bench: Bench) -> None:
@@ -129,13 +244,54 @@ class PickArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     count: Annotated[int, msgspec.Meta(le=5)] | None = None
 
 
+class Place(msgspec.Struct):
+    """Where, with more inside."""
+
+    file: str
+    start: int = 1
+    deeper: list["Place"] = []
+
+
+class NestedArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Arguments that hold others."""
+
+    places: list[Place]
+    sizes: dict[str, list[int]] = {}
+    either: int | str = 1
+    anything: dict[str, Any] = {}
+    description: str = ""
+    factor: float = 1.0
+
+
+def test_what_arguments_hold_is_described_with_its_fields() -> None:
+    place = "{file: str, [start: int = 1], [deeper: list of object]}"
+    assert schema.described(NestedArgs).startswith(f"- places: list of {place}\n")
+    assert schema.usage(NestedArgs) == (
+        f"places: list of {place}, [sizes: object of list of int], [either: int or str = 1], "
+        '[anything: object], [description: str = ""], [factor: float = 1.0]'
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({"either": "1"}, {"either": "1"}),
+        ({"description": "x"}, {"description": "x"}),
+        ({"factor": "-2.5e1"}, {"factor": -25.0}),
+    ],
+)
+def test_only_what_wants_no_string_is_taken_from_one(given: dict[str, Any], taken: dict[str, Any]) -> None:
+    args = schema.convert("x", {"places": [], **given}, NestedArgs)
+    assert msgspec.structs.asdict(args).items() >= taken.items()
+
+
 class Pick:
     """A tool of somebody else."""
 
     name = "pick"
     description = "Picks."
     args = PickArgs
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = NO_ALIASES
 
     async def plan(self, args: PickArgs, context: ToolContext) -> Intent:
         return Intent("read", "Pick")
@@ -174,6 +330,14 @@ def test_later_tool_takes_the_place_of_an_earlier_one() -> None:
         name = "read"
 
     assert type(Registry([*default_tools(), Read()]).get("read")) is Read
+
+
+@pytest.mark.parametrize("called", ["bash", "Bash"])
+def test_tool_of_the_user_goes_before_a_name_of_another_agent(called: str) -> None:
+    class Bash(Pick):
+        name = "bash"
+
+    assert type(Registry([*default_tools(), Bash()]).get(called)) is Bash
 
 
 CONFLICTS: list[tuple[tuple[str, dict[str, Any]], tuple[str, dict[str, Any]], bool]] = [

@@ -21,15 +21,52 @@ async def test_find_by_content(bench: Bench) -> None:
     bench.put("b.txt", "import os\nimport os\n")
     outcome = await bench.run("find", content=r"^import \w+", pattern="*.txt")
     assert outcome.outcome == "Found 2 matches in 1 file"
-    assert outcome.content == "b.txt:1: import os\nb.txt:2: import os"
+    assert outcome.content == "b.txt\n1: import os\n2: import os"
+    both = await bench.run("find", content="^import", context=1)
+    assert both.content == "b.txt\n1: import os\n2: import os\nsrc/a.py\n1: import os"
+    assert (await bench.run("find", content="^import", path="src")).content == "src/a.py:1: import os"
 
 
 async def test_find_of_nothing_is_no_failure(bench: Bench) -> None:
     bench.put("a", "x")
     outcome = await bench.run("find", content="zzz")
     assert (outcome.outcome, outcome.failed) == ("Found nothing in 1 file", False)
-    assert outcome.content == "[no matches; 1 files searched]"
     assert (await bench.run("find", pattern="*.rs")).outcome == "Found no file"
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"pattern": "foo(bar"}, '[no file is called "foo(bar"; to search inside files use content]'),
+        (
+            {"pattern": "Main"},
+            '[no file is called "Main"; there is src/main.py; to search inside files use content]',
+        ),
+        (
+            {"pattern": "*.rs", "path": "src"},
+            '[no file in src is called "*.rs"; to search inside files use content]',
+        ),
+        ({"pattern": "*.rs", "content": "x"}, '[no file is called "*.rs", so nothing was searched]'),
+        ({"path": "empty", "content": "x"}, "[no file in empty, so nothing was searched]"),
+        (
+            {"content": "main", "path": "src"},
+            '[no line matches "main" in the 1 file in src]\n[to ignore case, begin it with (?i)]',
+        ),
+        ({"content": "(?i)none"}, '[no line matches "(?i)none" in the 2 files]'),
+        (
+            {"content": "run(x)", "pattern": "*.py"},
+            '[no line matches "run(x)" in the 1 file called "*.py"]\n'
+            r"[1 file has it as it is written: to search for that, escape it: run\(x\)]",
+        ),
+    ],
+)
+async def test_find_of_nothing_says_what_else_could_be_meant(
+    bench: Bench, args: dict[str, str], told: str
+) -> None:
+    bench.put("src/main.py", "run(x)\nMain\n")
+    bench.put("notes.txt", "")
+    (bench.root / "empty").mkdir()
+    assert (await bench.run("find", **args)).content == told
 
 
 async def test_find_says_what_it_leaves_out(bench: Bench) -> None:
@@ -46,8 +83,9 @@ async def test_find_needs_something_to_look_for(bench: Bench) -> None:
 
 
 async def test_find_with_a_bad_expression_says_where(bench: Bench) -> None:
-    with pytest.raises(ToolError, match=r"position 1: 'f\(x'"):
+    with pytest.raises(ToolError, match=r"position 1: f\(x") as caught:
         await bench.run("find", content="f(x")
+    assert caught.value.hint.endswith("\nAll of it as it is: f\\(x")
 
 
 async def test_find_outside_is_planned_as_such(bench: Bench, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.calls import GLYPHS, ROLES, Call
+from cogency_tui.tui.calls import GLYPHS, ROLES, Call, FileChange
 from cogency_tui.tui.drawing.calls import call_row, draw_call, summarize
 from cogency_tui.tui.drawing.lines import width_of
 from cogency_tui.tui.theming import inks_of
@@ -80,6 +80,18 @@ def test_an_edit_is_a_card_with_its_counts() -> None:
     (card,) = draw_call(done, 50, INKS, now=EPOCH, frame=0)
 
     assert card.text.split() == ["✎", "a.py", "+2", "−1", "4", "ms"]
+
+
+def test_a_call_under_a_name_of_another_agent_is_shown_as_the_tool_that_runs() -> None:
+    written = Call("c")
+    asked, came = call("c", "Write", file_path="a.py", content="x\ny\n"), result("c", "write", content="Ok")
+    assert asked["type"] == "call"
+    assert came["type"] == "result"
+    written.write(asked)
+    written.report(came)
+
+    assert (written.name, written.args) == ("write", {"file": "a.py", "content": "x\ny\n"})
+    assert written.changes() == [FileChange("a.py", 2, 0)]
 
 
 def test_a_failed_call_says_why_below_it() -> None:

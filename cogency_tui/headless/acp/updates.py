@@ -13,6 +13,7 @@ from cogency_tui.headless.acp.markdown import fenced
 from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.text import one_line
+from cogency_tui.tools.registry import own_arguments, own_tool
 
 Kind = Literal["read", "edit", "search", "execute", "think", "fetch", "other"]
 
@@ -75,15 +76,16 @@ class Updates:
             name = json.loads(event["content"]).get("name")
             if isinstance(name, str) and id not in self._known:
                 self._known.add(id)
-                yield acp.start_tool_call(id, _title(name), kind=kind_of(name), status="pending")
+                yield acp.start_tool_call(id, _title(name), kind=kind_of(own_tool(name)), status="pending")
             return
         call = as_tool_call(call_record(event))
         name, args = str(call["name"]), call["args"]
+        tool = own_tool(name)
         shown: dict[str, Any] = {
             "title": _title(name, args),
-            "kind": kind_of(name),
+            "kind": kind_of(tool),
             "status": "pending",
-            "locations": self._locations(args),
+            "locations": self._locations(own_arguments(name, tool, _table(args))),
             "raw_input": _clean(args),
         }
         if id in self._known:
@@ -114,9 +116,9 @@ class Updates:
         ]
         yield acp.update_tool_call(id, status=status, content=content)
 
-    def _locations(self, args: Any) -> list[ToolCallLocation] | None:
+    def _locations(self, args: Mapping[str, Any]) -> list[ToolCallLocation] | None:
         """The file that a call names, where it is one of the project."""
-        file = _table(args).get("file")
+        file = args.get("file")
         if not isinstance(file, str) or not file or "\0" in file:
             return None
         path = Path(os.path.normpath(self._project / file))

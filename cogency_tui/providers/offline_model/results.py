@@ -19,7 +19,7 @@ _LEFT_OUT = re.compile(r"are not shown|\bcut at\b|truncated|omitted|left out", r
 _LAST = re.compile(r"\bto (\d[\d,]*) are not shown")
 _EXIT = re.compile(r"exit (\d+)\b.*")
 _STOPPED = re.compile(r"(?:killed by|timed out) .*")
-_HIT = re.compile(r"^[^\[\n].*?:\d+: ", re.MULTILINE)
+_HIT = re.compile(r"^(?:[^\[\n].*?:)?\d+: ", re.MULTILINE)
 _MORE_HITS = re.compile(r"^\[([\d,]+)(?: or more)? matches, the first", re.MULTILINE)
 
 

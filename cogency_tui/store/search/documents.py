@@ -32,7 +32,7 @@ _KINDS: dict[str, Kind] = {
     "call": "call",
     "result": "output",
 }
-_PATHS = frozenset({"file", "path", "files", "paths"})
+_PATHS = frozenset({"file", "path", "files", "paths", "file_path", "filepath", "filename"})
 _EVENTS = "SELECT seq, conversation_id, type, timestamp, body FROM events"
 _EDITS = (
     "SELECT id, caller, path, old_path, tool, timestamp, before_kind, before_digest, before_size,"

@@ -5,7 +5,6 @@ answers is content of a stranger.
 """
 
 import json
-from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -22,7 +21,7 @@ class McpTool:
     """What `server` offers, under the server's name and its own."""
 
     args = Given
-    aliases: Mapping[str, str] = NO_ALIASES
+    aliases = NO_ALIASES
 
     def __init__(self, server: Server, offer: Offer) -> None:
         self.name = full_name(server.name, offer.name)
