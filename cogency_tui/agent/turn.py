@@ -38,7 +38,8 @@ _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 
 @dataclass(frozen=True, slots=True)
 class TurnSetup:
-    """What a turn runs with; `channel` is asked for each cycle, so that a change of mode takes effect;
+    """What a turn runs with; `environment` gives the block that its message carries, if any; `channel` is
+    asked for each cycle, so that a change of mode takes effect;
     `notices` gives what the person is to be told once."""
 
     store: Store
@@ -49,6 +50,7 @@ class TurnSetup:
     history: History
     calibration: Calibration
     budget: Budget
+    environment: Callable[[], Awaitable[str]]
     channel: Callable[[], Awaitable[Channel]]
     scheduler: Callable[[Preview, Callable[[], None]], Scheduler]
     notices: Callable[[], Sequence[str]]
@@ -92,6 +94,8 @@ class Turn:
         the person did about the edits."""
         try:
             said: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
+            if environment := await self._setup.environment():
+                said["environment"] = environment
             if review is not None and (note := await review()):
                 said["review"] = note
             await self._recorder.emit(said)

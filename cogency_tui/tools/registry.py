@@ -10,7 +10,7 @@ from typing import Any
 from cogency_tui.errors import ToolError
 from cogency_tui.tools import schema
 from cogency_tui.tools.background import Background
-from cogency_tui.tools.base import BoundCall, SelfDescribed, Tool, ToolContext, Touch, Touching
+from cogency_tui.tools.base import BoundCall, Brief, SelfDescribed, Tool, ToolContext, Touch, Touching
 from cogency_tui.tools.edit import Edit, Replace
 from cogency_tui.tools.fetch import Fetch
 from cogency_tui.tools.files import List, Read, Write
@@ -18,7 +18,7 @@ from cogency_tui.tools.processes import Processes
 from cogency_tui.tools.sandbox import Sandbox
 from cogency_tui.tools.search import Find
 from cogency_tui.tools.shell import Shell
-from cogency_tui.tools.web_search import Search
+from cogency_tui.tools.web_search import Search, installed, missing
 from cogency_tui.workspace.names import shown
 
 _OLDER_NAMES = {
@@ -51,6 +51,8 @@ class Registry:
         tool = self._tools.get(name) or self._tools.get(_OLDER_NAMES.get(name, ""))
         if tool is not None:
             return tool
+        if _OLDER_NAMES.get(name, name) == Search.name and not installed():
+            raise missing()
         from difflib import get_close_matches
 
         names = sorted(self._tools)
@@ -75,23 +77,33 @@ class Registry:
         return BoundCall(tool, converted, context, touch)
 
     def describe(self) -> str:
-        """The tools as a system prompt presents them."""
-        return "\n\n".join(_described(tool) for tool in self)
+        """The tools as a system prompt presents them: those with a line each at the end."""
+        brief = [_in_a_line(tool) for tool in self if _is_brief(tool)]
+        parts = [_described(tool) for tool in self if not _is_brief(tool)]
+        return "\n\n".join([*parts, "\n".join(brief)] if brief else parts)
 
 
 def default_tools(background: Background | None = None, sandbox: Sandbox | None = None) -> list[Tool[Any]]:
-    """The tools that every conversation has. Without `background` there are no background commands, and
-    without a `sandbox` none is used."""
+    """The tools that every conversation has, `search` where its library is installed. Without `background`
+    there are no background commands, and without a `sandbox` none is used."""
     tools: list[Tool[Any]] = [Read(), Write(), Edit(), List(), Find(), Replace()]
     tools.append(Shell(background=background, sandbox=sandbox))
     if background is not None:
         tools.append(Processes(background))
-    return [*tools, Fetch(), Search()]
+    return [*tools, Fetch(), *([Search()] if installed() else [])]
 
 
 def default_registry() -> Registry:
     """A registry of the default tools."""
     return Registry(default_tools())
+
+
+def _is_brief(tool: Tool[Any]) -> bool:
+    return isinstance(tool, Brief) and tool.brief
+
+
+def _in_a_line(tool: Tool[Any]) -> str:
+    return f"{tool.name}({schema.usage(tool.args)}): {tool.description}"
 
 
 def _described(tool: Tool[Any]) -> str:
