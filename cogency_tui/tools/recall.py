@@ -40,8 +40,8 @@ class Recall:
 
     name = "recall"
     description = (
-        'Search the user\'s earlier conversations, of this project first, for words and "phrases", with file: '
-        "tool: error: since:30d before:2026-05-01. Give conversation and at from a result to read on there."
+        'Search the user\'s earlier conversations, of this project first, for words, "phrases" and '
+        "file: tool: error: since:30d before:2026-05-01. Give conversation and at from a result to read on."
     )
     brief = True
     args = RecallArgs
