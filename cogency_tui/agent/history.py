@@ -128,7 +128,8 @@ class History:
         """What fills the context, as far as there is any of it."""
         summary = await self.summary()
         shown = [event for _number, event in await self._events(summary)]
-        environment = len(await self._environment())
+        block = await self._environment()
+        environment = len(f"{block}\n\n") if block else 0
         summarised = len(told(summary))
         results = characters_in(self._render("", [e for e in shown if e["type"] == "result"])[1:])
         everything = characters_in(self._render(await self._told(summary), shown)[1:])

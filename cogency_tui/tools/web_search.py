@@ -7,7 +7,6 @@ bounded, and with addresses of web pages only. Which engines it asks, and how, i
 import importlib
 import importlib.util
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
 from typing import Annotated, Any
 
 import msgspec
@@ -33,7 +32,6 @@ _NOTHING = "No results found."
 """What the library raises where engines answered, and had nothing."""
 
 
-@cache
 def installed() -> bool:
     """Whether the library is there; it is not imported."""
     return importlib.util.find_spec("ddgs") is not None
