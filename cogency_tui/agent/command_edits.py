@@ -44,7 +44,7 @@ _NOISE = (
         "*.tsbuildinfo",
         "*.egg-info",
     ),
-    *("sed??????", "*.sw[op]", "4913", ".#*", "*~", "*.tmp", "*.lock"),
+    *("sed??????", "*.sw[op]", "4913", ".#*", "*~", "*.tmp"),
 )
 """Names that are not told of: caches, and what compilers, editors and `sed -i` write on the way."""
 

@@ -35,7 +35,7 @@ def build_messages(
     all.
     """
     shown = [_as_given(event, output_limit) for event in events]
-    history = _windowed(render(shown, dialect), shown, window)
+    history = _windowed(render(shown, dialect), events, window)
     if summary:
         history.insert(0, {"role": "user", "content": summary})
     return [{"role": "system", "content": system}, *history]
@@ -60,11 +60,13 @@ def messages_of(frame: Frame, events: Sequence[Event], note: str = "") -> list[M
     return messages
 
 
-def told(summary: Summary | None) -> str:
-    """What the model is given in the place of what a summary stands for."""
+def told(summary: Summary | None, environment: str = "") -> str:
+    """What the model is given in the place of what a summary stands for, the `environment` block included
+    that was part of it."""
     if summary is None:
         return ""
-    return (
+    before = f"{environment}\n\n" if environment else ""
+    return before + (
         "[engine] The conversation before this point, summarised "
         f"({'edited by the person' if summary.edited else 'by the model'}):\n\n{summary.text}"
     )
@@ -83,21 +85,31 @@ def _windowed(messages: list[Message], events: Sequence[Event], window: int) -> 
     # What is left begins with the person or with results, as a provider demands.
     while dropped < len(messages) - 1 and messages[dropped]["role"] == "assistant":
         dropped += 1
+    left = {message["content"] for message in messages[dropped:]}
+    gone = [event for event in events if event["type"] == "user" and said(event) not in left]
     told = _LEFT_OUT.format(dropped)
-    asked = next((event["content"] for event in reversed(events) if event["type"] == "user"), "")
-    if not any(message["content"] == asked for message in messages[dropped:]):
-        told += f" The person's last message among them was:\n\n{asked}"
+    asked = next((event for event in reversed(events) if event["type"] == "user"), None)
+    if asked is not None and asked in gone:
+        told += f" The person's last message among them was:\n\n{_words(asked)}"
+    environment = next((event["environment"] for event in reversed(gone) if "environment" in event), "")
+    told = f"{environment}\n\n{told}" if environment else told
     return [{"role": "user", "content": told}, *messages[dropped:]]
 
 
 def said(event: UserEvent) -> str:
-    """The person's message as the model is given it: what they said, then what they did in the review."""
+    """The person's message as the model is given it: the environment, what they said, then what they did in
+    the review."""
+    environment = event.get("environment")
+    return f"{environment}\n\n{_words(event)}" if environment else _words(event)
+
+
+def _words(event: UserEvent) -> str:
     review = event.get("review")
     return f"{event['content']}\n\n{review['text']}" if review else event["content"]
 
 
 def _as_given(event: Event, limit: int) -> Event:
-    if event["type"] == "user" and "review" in event:
+    if event["type"] == "user":
         return {**event, "content": said(event)}
     return capped(event, limit) if event["type"] == "result" else event
 

@@ -25,6 +25,7 @@ from cogency_tui.providers.base import Provider
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, Tool, ToolContext, Touch
 from cogency_tui.tools.recall import Recall
 from cogency_tui.tools.registry import Registry, default_tools
+from cogency_tui.tools.web_search import Search
 
 if TYPE_CHECKING:
     from cogency_tui.agent.memory import PastConversations
@@ -168,7 +169,7 @@ class SubAgents:
     def _check_tools(self, name: str, agent: AgentSettings) -> None:
         engine = self._parent.engine
         tools = [*default_tools(self._parent.background), *engine.servers.tools, *engine.tools]
-        there = {tool.name for tool in tools} | {"agent", "workflow", "recall", "relic", "llm"}
+        there = {tool.name for tool in tools} | {"agent", "workflow", "recall", "relic", "llm", Search.name}
         missing = [tool for tool in agent.tools or () if tool not in there]
         if missing:
             raise ToolError(

@@ -88,15 +88,15 @@ class History:
         """The next request; `note` is added to its last message."""
         summary = await self.summary()
         numbered = await self._events(summary)
-        frame, since = self.frame(summary), summary.through if summary else 0
+        frame, since = await self.frame(summary), summary.through if summary else 0
         messages = messages_of(frame, [event for _number, event in numbered], note)
         return Prepared(messages, since, numbered[-1][0] if numbered else since, frame)
 
-    def frame(self, summary: Summary | None) -> Frame:
+    async def frame(self, summary: Summary | None) -> Frame:
         """What is around the events in a request now, with `summary` for those before."""
-        settings = self._settings
+        settings, before = self._settings, await self._told(summary)
         return Frame(
-            tuple(self._parts), told(summary), self._dialect, settings.output_limit, settings.history_window
+            tuple(self._parts), before, self._dialect, settings.output_limit, settings.history_window
         )
 
     async def is_due(self, messages: Sequence[Message]) -> bool:
@@ -128,13 +128,16 @@ class History:
         """What fills the context, as far as there is any of it."""
         summary = await self.summary()
         shown = [event for _number, event in await self._events(summary)]
+        block = await self._environment()
+        environment = len(f"{block}\n\n") if block else 0
         summarised = len(told(summary))
-        results = characters_in(self._render(None, [e for e in shown if e["type"] == "result"])[1:])
-        everything = characters_in(self._render(summary, shown)[1:])
+        results = characters_in(self._render("", [e for e in shown if e["type"] == "result"])[1:])
+        everything = characters_in(self._render(await self._told(summary), shown)[1:])
         parts = [(name, len(text)) for name, text in self._parts]
         parts += [
+            ("environment", environment),
             ("summary", summarised),
-            ("history", everything - summarised - results),
+            ("history", everything - environment - summarised - results),
             ("results", results),
         ]
         return [ContextPart(name, self._calibration.tokens(size)) for name, size in parts if size > 0]
@@ -161,18 +164,29 @@ class History:
         after = self._calibration.tokens(characters_in((await self.prepare()).messages))
         return Compacted(count, whole, after)
 
+    async def _told(self, summary: Summary | None) -> str:
+        """What the model is given in the place of the events that the summary stands for."""
+        if summary is None:
+            return ""
+        return told(summary, await self._environment(summary.through))
+
+    async def _environment(self, through: int | None = None) -> str:
+        """The latest environment block up to the event numbered `through`, if there is one."""
+        blocks = await self._store.environments(self._conversation_id, through)
+        return blocks[-1] if blocks else ""
+
     async def _events(self, summary: Summary | None) -> list[tuple[int, Event]]:
         """The events that no summary stands for, with their numbers."""
         return await self._store.numbered_events(self._conversation_id, summary.through if summary else 0)
 
-    def _render(self, summary: Summary | None, events: Sequence[Event], limit: int = 0) -> list[Message]:
+    def _render(self, before: str, events: Sequence[Event], limit: int = 0) -> list[Message]:
         settings = self._settings
         return build_messages(
             self._system,
             events,
             self._dialect,
             limit or settings.output_limit,
-            summary=told(summary),
+            summary=before,
             window=settings.history_window,
         )
 
@@ -191,10 +205,11 @@ class History:
         return cut
 
     async def _ask(self, before: Summary | None, old: Sequence[Event]) -> str:
+        summarised = await self._told(before)
         try:
-            return await self._generate(self._render(before, old))
+            return await self._generate(self._render(summarised, old))
         except ContextTooLongError:
-            return await self._generate(self._render(before, old, SHORT_OUTPUT))
+            return await self._generate(self._render(summarised, old, SHORT_OUTPUT))
 
     async def _generate(self, messages: list[Message]) -> str:
         messages.append({"role": "user", "content": INSTRUCTION})

@@ -33,6 +33,7 @@ class Llm:
     """Asks the model of the conversation `parent`, or another one by its provider's name."""
 
     name = "llm"
+    brief = True
     args = NamedArgs
     aliases = NO_ALIASES
 
@@ -41,8 +42,8 @@ class Llm:
         self._answer_limit = answer_limit
         self._names = dict.fromkeys((OWN, *parent.engine.settings.providers))
         self.description = (
-            "Ask a model one question; it has no tools and sees nothing of this conversation. parameters "
-            f'{{"prompt": …, "system": … (optional)}}. Names: {", ".join(self._names)}.'
+            "Ask a model one question; it has no tools and sees nothing of this conversation. "
+            f'parameters {{"prompt", ["system"]}}. Names: {", ".join(self._names)}.'
         )
 
     async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:

@@ -118,6 +118,8 @@ class OwnCommand:
         else:
             ran = work.result()
         event: UserEvent = {"type": "user", "timestamp": self._clock(), "content": told(ran)}
+        if environment := await self._running.environment(self._store):
+            event["environment"] = environment
         await self._store.append(self._running.conversation_id, event)
         self._emit(event)
         self._emit({"type": "end", "timestamp": self._clock()})

@@ -4,7 +4,7 @@ The same bytes for the same project, dialect and tools, whatever the time: it is
 every request, and the part that a provider's cache holds longest.
 """
 
-from pathlib import Path
+from collections.abc import Sequence
 
 from cogency_tui.config import Dialect
 
@@ -96,7 +96,7 @@ on writing:
 - mode="async" in the tag: what you write next does not wait for the action. mode="fire_and_forget": its
   result is not reported.
 - Actions run in order where they touch the same file, and shell waits for the writes before it: several edits
-  and the tests that check them share one message.{types}
+  and the tests that check them share one message.
 
 To see results before you go on, stop after the actions, without a response; they come in the next message:
 
@@ -112,23 +112,39 @@ done, end the turn with one <response>…</response>."""
 _PROTOCOLS: dict[Dialect, str] = {"xml": _XML, "delimiter": _DELIMITER, "action": _ACTION}
 
 
+ACTION_TYPES = ("agent", "relic", "workflow", "llm")
+"""Tools that are a type of action of their own."""
+
+
 def system_parts(
-    dialect: Dialect, tools: str, project: Path, role: str = "", instructions: str = "", profile: str = ""
+    dialect: Dialect,
+    tools: str,
+    action_types: Sequence[str] = ACTION_TYPES,
+    *,
+    role: str = "",
+    instructions: str = "",
+    profile: str = "",
 ) -> list[tuple[str, str]]:
     """The system message in parts, each with its name for a person.
 
-    `tools` describes the tools as the registry does, `role` a sub-agent's part, `profile` the person.
-    `instructions` come last: they are what changes first, and what is before them stays in a provider's
-    cache.
+    `tools` describes the tools as the registry does, `action_types` are the types of actions beside `tool`
+    that there are, `role` is a sub-agent's part, `profile` the person's. `instructions` come last: they are
+    what changes first, and what is before them stays in a provider's cache.
     """
-    part = f"\n{role}\n" if role else ""
     parts = [
-        ("system prompt", f"{_ROLE}\n\n{_PROTOCOLS[dialect]}\n\n"),
-        ("tools", f"Tools:\n{tools}\n\n"),
-        ("project", f"Project directory: {project}\n{part}"),
+        ("system prompt", f"{_ROLE}\n\n{_protocol(dialect, action_types)}\n\n"),
+        ("tools", f"Tools:\n{tools}\n"),
     ]
-    parts += [("profile", f"\n{profile}\n")] if profile else []
-    return [*parts, ("instructions", f"\n{instructions}\n")] if instructions else parts
+    rest = [("role", role), ("profile", profile), ("instructions", instructions)]
+    return [*parts, *((name, f"\n{text}\n") for name, text in rest if text)]
+
+
+def _protocol(dialect: Dialect, action_types: Sequence[str]) -> str:
+    text = _PROTOCOLS[dialect]
+    if dialect != "action" or not action_types:
+        return text
+    types = " or ".join(f'type="{name}"' for name in action_types)
+    return f"{text}\n\n{types} calls the tool of that name: name and parameters are its arguments."
 
 
 LAST_CYCLE = (

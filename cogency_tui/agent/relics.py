@@ -72,9 +72,11 @@ class Relic:
 
     name = "relic"
     description = (
-        "Keep things for later, in this project, over conversations. "
-        f"cache: parameters {_CACHE_FORM}. log, which only grows: {_LOG_FORM}."
+        "Store JSON values of this project, for later conversations too. "
+        'cache: parameters {"action": "set" | "get" | "delete", "key", ["value"], ["ttl": seconds]}; '
+        'log: {"action": "append" | "read", ["entry"], ["limit"]}.'
     )
+    brief = True
     args = NamedArgs
     aliases = NO_ALIASES
 

@@ -6,6 +6,7 @@ any time (mode, provider, permissions) is asked for when it is needed.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from cogency_tui.agent.auto import AutoChannel
 from cogency_tui.agent.budget import Budget
@@ -17,7 +18,7 @@ from cogency_tui.agent.outbox import Outbox
 from cogency_tui.agent.own_command import OwnCommand
 from cogency_tui.agent.permissions import Gate
 from cogency_tui.agent.profile import Told
-from cogency_tui.agent.prompt import system_parts
+from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.replay import Channel, ReplayChannel
 from cogency_tui.agent.resume import ResumeChannel
@@ -159,6 +160,7 @@ class Running:
             calibration=self._calibration,
             budget=self.budget,
             tools=self.registry.names,
+            environment=partial(self.environment, store),
             channel=self._open_channel,
             scheduler=self._scheduler,
             notices=lambda: [*store.untold(), *self.engine.servers.untold()],
@@ -175,10 +177,31 @@ class Running:
             own.interrupt()
         return own
 
+    async def environment(self, store: Store) -> str:
+        """The environment block that the next message is to carry; empty where one was sent already.
+
+        Raises:
+            StoreError: the messages before cannot be read.
+        """
+        # Not on the way to the first frame.
+        from cogency_tui.agent.environment import describe, is_about
+
+        workspace, gate = self.engine.workspace, self.gate
+        blocks = await store.environments(self.conversation_id)
+        if any(is_about(block, workspace.root) for block in blocks):
+            return ""
+        return await in_thread(describe, workspace, gate.mode, can_ask=gate.can_ask)
+
     def history(self, store: Store, dialect: Dialect) -> History:
         """The conversation as the model is given it."""
-        tools, root = self.registry.describe(), self.engine.workspace.root
-        parts = system_parts(dialect, tools, root, self._role, self.instructions.text, self._told.text)
+        parts = system_parts(
+            dialect,
+            self.registry.describe(),
+            [tool.name for tool in self.registry if tool.name in ACTION_TYPES],
+            role=self._role,
+            instructions=self.instructions.text,
+            profile=self._told.text,
+        )
         return History(
             store,
             self.conversation_id,

@@ -38,8 +38,9 @@ _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 
 @dataclass(frozen=True, slots=True)
 class TurnSetup:
-    """What a turn runs with: `tools` are the names that the model may call; `channel` is asked for each
-    cycle, so that a change of mode takes effect; `notices` gives what the user is to be shown once."""
+    """What a turn runs with: `tools` are the names that the model may call; `environment` gives the block
+    that its message carries, if any; `channel` is asked for each cycle, so that a change of mode takes
+    effect; `notices` gives what the user is to be shown once."""
 
     store: Store
     conversation_id: str
@@ -50,6 +51,7 @@ class TurnSetup:
     calibration: Calibration
     budget: Budget
     tools: Collection[str]
+    environment: Callable[[], Awaitable[str]]
     channel: Callable[[], Awaitable[Channel]]
     scheduler: Callable[[Preview, Callable[[], None]], Scheduler]
     notices: Callable[[], Sequence[str]]
@@ -93,6 +95,8 @@ class Turn:
         the person did about the edits."""
         try:
             said: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
+            if environment := await self._setup.environment():
+                said["environment"] = environment
             if review is not None and (note := await review()):
                 said["review"] = note
             await self._recorder.emit(said)

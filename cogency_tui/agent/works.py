@@ -233,7 +233,7 @@ class Works:
         await running.begin(store)
         known = conversation.dialect
         dialect: Dialect = known if known in DIALECTS else self._agent.settings.dialect
-        return running.history(store, dialect).frame(summary)
+        return await running.history(store, dialect).frame(summary)
 
     def keep(self, provider: Provider) -> None:
         """Close this one with the rest, and give it again where it is named."""

@@ -224,6 +224,12 @@ class Store:
         self.notices += [notice for notice in notices if notice not in self.notices]
         return found
 
+    async def environments(self, conversation_id: str, through: int | None = None) -> list[str]:
+        """The environment blocks that its messages carry, up to the event numbered `through`."""
+        return await self.database.read(
+            lambda connection: events.environments(connection, conversation_id, through)
+        )
+
     async def append_draft(self, conversation_id: str, unit_id: str, type: drafts.Unit, text: str) -> None:
         """Checkpoint a unit that still streams: `text` is only what is new since the last checkpoint."""
         await self.database.write(

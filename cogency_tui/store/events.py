@@ -89,6 +89,24 @@ def read(
     return events, notices
 
 
+def environments(
+    connection: sqlite3.Connection, conversation_id: str, through: int | None = None
+) -> list[str]:
+    """The environment blocks that a conversation's messages carry, up to the event numbered `through`."""
+    found: list[str] = []
+    rows = connection.execute(
+        "SELECT body FROM events WHERE conversation_id = ? AND type = 'user' AND seq <= coalesce(?, seq)"
+        " AND instr(body, '\"environment\":') ORDER BY seq",
+        (to_column(conversation_id), through),
+    )
+    for (body,) in rows:
+        with suppress(ValueError, RecursionError):
+            event = _decode("user", body)
+            if event["type"] == "user" and "environment" in event:
+                found.append(event["environment"])
+    return found
+
+
 def around(
     connection: sqlite3.Connection, conversation_id: str, at: int | None, before: int, behind: int
 ) -> tuple[tuple[tuple[int, Event], ...], bool, bool]:

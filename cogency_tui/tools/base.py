@@ -226,6 +226,15 @@ class SelfDescribed(Protocol):
         ...
 
 
+@runtime_checkable
+class Brief(Protocol):
+    """A tool that most tasks never need. Where `brief` is set, it takes one line of a system prompt: its
+    arguments have no lines of their own, and the description says what they mean."""
+
+    @property
+    def brief(self) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True)
 class BoundCall:
     """A call whose arguments are as its tool wants them. `name` is the tool's own, whatever was called."""

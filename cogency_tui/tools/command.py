@@ -96,7 +96,9 @@ class Command:
         # A pipe of our own: asyncio's would have to be closed by every grandchild before the wait is over.
         source, sink = os.pipe()
         try:
-            supervised = Supervised.start([_shell(), "-c", command], cwd, environ, sink, wrapper, tree=tree)
+            supervised = Supervised.start(
+                [shell_path(), "-c", command], cwd, environ, sink, wrapper, tree=tree
+            )
         except BaseException:
             os.close(source)
             raise
@@ -217,5 +219,6 @@ def _signal_name(number: int) -> str:
         return f"signal {number}" if 0 < number <= signal.SIGRTMAX else ""
 
 
-def _shell() -> str:
+def shell_path() -> str:
+    """The shell that commands run with."""
     return next((path for path in ("/bin/bash", "/usr/bin/bash") if os.access(path, os.X_OK)), "/bin/sh")

@@ -50,10 +50,11 @@ class Entry:
 
 
 class Repository:
-    """The repository around `directory`, if there is one."""
+    """The repository around `directory`, if there is one; git has `patience` seconds for each answer."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, patience: float = _PATIENCE) -> None:
         self.directory = directory
+        self._patience = patience
 
     @cached_property
     def root(self) -> Path | None:
@@ -203,7 +204,7 @@ class Repository:
                 input=said,
                 stdout=target or subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                timeout=_PATIENCE,
+                timeout=self._patience,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired, ValueError):

@@ -1,6 +1,6 @@
 """`processes`: the background commands that `shell` has started: what there is, what it says, its end."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
 
@@ -12,18 +12,19 @@ _SUMMARY = 80
 
 
 class ProcessesArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    id: Annotated[str, msgspec.Meta(description="as shell said; read and stop need it")] = ""
-    action: Annotated[
-        Literal["list", "read", "stop"],
-        msgspec.Meta(description="read: its output since the last read"),
-    ] = "list"
+    id: str = ""
+    action: Literal["list", "read", "stop"] = "list"
 
 
 class Processes:
     """Lists, reads and stops the commands in `background`."""
 
     name = "processes"
-    description = "List, read or stop background commands."
+    description = (
+        "List the commands that shell has started in the background, read what is new in the output of one, "
+        "or stop it, by the id that shell reported."
+    )
+    brief = True
     args = ProcessesArgs
     aliases = Aliases(
         tools={

@@ -16,6 +16,7 @@ from cogency_tui.tools.base import (
     PLAIN,
     Aliases,
     BoundCall,
+    Brief,
     SelfDescribed,
     Spellings,
     Tool,
@@ -30,7 +31,7 @@ from cogency_tui.tools.processes import Processes
 from cogency_tui.tools.sandbox import Sandbox
 from cogency_tui.tools.search import Find
 from cogency_tui.tools.shell import Shell
-from cogency_tui.tools.web_search import Search
+from cogency_tui.tools.web_search import Search, installed, missing
 from cogency_tui.workspace.names import shown
 
 _ELSEWHERE = {
@@ -81,8 +82,9 @@ class Registry:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that a call may use."""
-        return frozenset(self._tools)
+        """The names that a call may use, as they are usually written: `web_fetch`, `WebFetch`."""
+        names = {*self._tools, *(name for tool in self for name in tool.aliases.tools)}
+        return frozenset(names | {name.title().replace("_", "") for name in names})
 
     def get(self, name: str) -> Tool[Any]:
         """The tool of this name, or the one that another agent calls so.
@@ -122,6 +124,8 @@ class Registry:
             return self._tools[name], PLAIN
         if found := self._others.get(_folded(name)):
             return found
+        if own_tool(name) == Search.name and not installed():
+            raise missing()
         raise self._unknown(name)
 
     def _unknown(self, name: str) -> ToolError:
@@ -136,18 +140,20 @@ class Registry:
         return ToolError(f'There is no tool "{shown(name[:80])}".{meant}', f"Tools: {', '.join(names)}.")
 
     def describe(self) -> str:
-        """The tools as a system prompt presents them."""
-        return "\n\n".join(_described(tool) for tool in self)
+        """The tools as a system prompt presents them: those with a line each at the end."""
+        brief = [_in_a_line(tool) for tool in self if _is_brief(tool)]
+        parts = [_described(tool) for tool in self if not _is_brief(tool)]
+        return "\n\n".join([*parts, "\n".join(brief)] if brief else parts)
 
 
 def default_tools(background: Background | None = None, sandbox: Sandbox | None = None) -> list[Tool[Any]]:
-    """The tools that every conversation has. Without `background` there are no background commands, and
-    without a `sandbox` none is used."""
+    """The tools that every conversation has, `search` where its library is installed. Without `background`
+    there are no background commands, and without a `sandbox` none is used."""
     tools: list[Tool[Any]] = [Read(), Write(), Edit(), List(), Find(), Replace()]
     tools.append(Shell(background=background, sandbox=sandbox))
     if background is not None:
         tools.append(Processes(background))
-    return [*tools, Fetch(), Search()]
+    return [*tools, Fetch(), *([Search()] if installed() else [])]
 
 
 def default_registry() -> Registry:
@@ -186,6 +192,14 @@ _OWN: Mapping[str, tuple[type[msgspec.Struct], Aliases]] = {
 def _folded(name: str) -> str:
     """A name as it is compared: `WebFetch`, `web_fetch` and `web-fetch` are one."""
     return name.casefold().replace("_", "").replace("-", "")
+
+
+def _is_brief(tool: Tool[Any]) -> bool:
+    return isinstance(tool, Brief) and tool.brief
+
+
+def _in_a_line(tool: Tool[Any]) -> str:
+    return f"{tool.name}({schema.usage(tool.args)}): {tool.description}"
 
 
 def _described(tool: Tool[Any]) -> str:

@@ -32,6 +32,19 @@ _NOTHING = "No results found."
 """What the library raises where engines answered, and had nothing."""
 
 
+def installed() -> bool:
+    """Whether the library is there; it is not imported."""
+    return importlib.util.find_spec("ddgs") is not None
+
+
+def missing() -> ToolError:
+    """The error for a search without the library."""
+    return ToolError(
+        "search needs a library that is not installed.",
+        f"The user can install it: {INSTALL}. Without it, fetch reads a page whose address is known.",
+    )
+
+
 class SearchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[
         str,
@@ -101,11 +114,8 @@ async def ask_engines(query: str, limit: int) -> list[Hit]:
     Raises:
         ToolError: the library is not installed, or no engine answered.
     """
-    if importlib.util.find_spec("ddgs") is None:
-        raise ToolError(
-            "Searching the web needs a library that is not installed.",
-            f"The person can install it: {INSTALL}",
-        )
+    if not installed():
+        raise missing()
     try:
         request = msgspec.msgpack.encode(_Request(query, limit))
     except UnicodeEncodeError:

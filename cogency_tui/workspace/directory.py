@@ -12,6 +12,7 @@ import secrets
 import stat
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 
@@ -98,15 +99,15 @@ class Directory:
         """The status of an entry itself, not of what a link leads to."""
         return os.stat(self.name(name), dir_fd=self._handle, follow_symlinks=False)
 
-    def entries(self) -> list[os.DirEntry[str]]:
-        """What is in the directory, in no order."""
+    def entries(self, most: int | None = None) -> list[os.DirEntry[str]]:
+        """What is in the directory, in no order; no more than `most` entries of it."""
         if self._handle is None or os.scandir not in os.supports_fd:
             with os.scandir(self.path) as found:
-                return list(found)
+                return list(islice(found, most))
         listing = os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self._handle)
         try:
             with os.scandir(listing) as found:
-                return list(found)
+                return list(islice(found, most))
         finally:
             os.close(listing)
 

@@ -86,8 +86,9 @@ class Tree:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
 
-    def children(self, path: str = ".") -> list[Entry]:
-        """What is in one directory: directories first, then the rest, each by name.
+    def children(self, path: str = ".", most: int | None = None) -> list[Entry]:
+        """What is in one directory: directories first, then the rest, each by name. Of a directory with more
+        than `most` entries some are left out.
 
         Raises:
             WorkspaceError: it is no directory, or cannot be read.
@@ -95,7 +96,7 @@ class Tree:
         location = self._workspace.locate(path)
         with self._workspace.open_directory(location) as directory, refusals(location.relative):
             layers = self._layers_above(location)
-            directories, others, _ = _listed(directory, self._prefix(location.path), layers)
+            directories, others, _ = _listed(directory, self._prefix(location.path), layers, most)
         return directories + others
 
     def walk(self, start: Location, depth: int = _DEEPEST) -> Generator[Level, None, None]:
@@ -196,10 +197,10 @@ def _walked(
 
 
 def _listed(
-    directory: Directory, prefix: str, layers: "tuple[_Layer, ...]"
+    directory: Directory, prefix: str, layers: "tuple[_Layer, ...]", most: int | None = None
 ) -> "tuple[list[Entry], list[Entry], tuple[_Layer, ...]]":
-    found = directory.entries()
-    if any(entry.name == ".gitignore" for entry in found):
+    found = directory.entries(most)
+    if len(found) == most or any(entry.name == ".gitignore" for entry in found):
         layers = _with_rules_of(directory, prefix, layers)
     directories: list[Entry] = []
     others: list[Entry] = []

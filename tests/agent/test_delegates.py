@@ -1,6 +1,7 @@
 """Sub-agents: a turn of their own for a call of another, never with more permission than that one has."""
 
 import asyncio
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tests.agent.delegation import (
     shown,
     turn,
 )
+from tests.peers.words import words
 
 READ = block(("read", {"file": "greet.py"}))
 EDIT = block(("edit", {"file": "greet.py", "old": "hello", "new": "goodbye"}))
@@ -57,7 +59,7 @@ async def test_a_sub_agent_does_its_task_in_a_conversation_of_its_own(bench: Ben
     first, second = scripted(agent).sent[1:3]
     assert [message["role"] for message in first] == ["system", "user"]
     assert first[0]["content"].endswith("Nobody can answer questions.\nBe strict.\n")
-    assert first[1]["content"] == "Look at greet.py\ndepth: 2"
+    assert words(first[1]["content"]) == "Look at greet.py\ndepth: 2"
     assert "hello" in second[-1]["content"]
     assert "It greets." in scripted(agent).sent[3][-1]["content"]
 
@@ -84,7 +86,7 @@ async def test_the_call_is_the_same_in_every_dialect(
         stored = await (await agent.store()).events("c")
     assert result["tool"] == "agent"
     assert result["payload"]["content"] == "Fine."
-    assert scripted(agent).sent[1][1] == {"role": "user", "content": "look"}
+    assert words(scripted(agent).sent[1][1]["content"]) == "look"
     assert '{"name": "agent", "args": {"name": "reviewer", "parameters": {"task": "look"}}}' in str(
         render(stored, "xml")[1]["content"]
     )
@@ -151,7 +153,7 @@ async def test_a_sub_agent_has_only_the_tools_that_it_was_given(bench: Bench) ->
     agent = bench.agent(REVIEW, write, "No.", "Ok.", agents=agents)
     await turn(agent)
     system, told = scripted(agent).sent[1][0]["content"], scripted(agent).sent[2][-1]["content"]
-    assert "\nrelic: " in system
+    assert "\nrelic(" in system
     assert "\nwrite: " not in system
     assert "There is no tool" in told
     assert not (bench.root / "new.txt").exists()
@@ -164,7 +166,10 @@ async def test_a_sub_agent_of_a_sub_agent_has_none_of_the_tools_that_that_one_la
     await turn(agent)
     system = scripted(agent).sent[2][0]["content"]
     assert "\nread: " in system
-    assert not any(f"\n{tool}: " in system for tool in ("write", "edit", "shell", "relic", "llm", "agent"))
+    assert not any(
+        re.search(rf"^{tool}[:(]", system, re.MULTILINE)
+        for tool in ("write", "edit", "shell", "relic", "llm", "agent")
+    )
 
 
 @pytest.mark.parametrize(
@@ -288,8 +293,8 @@ async def test_what_is_configured_is_offered_and_nothing_else(bench: Bench) -> N
     without, described, again = systems
     assert "\nagent: " not in without
     assert "\nworkflow: " not in without
-    assert "\nrelic: " in without
-    assert "\nllm: " in without
+    assert "\nrelic(" in without
+    assert "\nllm(" in without
     assert "Names: reviewer (reads a change), tester (runs the tests)." in described
     assert described == again
 

@@ -20,6 +20,7 @@ from tests.agent.stage import PATIENCE
 from tests.peers.scripted import ScriptedProvider
 from tests.peers.server import Fault, Peer
 from tests.peers.ways import WAYS, Way
+from tests.peers.words import words
 
 CALLS: Mapping[Dialect, str] = {
     "xml": '<think>Look.</think><execute>[{"name": "read", "args": {"file": "greet.py"}}]</execute>',
@@ -133,7 +134,7 @@ async def test_a_conversation_goes_on_in_every_dialect(
         # Another dialect is another system prompt and another history: a session for each.
         assert peer.connections == len(order)
     seen = peer.exchanges[-2].context[:-1]
-    contents = [message["content"] for message in seen]
+    contents = [words(message["content"]) for message in seen]
     assert f"Protocol: {order[-1]}" in contents[0]
     assert [text for text in contents if text.startswith("question")] == ["question 0", "question 1"]
     assert sum(text.startswith(RENDERED[order[-1]]) for text in contents) == 2
@@ -313,8 +314,7 @@ async def test_fetches_overlap_and_start_while_the_response_is_still_written(mak
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_system_prompt_is_the_same_bytes_each_time(make_agent: MakeAgent, dialect: Dialect) -> None:
-    project = make_agent().project
-    parts = system_parts(dialect, "tools", project)
-    assert parts == system_parts(dialect, "tools", project)
+def test_the_system_prompt_is_the_same_bytes_each_time(dialect: Dialect) -> None:
+    parts = system_parts(dialect, "tools", ["llm"])
+    assert parts == system_parts(dialect, "tools", ["llm"])
     assert "".join(text for _name, text in parts).count("Protocol: ") == 1

@@ -19,6 +19,7 @@ from cogency_tui.providers.models import ModelFacts, Prices
 from tests.agent.test_recovery import notices
 from tests.agent.test_turns import turn, types
 from tests.peers.scripted import Reply, ScriptedProvider
+from tests.peers.words import words
 
 READ = '<execute>[{"name": "read", "args": {"file": "greet.py"}}]</execute>'
 SUMMARY = "## So far\nThe person greets."
@@ -49,7 +50,7 @@ def agent_of(
 
 
 def texts(messages: Sequence[Message]) -> list[str]:
-    return [message["content"] for message in messages[1:]]
+    return [words(message["content"]) for message in messages[1:]]
 
 
 @pytest.mark.parametrize(
@@ -186,12 +187,18 @@ async def test_the_parts_of_the_context_are_all_of_it(tmp_path: Path, project: P
         await turn(agent, "hello", conversation_id="c")
         history = await agent.history("c")
         parts = await history.context()
-        assert [part.name for part in parts] == ["system prompt", "tools", "project", "history", "results"]
+        assert [part.name for part in parts] == [
+            "system prompt",
+            "tools",
+            "environment",
+            "history",
+            "results",
+        ]
         sent = sum(len(message["content"]) for message in provider.sent[1]) + len("Done.")
         assert sum(part.tokens for part in parts) == pytest.approx(sent / 4, abs=5)
         await agent.compact("c")
         names = [part.name for part in await history.context()]
-        assert names == ["system prompt", "tools", "project", "summary"]
+        assert names == ["system prompt", "tools", "environment", "summary"]
 
 
 def history_of(cycles: int) -> list[Event]:

@@ -215,10 +215,10 @@ def test_a_name_in_the_list_is_shown_on_one_line(desk: Desk) -> None:
 
 
 def test_they_are_the_last_part_of_the_prompt() -> None:
-    parts = system_parts("xml", "read: …", Path("/p"), "You are x.", "Use tabs.")
-    assert [name for name, _ in parts] == ["system prompt", "tools", "project", "instructions"]
+    parts = system_parts("xml", "read: …", role="You are x.", instructions="Use tabs.")
+    assert [name for name, _ in parts] == ["system prompt", "tools", "role", "instructions"]
     assert parts[-1][1] == "\nUse tabs.\n"
-    assert [name for name, _ in system_parts("xml", "", Path("/p"))] == ["system prompt", "tools", "project"]
+    assert [name for name, _ in system_parts("xml", "")] == ["system prompt", "tools"]
 
 
 # In turns.

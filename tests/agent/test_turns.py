@@ -17,6 +17,7 @@ from cogency_tui.protocol.events import Event, Message, ResultEvent
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta
 from tests.agent.conftest import MakeAgent
 from tests.peers.scripted import ScriptedProvider
+from tests.peers.words import words
 from tests.protocol.streams import coalesce
 
 
@@ -168,7 +169,7 @@ async def test_interrupting_the_model_leaves_what_it_said(make_agent: MakeAgent,
         assert stored[-1]["content"] == "Half a sent"
         events = await turn(agent, "go on", conversation_id="c")
     assert types(events)[-1] == "end"
-    contents = [message["content"] for message in provider_of(agent).sent[-1]]
+    contents = [words(message["content"]) for message in provider_of(agent).sent[-1]]
     assert contents[-1] == "go on"
     assert contents[1:] == ([] if mode == "resume" else ["go", "Half a sent", "go on"])
 
@@ -238,7 +239,7 @@ async def test_resume_sends_the_context_once_and_then_only_what_is_new(make_agen
     provider = provider_of(agent)
     assert len(provider.seeds) == 1
     assert [[m["role"] for m in sent] for sent in provider.sent] == [["user"]] * 3
-    assert provider.sent[0][0]["content"] == "one"
+    assert words(provider.sent[0][0]["content"]) == "one"
     assert provider.sent[1][0]["content"].startswith("<results>")
     assert provider.sent[2][0]["content"] == "two"
 
@@ -270,7 +271,7 @@ async def test_another_agent_goes_on_from_the_store(make_agent: MakeAgent) -> No
     await turn(make_agent(READ, "First."), "one", conversation_id="c")
     agent = make_agent("Second.", mode="replay")
     await turn(agent, "two", conversation_id="c")
-    contents = [message["content"] for message in provider_of(agent).sent[0]]
+    contents = [words(message["content"]) for message in provider_of(agent).sent[0]]
     assert contents[1] == "one"
     assert "hello" in contents[3]
     assert contents[4:] == ["First.", "two"]
@@ -350,7 +351,7 @@ async def test_a_conversation_keeps_its_dialect_until_another_is_chosen(make_age
     agent = make_agent("<response>Three.</response>", mode="replay", dialect="action")
     events = await turn(agent, "three", conversation_id="c")
     assert types(events) == ["user", "respond", "metric", "end"]
-    assert [m["content"] for m in provider_of(agent).sent[0][1:]] == [
+    assert [words(m["content"]) for m in provider_of(agent).sent[0][1:]] == [
         "one",
         "<response>\nOne.\n</response>",
         "two",

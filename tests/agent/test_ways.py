@@ -15,6 +15,7 @@ from cogency_tui.tools.function import reads
 from tests.agent.test_turns import types
 from tests.peers.server import Context, Fault, Peer
 from tests.peers.ways import KEY, WAYS, Way
+from tests.peers.words import words
 
 STEPS = 3
 SAME = [
@@ -28,7 +29,9 @@ way_names = pytest.mark.parametrize("name", WAYS)
 
 def model(context: Context) -> str:
     """Calls the tool once a step of each turn, then answers; what the results do not show is not done."""
-    asked = [number for number, message in enumerate(context) if message["content"].startswith("task ")]
+    asked = [
+        number for number, message in enumerate(context) if words(message["content"]).startswith("task ")
+    ]
     done = sum(m["content"].count(" done") for m in context[asked[-1] :] if m["role"] == "user")
     if done == STEPS:
         return f"Answer {len(asked)} after {done} steps."

@@ -12,7 +12,7 @@ import pytest
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import Intent, Outcome, ToolContext
-from cogency_tui.tools.registry import Registry
+from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.web_search import Hit, Search, answer
 from cogency_tui.workspace.paths import Workspace
 from tests.peers.web import WebPeer, page
@@ -109,6 +109,23 @@ async def test_without_the_library_the_command_to_install_it_is_named(
     with pytest.raises(ToolError, match="not installed") as missing:
         await Searching(Search(), tmp_path).run(query="x")
     assert "pip install 'cogency-tui[web]'" in missing.value.hint
+
+
+@pytest.mark.parametrize("name", ["search", "web_search"])
+def test_without_the_library_there_is_no_such_tool_and_a_call_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    assert "search" in {tool.name for tool in default_tools()}
+    monkeypatch.setitem(sys.modules, "ddgs", None)
+    registry = Registry(default_tools())
+    assert "search" not in {tool.name for tool in registry}
+    with pytest.raises(ToolError, match="not installed") as missing:
+        registry.bind(name, {"query": "x"}, ToolContext(Workspace(tmp_path)))
+    assert "pip install 'cogency-tui[web]'" in missing.value.hint
+    # One that is not allowed is no question of installing anything.
+    monkeypatch.undo()
+    with pytest.raises(ToolError, match="no tool"):
+        registry.bind(name, {"query": "x"}, ToolContext(Workspace(tmp_path)))
 
 
 async def test_a_query_that_is_no_text_is_refused(tmp_path: Path) -> None:

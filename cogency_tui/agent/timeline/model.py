@@ -60,13 +60,15 @@ class Figures:
 class Exchange:
     """What the model was sent in a cycle, in all `messages`; those before `fresh` it had in its session.
 
-    `asked` is None where nothing was sent yet: then it is what would be. `remarks` say what is not certain.
+    `asked` is None where nothing was sent yet: then it is what would be. `parts` are those of the system
+    prompt, `environments` the blocks that messages begin with. `remarks` say what is not certain.
     """
 
     asked: Asked | None
     messages: Sequence[Message]
     fresh: int
     parts: tuple[tuple[str, str], ...]
+    environments: tuple[str, ...]
     remarks: tuple[str, ...]
 
 

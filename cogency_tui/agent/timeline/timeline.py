@@ -73,6 +73,7 @@ class Timeline:
             messages,
             _fresh(messages, request),
             request.frame.system,
+            (*_environments(past, request),),
             (*_remarks(asked, request),),
         )
 
@@ -180,6 +181,13 @@ class Timeline:
 def _messages(past: Past, request: Request) -> list[Message]:
     events = [point.event for point in past.points if request.since < point.number <= request.through]
     return messages_of(request.frame, events, request.note)
+
+
+def _environments(past: Past, request: Request) -> Iterator[str]:
+    for point in past.points:
+        event = point.event
+        if point.number <= request.through and event["type"] == "user" and "environment" in event:
+            yield event["environment"]
 
 
 def _fresh(messages: Sequence[Message], request: Request) -> int:

@@ -19,6 +19,7 @@ _ACTION = re.compile(r"<action\b[^{<]*>\s*")
 _CALL = re.compile(r"^[ \t]*§call:\s*", re.MULTILINE)
 _RESULTS = re.compile(r"\s*(?:<results>|\[SYSTEM:\s*results)\s*")
 _RESULTS_END = re.compile(r"\s*(?:</results>|\])\s*")
+_ENVIRONMENT = re.compile(r"\A\[engine\] Environment\b.*?\n\n", re.DOTALL)
 _NOTICE = re.compile(r"(?:\A|\n\n)\[engine\] ([^\n]*)\s*\Z")
 _JSON = json.JSONDecoder(strict=False)
 
@@ -107,7 +108,7 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
             if pending and turns:
                 turns[-1].cycles += 1
         elif message["role"] == "user":
-            results, rest = read_results(message["content"])
+            results, rest = read_results(_ENVIRONMENT.sub("", message["content"]))
             settle(results)
             notice = _NOTICE.search(rest)
             is_last = notice is not None and "last step" in notice[1]

@@ -193,7 +193,11 @@ def _said(message: Message, exchange: Exchange) -> str:
     """What a message is about, in a line."""
     if message["role"] == "system":
         return ", ".join(name for name, _text in exchange.parts)
-    return one_line(message["content"][:_HEAD])
+    content = message["content"]
+    for environment in exchange.environments:
+        if content.startswith(environment):
+            return f"environment, {one_line(content[len(environment) :].lstrip()[:_HEAD])}"
+    return one_line(content[:_HEAD])
 
 
 def describe_exchange(exchange: Exchange) -> str:

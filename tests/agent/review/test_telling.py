@@ -16,6 +16,7 @@ from tests.agent.review.conftest import LINES, opened, review_of, swapped
 from tests.peers.scripted import ScriptedProvider
 from tests.peers.server import Context
 from tests.peers.ways import KEY, WAYS, Way
+from tests.peers.words import words
 
 FIRST = "[engine] Since their last message the person reviewed your edits"
 
@@ -154,7 +155,7 @@ async def turn(agent: Agent, query: str) -> list[Any]:
 
 def model(context: Context) -> str:
     """Writes the file first, then says what it was told."""
-    last = context[-1]["content"]
+    last = words(context[-1]["content"])
     if last.startswith("task"):
         args = {"file": "a", "content": swapped((2, "agent 2\n"), (20, "agent 20\n")), "overwrite": True}
         return f'<execute>\n[{{"name": "write", "args": {json.dumps(args)}}}]\n</execute>'
