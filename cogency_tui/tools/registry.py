@@ -10,7 +10,7 @@ from typing import Any
 from cogency_tui.errors import ToolError
 from cogency_tui.tools import schema
 from cogency_tui.tools.background import Background
-from cogency_tui.tools.base import BoundCall, SelfDescribed, Tool, ToolContext, Touch, Touching
+from cogency_tui.tools.base import BoundCall, Environed, SelfDescribed, Tool, ToolContext, Touch, Touching
 from cogency_tui.tools.edit import Edit, Replace
 from cogency_tui.tools.fetch import Fetch
 from cogency_tui.tools.files import List, Read, Write
@@ -57,6 +57,18 @@ class Registry:
         near = get_close_matches(name.casefold(), names, n=3)
         meant = f" Did you mean {' or '.join(near)}?" if near else ""
         raise ToolError(f'There is no tool "{shown(name[:80])}".{meant}', f"Tools: {', '.join(names)}.")
+
+    def environment_of(self, name: str) -> frozenset[str]:
+        """The arguments of a tool whose `$names` are its environment, under every name they are accepted by;
+        none for a tool that there is not."""
+        try:
+            tool = self.get(name)
+        except ToolError:
+            return frozenset()
+        if not isinstance(tool, Environed):
+            return frozenset()
+        aliases = (alias for alias, meant in tool.aliases.items() if meant in tool.environment)
+        return frozenset((*tool.environment, *aliases))
 
     def bind(self, name: str, args: Any, context: ToolContext) -> BoundCall:
         """Check a call: `args` is decoded JSON, whatever the model wrote.

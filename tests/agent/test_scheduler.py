@@ -532,6 +532,122 @@ async def test_the_value_of_a_name_is_told_as_text_or_what_became_of_it() -> Non
     assert told == ["[1]", "(two: failed)", "(three: skipped)"]
 
 
+async def test_a_name_stands_for_what_was_produced_rather_than_for_the_report() -> None:
+    stage = Stage()
+    stage.step.faults = {
+        "a": [Outcome("did a", "1\tx", value="x\r\n")],
+        "b": [Outcome("did b", "none", value="")],
+    }
+    stage.act("a", output_key="found")
+    stage.act("b", output_key="empty")
+    told = stage.act("c", {"value": ["$found", "<$empty>"]})
+    await stage.end()
+    assert stage.step.got["c"] == ["x\r\n", "<>"]
+    assert stage.content(told) == ["x\r\n", "<>"]
+    assert stage.content("call-1") == "1\tx"
+
+
+# Actions: over the cycles of a turn.
+
+
+async def test_a_value_lives_until_the_turn_ends() -> None:
+    stage = Stage()
+    stage.act("a", {"value": [1]}, output_key="one")
+    await stage.next_cycle()
+    stage.act("b", {"value": {"k": "$one"}}, output_key="two")
+    await stage.next_cycle()
+    assert stage.scheduler.declared == {"one", "two"}
+    assert (stage.scheduler.idle, stage.scheduler.busy, stage.scheduler.holding) == (True, False, False)
+    stage.act("c", {"value": ["$one", "$two"]}, depends_on=["a", "b"])
+    await stage.end()
+    assert stage.step.got["c"] == [[1], {"k": [1]}]
+    assert stage.scheduler.value_of("two") == '{"k": [1]}'
+
+
+async def test_another_turn_knows_nothing_of_it() -> None:
+    stage = Stage()
+    stage.act("a", {"value": 1}, output_key="one")
+    await stage.end()
+    other = Stage()
+    b = other.act("b", {"value": "$one"})
+    c = other.act("c", depends_on=["a"])
+    await other.end()
+    assert (other.step.got["b"], other.failed(b)) == ("$one", False)
+    assert other.outcome(c) == 'Skipped: it depends on "a", which was never declared'
+    assert other.scheduler.used_ids == {"b", "c"}
+
+
+async def test_what_failed_in_an_earlier_cycle_skips_its_dependents() -> None:
+    stage = Stage()
+    stage.step.faults = {"a": [ToolError("No.")]}
+    stage.act("a", output_key="one")
+    stage.act("b", output_key="two", depends_on=["a"])
+    stage.scheduler.refuse("lost", "m")
+    await stage.next_cycle()
+    c = stage.act("c", depends_on=["a"])
+    d = stage.act("d", {"value": "$two"})
+    e = stage.act("e", depends_on=["m"])
+    await stage.end()
+    assert stage.outcome(c) == 'Skipped: it depends on "a", which failed'
+    assert stage.outcome(d) == 'Skipped: it depends on "b", which was skipped'
+    assert stage.outcome(e) == 'Skipped: it depends on "m", which failed'
+    assert stage.scheduler.value_of("one") == "(one: failed)"
+
+
+async def test_an_action_that_was_malformed_may_be_written_again_under_its_id() -> None:
+    stage = Stage()
+    stage.scheduler.refuse("lost", "a")
+    await stage.next_cycle()
+    assert stage.scheduler.used_ids == set()
+    a = stage.act("a")
+    b = stage.act("b", depends_on=["a"])
+    await stage.next_cycle()
+    assert stage.scheduler.used_ids == {"a", "b"}
+    assert not stage.failed(a)
+    assert not stage.failed(b)
+
+
+async def test_a_second_action_of_an_id_takes_nothing_from_the_first() -> None:
+    stage = Stage()
+    stage.act("a", output_key="one")
+    stage.scheduler.refuse("again", "a")
+    b = stage.act("b", depends_on=["a"])
+    await stage.next_cycle()
+    stage.scheduler.refuse("once more", "a")
+    c = stage.act("c", depends_on=["a"])
+    await stage.end()
+    assert not stage.failed(b)
+    assert not stage.failed(c)
+
+
+async def test_what_was_forgotten_and_still_runs_is_waited_for_in_its_own_cycle_only() -> None:
+    stage = Stage()
+    stage.step.hold("server")
+    stage.act("server", {"value": 5}, mode="fire_and_forget", output_key="port")
+    await stage.next_cycle()
+    b = stage.act("b", depends_on=["server"])
+    c = stage.act("c", {"value": "$port"})
+    await stage.next_cycle()
+    wanted = 'Skipped: it depends on "server", which came to no result'
+    assert (stage.outcome(b), stage.outcome(c)) == (wanted, wanted)
+    assert stage.scheduler.value_of("port") == "(port: without a result)"
+    stage.step.release("server")
+    await stage.step.until("-server")
+    await stage.quiet()
+    await stage.next_cycle()
+    stage.act("d", {"value": "$port"})
+    await stage.end()
+    assert stage.step.got["d"] == 5
+
+
+async def test_calls_of_a_batch_are_not_carried_on() -> None:
+    stage = Stage()
+    stage.do("a", value="x" * 1000)
+    await stage.next_cycle()
+    assert stage.scheduler.used_ids == set()
+    assert stage.scheduler.declared == set()
+
+
 # Actions: modes.
 
 
