@@ -6,12 +6,14 @@ any time (mode, provider, permissions) is asked for when it is needed.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 from cogency_tui.agent.auto import AutoChannel
 from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.history import History
 from cogency_tui.agent.instructions import Instructions, read_instructions
+from cogency_tui.agent.jobs import TurnActions
 from cogency_tui.agent.metrics import Calibration
 from cogency_tui.agent.outbox import Outbox
 from cogency_tui.agent.own_command import OwnCommand
@@ -159,7 +161,7 @@ class Running:
             calibration=self._calibration,
             budget=self.budget,
             channel=self._open_channel,
-            scheduler=self._scheduler,
+            scheduler=partial(self._scheduler, TurnActions()),
             notices=lambda: [*store.untold(), *self.engine.servers.untold()],
         )
         turn = self.turn = Turn(setup, Recorder(store, self.conversation_id, outbox, chunks=chunks))
@@ -193,8 +195,8 @@ class Running:
         await self.background.close()
         await self._close_channel()
 
-    def _scheduler(self, preview: Preview, wake: Callable[[], None]) -> Scheduler:
-        return Scheduler(self.registry, self.gate, self._context, preview, wake)
+    def _scheduler(self, actions: TurnActions, preview: Preview, wake: Callable[[], None]) -> Scheduler:
+        return Scheduler(self.registry, self.gate, self._context, preview, wake, actions=actions)
 
     async def _open_channel(self) -> Channel:
         wanted = (self.engine.mode(), self.provider())
