@@ -56,16 +56,16 @@ def names_in_call(args: Any, declared: Collection[str], environment: Collection[
 
 def substitute_call(
     args: Any, values: Mapping[str, Any], declared: Collection[str], environment: Collection[str]
-) -> tuple[Any, dict[str, Any]]:
-    """The arguments of a call with their names replaced, and the values for its environment by name."""
+) -> tuple[Any, dict[str, str]]:
+    """The arguments of a call with their names replaced, and the values for its environment, as text."""
     if not isinstance(args, dict):
         return substitute(args, values, declared), {}
     replaced: dict[str, Any] = {}
-    variables: dict[str, Any] = {}
+    variables: dict[str, str] = {}
     for key, value in cast("dict[str, Any]", args).items():
         if key in environment:
             replaced[key] = _unescaped(value, declared)
-            variables |= {name: values[name] for name in _variables_in(value, values)}
+            variables |= {name: as_text(values[name]) for name in _variables_in(value, values)}
         else:
             replaced[key] = substitute(value, values, declared)
     return replaced, variables

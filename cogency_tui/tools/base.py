@@ -115,9 +115,9 @@ class ToolContext:
     `report` shows output while the tool still runs. `seen` keeps, for each file that the agent has
     read or written, the fingerprint of its bytes then: a write refuses a file that has changed since.
     `call_id` is the call of the conversation that the tool runs for, set for each call. `journal` records
-    what is changed, where there is one. `variables` are the values that the call's `$names` stand for, where
-    the tool takes them as its environment; `wants_value` says whether the outcome's `value` is used;
-    `output_limit` is how many characters of a result the model is sent.
+    what is changed, where there is one. `variables` are the values that the call's `$names` stand for, as
+    text, where the tool takes them as its environment; `wants_value` says whether the `value` of the outcome
+    is used; `output_limit` is how many characters of a result the model is sent.
     """
 
     workspace: Workspace
@@ -126,7 +126,7 @@ class ToolContext:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     call_id: str = ""
     journal: Journal | None = None
-    variables: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
     wants_value: bool = False
     output_limit: int = 30_000
 
