@@ -200,6 +200,44 @@ async def test_ids_and_values_last_for_the_turn_and_no_longer(make_agent: MakeAg
     assert answers(events) == "Wrote $text"
 
 
+async def test_nothing_that_cannot_come_holds_an_answer_up(make_agent: MakeAgent) -> None:
+    ghost = {"depends_on": ["ghost"]}
+    agent = make_agent(
+        act("a", "list", {}, output_key="never", **ghost)
+        + act("b", "list", {}, output_key="one", depends_on=["c"])
+        + act("c", "list", {}, depends_on=["b"])
+        + act("d", "read", {"file": "none.py"}, output_key="lost", on_error="retry", retry=1)
+        + "<response>Have $lost.</response>",
+        dialect="action",
+    )
+    events = await turn(agent, "go")
+    assert [error for error, _ in outcomes(events)] == [True] * 4
+    assert answers(events) == "Have (lost: failed)."
+    assert events[-1]["type"] == "end"
+
+
+async def test_what_became_of_an_action_is_said_in_a_later_answer(make_agent: MakeAgent) -> None:
+    agent = make_agent(
+        act("a", "read", {"file": "none.py"}, output_key="lost")
+        + act("b", "list", {}, output_key="never", depends_on=["a"]),
+        "<response>$lost, $never, $$lost, $other</response>",
+        dialect="action",
+    )
+    assert answers(await turn(agent, "go")) == "(lost: failed), (never: skipped), $lost, $other"
+
+
+async def test_a_turn_that_was_ended_leaves_no_ids_to_the_next(make_agent: MakeAgent) -> None:
+    agent = make_agent(
+        act("a", "read", {"file": "none.py"}, on_error="fail"),
+        act("a", "read", {"file": "greet.py"}, output_key="text"),
+        "<response>$text</response>",
+        dialect="action",
+    )
+    events = await turn(agent, "go")
+    assert "to end the turn" in str(events[-1])
+    assert answers(await turn(agent, "again")) == 'print("hello")\n'
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_system_prompt_is_the_same_bytes_each_time(make_agent: MakeAgent, dialect: Dialect) -> None:
     project = make_agent().project
