@@ -77,7 +77,7 @@ class Shell:
 
     async def plan(self, args: ShellArgs, context: ToolContext) -> Intent:
         _require_text(args.command)
-        check(args.command, context.variables)
+        await in_thread(check, args.command, context.variables)
         cwd = await in_thread(_directory, args.cwd, context)
         place = "" if cwd.relative == "." else f" in {cwd.relative}"
         how = " in the background" if args.background else ""
@@ -87,7 +87,7 @@ class Shell:
         return Intent(
             "command",
             f"Run {summary(args.command)}{place}{how}",
-            detail=shown(args.command, context.variables),
+            detail=await in_thread(shown, args.command, context.variables),
             paths=(cwd.path,),
             everything=True,
             outside=far.outside,

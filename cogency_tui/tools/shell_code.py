@@ -5,8 +5,8 @@ written out, whatever variable it comes from. A value may be an argument and not
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterator
+from itertools import dropwhile, pairwise
 
 from cogency_tui.tools.command_line import SHELLS, WRAPPERS, inside
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
@@ -44,6 +44,8 @@ _SPLIT = frozenset(("find", "rsync", "scp", "sftp", "tar"))
 _ARITHMETIC = r"\(\(|\$\{\w+\[|(?:^|[\s;])\w+\[|\$\{\w+:(?![-=+?])"
 """What begins an expression in which the shell evaluates subscripts, commands in them included."""
 
+_LONGEST_EXPRESSION = 200
+
 _INPUT = re.compile(r"-|/dev/(?:stdin|fd/\d+)|/proc/self/fd/\d+")
 _NUMERIC = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"))
 
@@ -56,7 +58,7 @@ def runs_unwritten(command: str, names: Collection[str]) -> str:
     name = f"(?:{'|'.join(map(re.escape, names))})\\b"
     if re.search(rf"\$\{{(?:!{name}|{name}@)", command):
         return "an expansion that evaluates the value"
-    if re.search(rf"(?:{_ARITHMETIC})[^\n;)}}\]]*(?<!\w)\$?\{{?{name}", command):
+    if re.search(rf"(?:{_ARITHMETIC})[^\n;)}}\]]{{0,{_LONGEST_EXPRESSION}}}(?<!\w)\$?\{{?{name}", command):
         return "an arithmetic expression"
     return next(_all_runners(command, 0), "")
 
@@ -179,10 +181,6 @@ def _argument_runners(simple: Simple) -> Iterator[str]:
 
 def _shells_within(simple: Simple) -> Iterator[str]:
     """`docker exec it sh -c "$x"`: a shell that another program starts."""
-    words: Sequence[Word] = simple.words
-    for index, word in enumerate(words):
-        if word.known and word.text.rpartition("/")[2] in _WITH_CODE:
-            for option, code in pairwise(words[index + 1 :]):
-                if _SCRIPT_OPTION.fullmatch(option.text) and not code.known:
-                    yield word.text
-                    return
+    words = dropwhile(lambda word: word.text.rpartition("/")[2] not in _WITH_CODE, simple.words)
+    if any(_SCRIPT_OPTION.fullmatch(option.text) and not code.known for option, code in pairwise(words)):
+        yield "a shell"
