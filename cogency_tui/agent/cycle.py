@@ -90,7 +90,12 @@ class Cycle:
         self._news = asyncio.Event()
         self._scheduler = scheduler(recorder.preview, self._news.set)
         self._generation: Generation | None = None
-        self._parser = create_parser(setup.dialect, clock=clock, payload_limit=setup.payload_limit)
+        self._parser = create_parser(
+            setup.dialect,
+            clock=clock,
+            payload_limit=setup.payload_limit,
+            used_ids=self._scheduler.used_ids,
+        )
         self._reasoning = Emitter(clock, new_id)
         self._reasoning.begin_unit("think")
         self._streams = setup.dialect == "action"

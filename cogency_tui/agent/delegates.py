@@ -109,7 +109,7 @@ class SubAgents:
             said = f"{progress.answer}\n\n[{told}]" if progress.answer else None
             return Outcome(told, said, failed=True)
         if not progress.answer:
-            return Outcome(f"{args.name} ended without an answer")
+            return Outcome(f"{args.name} ended without an answer", value="")
         calls = f"{progress.calls} call{'' if progress.calls == 1 else 's'}"
         return Outcome(f"{args.name} answered after {calls}", progress.answer)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -20,6 +20,8 @@ class State(Enum):
     DONE = "done"
     FAILED = "failed"
     SKIPPED = "skipped"
+    LOST = "without a result"
+    """Of an earlier cycle, which ended before the call did."""
 
     @property
     def open(self) -> bool:
@@ -29,7 +31,8 @@ class State(Enum):
 @dataclass(slots=True, eq=False)
 class Job:
     """One call. `scope` are the results that had a name when it was written, `names` those of them that
-    its arguments stand for; `problem` is why it cannot run, `refused` that asking again is no use."""
+    its arguments stand for; `problem` is why it cannot run, `refused` that asking again is no use;
+    `malformed` marks an action that could not be read."""
 
     call: CallEvent
     tool: str
@@ -41,6 +44,7 @@ class Job:
     touch: Touch = field(default_factory=Touch)
     problem: str = ""
     refused: bool = False
+    malformed: bool = False
     in_turn: bool = True
     value: Any = None
     task: asyncio.Task[None] | None = None
@@ -109,6 +113,27 @@ class Job:
                 yield other
 
 
+class TurnActions:
+    """The actions of one turn, over its cycles: what came of them counts in every later cycle."""
+
+    def __init__(self) -> None:
+        self._jobs: list[Job] = []
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids that the model has used. That of a malformed action is free again."""
+        return {job.action for job in self._jobs if not job.malformed}
+
+    def add(self, job: Job) -> None:
+        """Remember a call, if it is an action."""
+        if "id" in job.record:
+            self._jobs.append(job)
+
+    def settled(self) -> list[Job]:
+        """The actions as a new cycle finds them: none of them runs there."""
+        return [replace(job, state=State.LOST, task=None) if job.state.open else job for job in self._jobs]
+
+
 def named(jobs: Sequence[Job]) -> dict[str, Job]:
     """The jobs whose results have a name; of two with the same one, the later."""
     return {job.output_key: job for job in jobs if job.output_key}
@@ -128,7 +153,7 @@ def blocked_by(job: Job, jobs: Sequence[Job], *, complete: bool) -> tuple[list[s
         elif other.state.open:
             needed.append(action)
         elif other.state is not State.DONE:
-            return [], f'Skipped: it depends on "{action}", which {_became(other.state)}'
+            return [], f'Skipped: it depends on "{action}", which {_BECAME[other.state]}'
     return needed, ""
 
 
@@ -180,5 +205,4 @@ def _dependencies(job: Job, by_action: Mapping[str, Job]) -> list[tuple[str, Job
     ]
 
 
-def _became(state: State) -> str:
-    return "failed" if state is State.FAILED else "was skipped"
+_BECAME = {State.FAILED: "failed", State.SKIPPED: "was skipped", State.LOST: "came to no result"}

@@ -13,6 +13,7 @@ from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.history import History
 from cogency_tui.agent.instructions import Instructions, read_instructions
+from cogency_tui.agent.jobs import TurnActions
 from cogency_tui.agent.metrics import Calibration
 from cogency_tui.agent.outbox import Outbox
 from cogency_tui.agent.own_command import OwnCommand
@@ -162,7 +163,7 @@ class Running:
             tools=self.registry.names,
             environment=partial(self.environment, store),
             channel=self._open_channel,
-            scheduler=self._scheduler,
+            scheduler=partial(self._scheduler, TurnActions()),
             notices=lambda: [*store.untold(), *self.engine.servers.untold()],
         )
         turn = self.turn = Turn(setup, Recorder(store, self.conversation_id, outbox, chunks=chunks))
@@ -217,8 +218,8 @@ class Running:
         await self.background.close()
         await self._close_channel()
 
-    def _scheduler(self, preview: Preview, wake: Callable[[], None]) -> Scheduler:
-        return Scheduler(self.registry, self.gate, self._context, preview, wake)
+    def _scheduler(self, actions: TurnActions, preview: Preview, wake: Callable[[], None]) -> Scheduler:
+        return Scheduler(self.registry, self.gate, self._context, preview, wake, actions=actions)
 
     async def _open_channel(self) -> Channel:
         wanted = (self.engine.mode(), self.provider())

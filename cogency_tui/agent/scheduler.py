@@ -8,14 +8,14 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cogency_tui.agent.jobs import Job, State, blocked_by, in_cycles, named, out_of_turn
+from cogency_tui.agent.jobs import Job, State, TurnActions, blocked_by, in_cycles, named, out_of_turn
 from cogency_tui.agent.permissions import Gate
-from cogency_tui.agent.variables import as_text, names_in, substitute
+from cogency_tui.agent.variables import as_text, names_in_call, substitute_call
 from cogency_tui.errors import StrangerError, ToolError
 from cogency_tui.protocol.events import CallEvent, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record
@@ -40,7 +40,8 @@ class Scheduler:
     """Runs the calls of one cycle.
 
     `preview` is given a partial result when a call starts and whenever it has new output; `wake` is
-    called when `take` has something to give, or when `holding` may have changed.
+    called when `take` has something to give, or when `holding` may have changed. `actions` are those of the
+    cycles before, and take those of this one.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Scheduler:
         preview: Preview,
         wake: Callable[[], None],
         *,
+        actions: TurnActions | None = None,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -61,7 +63,8 @@ class Scheduler:
         self._wake = wake
         self._clock = clock
         self._sleep = sleep
-        self._jobs: list[Job] = []
+        self._actions = actions or TurnActions()
+        self._jobs = self._actions.settled()
         self._results: list[ResultEvent] = []
         self._complete = False
         self._cancelled = False
@@ -75,9 +78,9 @@ class Scheduler:
         tool = self._registry.own_name(name) if isinstance(name, str) else "unknown"
         job = Job(call, tool, record, self._clock())
         job.scope = named(self._jobs)
-        job.names = names_in(job.args, job.scope)
+        job.names = names_in_call(job.args, job.scope, self._registry.environment_of(job.called))
         try:
-            bound = self._bind(job, substitute(job.args, {}, job.scope))
+            bound = self._bind(job, {})
             job.touch = bound.touch.widened() if job.names else bound.touch
         except ToolError as exc:
             # With names still to be replaced, its arguments do not say yet what it touches.
@@ -87,6 +90,7 @@ class Scheduler:
             # As where it runs: a defect of one tool stays its own.
             job.touch = Touch()
             job.problem = self._broke(job, exc)
+        self._actions.add(job)
         self._jobs.append(job)
         self._advance()
 
@@ -99,7 +103,12 @@ class Scheduler:
     def refuse(self, call_id: str, action: str) -> None:
         """An action that could not be read: what depends on it is skipped."""
         call: CallEvent = {"type": "call", "timestamp": self._clock(), "id": call_id, "content": "{}"}
-        self._jobs.append(Job(call, "action", {"id": action}, self._clock(), state=State.FAILED))
+        if any(job.action == action for job in self._jobs):
+            # A second action of this id: what depends on it means the first.
+            return
+        job = Job(call, "action", {"id": action}, self._clock(), state=State.FAILED, malformed=True)
+        self._actions.add(job)
+        self._jobs.append(job)
         self._advance()
 
     def finish(self) -> None:
@@ -130,6 +139,11 @@ class Scheduler:
         return not self.idle and any(job.state.open and job.sync for job in self._jobs)
 
     @property
+    def used_ids(self) -> Collection[str]:
+        """The ids that actions of this turn have had so far."""
+        return self._actions.ids
+
+    @property
     def declared(self) -> set[str]:
         """The names that actions give their results."""
         return set(named(self._jobs))
@@ -155,8 +169,17 @@ class Scheduler:
         if tasks:
             await asyncio.wait(tasks)
 
-    def _bind(self, job: Job, args: Any) -> BoundCall:
-        return self._registry.bind(job.called, args, replace(self._context, call_id=self._call_id(job)))
+    def _bind(self, job: Job, values: Mapping[str, Any]) -> BoundCall:
+        """Check the call with these values in the place of its names."""
+        environment = self._registry.environment_of(job.called)
+        args, variables = substitute_call(job.args, values, job.scope, environment)
+        context = replace(
+            self._context,
+            call_id=self._call_id(job),
+            variables=variables,
+            wants_value=bool(job.output_key),
+        )
+        return self._registry.bind(job.called, args, context)
 
     def _call_id(self, job: Job) -> str:
         """The call of the conversation that a job runs for: its own, or that of the workflow around it."""
@@ -227,8 +250,7 @@ class Scheduler:
         timer = asyncio.timeout(job.timeout)
         source = ""
         try:
-            values = {name: job.scope[name].value for name in job.names}
-            bound = self._bind(job, substitute(job.args, values, job.scope))
+            bound = self._bind(job, {name: job.scope[name].value for name in job.names})
             intent = await bound.plan()
             await self._permit(job, intent)
             job.started = self._clock()
@@ -270,7 +292,8 @@ class Scheduler:
 
     def _settle_state(self, job: Job, outcome: Outcome, state: State) -> None:
         job.state = state
-        job.value = outcome.outcome if outcome.content is None else outcome.content
+        if job.output_key:
+            job.value = outcome.produced
 
     def _end(self, job: Job, outcome: Outcome, state: State) -> None:
         self._settle_state(job, outcome, state)

@@ -1,6 +1,7 @@
 """`$name` in the action dialect: the result of an earlier action, by its `output_key` (protocols.md 3.2).
 
-Only declared names count; every other `$…` is text. `$$name` is the text `$name`.
+Only declared names count; every other `$…` is text. `$$name` is the text `$name`. In an argument that a tool
+takes with an environment nothing is replaced: the names stay, and their values go with the call.
 """
 
 import json
@@ -9,6 +10,9 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, cast
 
 _NAME = re.compile(r"(\$?)\$([A-Za-z_]\w*)")
+_VARIABLE = re.compile(r"(\$?)\$(\{[#!]?)?([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
+"""As a shell finds it: also in braces, and of ASCII letters."""
+
 _UNFINISHED = re.compile(r"\$\$?([A-Za-z_]\w*)?\Z")
 
 
@@ -37,6 +41,36 @@ def substitute(value: Any, values: Mapping[str, Any], declared: Collection[str] 
     return value
 
 
+def names_in_call(args: Any, declared: Collection[str], environment: Collection[str]) -> set[str]:
+    """The declared names in the arguments of a call; `environment` has the arguments with an environment."""
+    if not isinstance(args, dict):
+        return names_in(args, declared)
+    items = cast("dict[str, Any]", args).items()
+    return set[str]().union(
+        *(
+            _variables_in(value, declared) if key in environment else names_in(value, declared)
+            for key, value in items
+        )
+    )
+
+
+def substitute_call(
+    args: Any, values: Mapping[str, Any], declared: Collection[str], environment: Collection[str]
+) -> tuple[Any, dict[str, str]]:
+    """The arguments of a call with their names replaced, and the values for its environment, as text."""
+    if not isinstance(args, dict):
+        return substitute(args, values, declared), {}
+    replaced: dict[str, Any] = {}
+    variables: dict[str, str] = {}
+    for key, value in cast("dict[str, Any]", args).items():
+        if key in environment:
+            replaced[key] = _unescaped(value, declared)
+            variables |= {name: as_text(values[name]) for name in _variables_in(value, values)}
+        else:
+            replaced[key] = substitute(value, values, declared)
+    return replaced, variables
+
+
 def as_text(value: Any) -> str:
     """A value within a text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -47,6 +81,18 @@ def _replacement(found: re.Match[str], values: Mapping[str, Any], declared: Coll
     if found[1]:
         return f"${name}" if name in values or name in declared else found[0]
     return as_text(values[name]) if name in values else found[0]
+
+
+def _variables_in(value: Any, declared: Collection[str]) -> set[str]:
+    if not isinstance(value, str):
+        return set()
+    return {found[3] for found in _VARIABLE.finditer(value) if not found[1] and found[3] in declared}
+
+
+def _unescaped(value: Any, declared: Collection[str]) -> Any:
+    if not isinstance(value, str):
+        return value
+    return _VARIABLE.sub(lambda found: found[0][1:] if found[1] and found[3] in declared else found[0], value)
 
 
 def _parts(value: Any) -> list[Any]:

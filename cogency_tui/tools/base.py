@@ -5,7 +5,7 @@ that conflict; and, when its turn has come, what exactly it is about to do (`Int
 permissions can ask the person with the diff or the command in hand.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
@@ -147,6 +147,12 @@ class Outcome:
     failed: bool = False
     value: Any = None
 
+    @property
+    def produced(self) -> Any:
+        """What `$name` stands for."""
+        given = (self.value, self.content, self.outcome)
+        return next(each for each in given if each is not None)
+
 
 @dataclass(slots=True)
 class ToolContext:
@@ -155,9 +161,9 @@ class ToolContext:
     `report` shows output while the tool still runs. `seen` keeps, for each file that the agent has
     read or written, the fingerprint of its bytes then: a write refuses a file that has changed since.
     `call_id` is the call of the conversation that the tool runs for, set for each call. `journal` records
-    what is changed, where there is one. `variables` are the values that the call's `$names` stand for, where
-    the tool takes them as its environment; `output_limit` is how many characters of a result the model is
-    sent.
+    what is changed, where there is one. `variables` are the values that the call's `$names` stand for, as
+    text, where the tool takes them as its environment; `wants_value` says whether the `value` of the outcome
+    is used; `output_limit` is how many characters of a result the model is sent.
     """
 
     workspace: Workspace
@@ -166,7 +172,8 @@ class ToolContext:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     call_id: str = ""
     journal: Journal | None = None
-    variables: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    wants_value: bool = False
     output_limit: int = 30_000
 
 
@@ -207,6 +214,15 @@ class Touching(Protocol):
             WorkspaceError: a path cannot be used; the call will fail for the same reason.
         """
         ...
+
+
+@runtime_checkable
+class Environed(Protocol):
+    """A tool that takes the values of `$names` in some of its arguments as an environment: there the names
+    stay as they are, and `ToolContext.variables` has the values."""
+
+    environment: Collection[str]
+    """The names of these arguments."""
 
 
 @runtime_checkable

@@ -66,16 +66,18 @@ class Ended:
 
 
 class Command:
-    """A command that runs. `feed` is given its output; `stop` and `close` it in any case."""
+    """A command that runs. `sources` are the pipes that it writes to, each with what is given its output;
+    `stop` and `close` it in any case."""
 
-    def __init__(self, supervised: Supervised, source: int, feed: Callable[[bytes], None]) -> None:
+    def __init__(self, supervised: Supervised, sources: Mapping[int, Callable[[bytes], None]]) -> None:
         self._supervised = supervised
-        self._source = source
-        self._feed = feed
+        self._sources = sources
+        self._open = set(sources)
         self._end = asyncio.Event()
         self._began = time.monotonic()
-        os.set_blocking(source, False)
-        asyncio.get_running_loop().add_reader(source, self._drain)
+        for source in sources:
+            os.set_blocking(source, False)
+            asyncio.get_running_loop().add_reader(source, self._drain, source)
 
     @classmethod
     async def start(
@@ -86,25 +88,32 @@ class Command:
         feed: Callable[[bytes], None],
         wrapper: Sequence[str] = (),
         *,
+        errors: Callable[[bytes], None] | None = None,
         tree: bool = TREE,
     ) -> "Command":
-        """Start a command; a sandbox is what it is started through (`wrapper`).
+        """Start a command; a sandbox is what it is started through (`wrapper`). Where `errors` is given, it
+        takes the standard error, and `feed` the standard output alone.
 
         Raises:
             OSError, ValueError: it could not be started.
         """
-        # A pipe of our own: asyncio's would have to be closed by every grandchild before the wait is over.
-        source, sink = os.pipe()
+        # Pipes of our own: asyncio's would have to be closed by every grandchild before the wait is over.
+        feeds = [feed] if errors is None else [feed, errors]
+        pipes = [os.pipe() for _ in feeds]
+        sources = {source: each for (source, _), each in zip(pipes, feeds, strict=True)}
+        sinks = [sink for _, sink in pipes]
         try:
             supervised = Supervised.start(
-                [shell_path(), "-c", command], cwd, environ, sink, wrapper, tree=tree
+                [shell_path(), "-c", command], cwd, environ, sinks[0], wrapper, errors=sinks[-1], tree=tree
             )
         except BaseException:
-            os.close(source)
+            for source in sources:
+                os.close(source)
             raise
         finally:
-            os.close(sink)
-        running = cls(supervised, source, feed)
+            for sink in sinks:
+                os.close(sink)
+        running = cls(supervised, sources)
         try:
             await supervised.ready()
         except BaseException:
@@ -155,23 +164,26 @@ class Command:
     def close(self) -> None:
         """Let go of it; nothing more is fed."""
         self._supervised.close()
-        asyncio.get_running_loop().remove_reader(self._source)
-        os.close(self._source)
+        for source in self._sources:
+            asyncio.get_running_loop().remove_reader(source)
+            os.close(source)
 
     async def _drained(self) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(_PIPE_PATIENCE):
                 await self._end.wait()
 
-    def _drain(self) -> None:
+    def _drain(self, source: int) -> None:
         try:
-            data = os.read(self._source, _CHUNK)
+            data = os.read(source, _CHUNK)
         except BlockingIOError:
             return
         if data:
-            self._feed(data)
-        else:
-            asyncio.get_running_loop().remove_reader(self._source)
+            self._sources[source](data)
+            return
+        asyncio.get_running_loop().remove_reader(source)
+        self._open.discard(source)
+        if not self._open:
             self._end.set()
 
 
@@ -184,16 +196,25 @@ async def run_command(
     grace: float = 2.0,
     wrapper: Sequence[str] = (),
     *,
+    produced: Callable[[bytes], None] | None = None,
     tree: bool = TREE,
 ) -> Ended:
     """Run a command until it ends, or `timeout` seconds; its processes have `grace` seconds after TERM.
+    `produced` is given what it writes to its standard output, which `report` has together with its errors.
 
     Raises:
         OSError, ValueError: it could not be started.
     """
     output = Output(report)
+
+    def feed(data: bytes) -> None:
+        output.feed(data)
+        if produced is not None:
+            produced(data)
+
+    errors = None if produced is None else output.feed
     try:
-        running = await Command.start(command, cwd, environ, output.feed, wrapper, tree=tree)
+        running = await Command.start(command, cwd, environ, feed, wrapper, errors=errors, tree=tree)
         timed_out = False
         try:
             try:

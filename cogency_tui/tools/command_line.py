@@ -11,7 +11,7 @@ from dataclasses import replace
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
 from cogency_tui.tools.shell_words import TOO_DEEP, Simple, Word
 
-_WRAPPERS: dict[str, tuple[str, int]] = {
+WRAPPERS: dict[str, tuple[str, int]] = {
     "builtin": ("", 0),
     "busybox": ("", 0),
     "chroot": ("", 1),
@@ -37,7 +37,7 @@ _WRAPPERS: dict[str, tuple[str, int]] = {
 }
 """Programs that run another one: their options that take a value, and how many words stand before it."""
 
-_SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
+SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 
@@ -57,16 +57,16 @@ def _parsed(command: str, depth: int) -> list[Simple]:
 def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
     """The command, and those that it runs."""
     for _ in range(DEEPEST):
-        inner = _inside(simple) if simple.program in _WRAPPERS else None
+        inner = inside(simple) if simple.program in WRAPPERS else None
         if inner is None:
             break
         simple = inner
     program = simple.program
-    if (program in _WRAPPERS and _inside(simple) is not None) or depth > DEEPEST:
+    if (program in WRAPPERS and inside(simple) is not None) or depth > DEEPEST:
         yield TOO_DEEP
         return
     yield simple
-    if program in _SHELLS:
+    if program in SHELLS:
         for index, word in enumerate(simple.arguments[:-1]):
             if re.fullmatch(r"-[a-z]*c[a-z]*", word.text):
                 yield from _script([simple.arguments[index + 1]], depth)
@@ -87,9 +87,9 @@ def _script(words: list[Word], depth: int) -> list[Simple]:
     return found if all(word.known for word in words) else [*found, Simple((Word("", known=False),))]
 
 
-def _inside(simple: Simple) -> Simple | None:
+def inside(simple: Simple) -> Simple | None:
     """What a wrapper runs; None where it runs nothing."""
-    with_value, before = _WRAPPERS[simple.program]
+    with_value, before = WRAPPERS[simple.program]
     words = list(simple.arguments)
     while words and (words[0].text.startswith("-") or ASSIGNMENT.match(words[0].text)):
         option = words.pop(0).text

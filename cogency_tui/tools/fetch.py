@@ -98,4 +98,4 @@ def _outcome(answer: "Answer", page: "Page") -> Outcome:
         content["status"] = answer.status_line
     title = f" “{one_line(page.title[:_LONGEST_TITLE])}”" if page.title else ""
     what = f"{answer.url} answered {answer.status_line}" if failed else f"Read {answer.url}"
-    return Outcome(f"{what}{title}, {len(page.text):,} characters", content, failed=failed)
+    return Outcome(f"{what}{title}, {len(page.text):,} characters", content, failed, page.text)

@@ -17,6 +17,9 @@ from cogency_tui.workspace.names import unusual
 from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.text import Text, decode, lines_of
 
+DEFAULT_LINES = 2000
+"""How many lines are shown where the call does not say; what the call produces is the file to its end."""
+
 LONGEST_LINE = 2000
 
 File = Annotated[str, msgspec.Meta(description="path from the project's root")]
@@ -31,7 +34,7 @@ _DIRECTORY_SPELLINGS: dict[str, str] = dict.fromkeys(
 class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: File
     start: Annotated[int, msgspec.Meta(ge=1, description="first line to show")] = 1
-    lines: Annotated[int, msgspec.Meta(ge=1, description="how many lines to show")] = 2000
+    lines: Annotated[int, msgspec.Meta(ge=1, description="how many lines to show")] = DEFAULT_LINES
 
 
 class Read:
@@ -162,7 +165,7 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     lines = lines_of(text.plain)
     total = len(lines)
     if not total:
-        return digest, Outcome(f"Read {name} (empty)", "[the file is empty]")
+        return digest, Outcome(f"Read {name} (empty)", "[the file is empty]", value="")
     if args.start > total:
         raise ToolError(f"{name} has {total:,} lines; start={args.start} is past its end.")
     shown, notes = _fitting(text, lines, args, context.output_limit)
@@ -171,7 +174,8 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     count = f"{len(shown):,} line{'' if len(shown) == 1 else 's'}"
     outcome = f"Read {count} of {name}" if whole else f"Read lines {args.start:,} to {last:,} of {name}"
     outcome += "" if whole else f" ({total:,} lines)"
-    return digest, Outcome(outcome, "\n".join([*shown, *notes]))
+    produced = text.lines(args.start, None if args.lines == DEFAULT_LINES else args.lines)
+    return digest, Outcome(outcome, "\n".join([*shown, *notes]), value=produced)
 
 
 def _fitting(text: Text, lines: list[str], args: ReadArgs, limit: int) -> tuple[list[str], list[str]]:

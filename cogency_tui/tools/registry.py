@@ -17,6 +17,7 @@ from cogency_tui.tools.base import (
     Aliases,
     BoundCall,
     Brief,
+    Environed,
     SelfDescribed,
     Spellings,
     Tool,
@@ -100,6 +101,19 @@ class Registry:
             return self.get(name).name
         except ToolError:
             return name
+
+    def environment_of(self, name: str) -> frozenset[str]:
+        """The arguments of a tool whose `$names` are its environment, under every name they are accepted by;
+        none for a tool that there is not."""
+        try:
+            tool, spellings = self._resolve(name)
+        except ToolError:
+            return frozenset()
+        if not isinstance(tool, Environed):
+            return frozenset()
+        others = spellings.over(tool.aliases.arguments).names
+        spelt = (other for other, meant in others.items() if meant in tool.environment)
+        return frozenset((*tool.environment, *spelt))
 
     def bind(self, name: str, args: Any, context: ToolContext) -> BoundCall:
         """Check a call: `args` is decoded JSON, whatever the model wrote.

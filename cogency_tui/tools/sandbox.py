@@ -118,6 +118,14 @@ class Sandbox:
         """The environment of a command that has a `wrapper`."""
         return {name: value for name, value in environ.items() if name not in _CONNECTIONS} | _INSIDE
 
+    @property
+    def temporary(self) -> tuple[Path, Path]:
+        """Where temporary files of a command are, and where the command sees them, as of its `wrapper`."""
+        if self._temporary is None:
+            there = Path(tempfile.gettempdir())
+            return there, there
+        return self._temporary, Path("/tmp")
+
     async def close(self) -> None:
         """Remove the private temporary directory, when no command runs any more."""
         temporary, self._temporary = self._temporary, None

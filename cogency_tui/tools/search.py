@@ -78,7 +78,12 @@ class Find:
         start = await in_thread(workspace.locate, args.path)
         if args.content is None:
             found = await isolated.find_names(workspace, start, args.pattern or "*")
-            return Outcome(_files(found), _content(args, found, scan.MOST_NAMES, "files"))
+            if context.wants_value and found.matches > len(found.lines):
+                raise ToolError(
+                    f"{_files(found)}: an output_key holds {len(found.lines)} at most.", "Narrow the pattern."
+                )
+            content = _content(args, found, scan.MOST_NAMES, "files")
+            return Outcome(_files(found), content, value="\n".join(found.lines))
         found = await isolated.find_lines(workspace, start, args.pattern, args.content, args.context)
         return Outcome(_lines(found), _content(args, found, scan.MOST_SHOWN, "matches"))
 

@@ -8,6 +8,7 @@ import errno
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,16 +21,21 @@ from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
 from cogency_tui.tools.destruction import at_stake
 from cogency_tui.tools.journaling import Found
+from cogency_tui.tools.output import Kept
 from cogency_tui.tools.own_environment import conceal
 from cogency_tui.tools.processes import summary
 from cogency_tui.tools.reach import reach
 from cogency_tui.tools.sandbox import Sandbox
 from cogency_tui.tools.secrecy import Veil, scrubbed
+from cogency_tui.tools.shell_values import check, given, shown
 from cogency_tui.workspace.names import unusual
 from cogency_tui.workspace.paths import Location
 
 _FIRST_LOOK = 0.5
 """Seconds after which the first output of a background command is given."""
+
+LONGEST_VALUE = 8 << 20
+"""Bytes of standard output that an `output_key` may stand for."""
 
 _IN_SANDBOX = "[it ran in a sandbox: no network, and only the project and /tmp can be written]"
 
@@ -77,6 +83,7 @@ class Shell:
             PLAIN,
         ),
     )
+    environment = frozenset({"command"})
 
     def __init__(
         self, grace: float = 2.0, *, background: Background | None = None, sandbox: Sandbox | None = None
@@ -90,6 +97,7 @@ class Shell:
 
     async def plan(self, args: ShellArgs, context: ToolContext) -> Intent:
         _require_text(args.command)
+        await in_thread(check, args.command, context.variables)
         cwd = await in_thread(_directory, args.cwd, context)
         place = "" if cwd.relative == "." else f" in {cwd.relative}"
         how = " in the background" if args.background else ""
@@ -99,7 +107,7 @@ class Shell:
         return Intent(
             "command",
             f"Run {summary(args.command)}{place}{how}",
-            detail=args.command,
+            detail=await in_thread(shown, args.command, context.variables),
             paths=(cwd.path,),
             everything=True,
             outside=far.outside,
@@ -121,26 +129,53 @@ class Shell:
             wrapper = await self._sandbox.wrapper(context.workspace, cwd)
             if wrapper:
                 environ = self._sandbox.environment(environ)
-            if args.background:
-                return await self._start(args.command, cwd, environ, wrapper, context, stake)
-            veil = Veil(context.secrets)
-            async with _recorded(context, self.name, stake) as found:
-                ended = await run_command(
-                    args.command,
-                    cwd,
-                    environ,
-                    args.timeout,
-                    lambda text: context.report(veil.feed(text)),
-                    self._grace,
-                    wrapper,
-                )
+            async with given(context.variables, self._sandbox.temporary) as values:
+                environ |= values.environ
+                if args.background:
+                    if values.notes:
+                        raise ToolError(
+                            "A command in the background cannot be given a value as long as this."
+                        )
+                    return await self._start(args.command, cwd, environ, wrapper, context, stake)
+                return await self._run(args, cwd, environ, wrapper, context, stake, values.notes)
         except OSError as error:
-            reason = "it is too long: put it into a file" if error.errno == errno.E2BIG else error.strerror
+            long = "it, or the values that it is given, is too long: put it into a file"
+            reason = long if error.errno == errno.E2BIG else error.strerror
             raise ToolError(f"The command could not be started: {reason}.") from error
+
+    async def _run(
+        self,
+        args: ShellArgs,
+        cwd: Path,
+        environ: Mapping[str, str],
+        wrapper: list[str],
+        context: ToolContext,
+        stake: Sequence[Path],
+        notes: Sequence[str],
+    ) -> Outcome:
+        veil = Veil(context.secrets)
+        produced = Kept(LONGEST_VALUE)
+        async with _recorded(context, self.name, stake) as found:
+            ended = await run_command(
+                args.command,
+                cwd,
+                environ,
+                args.timeout,
+                lambda text: context.report(veil.feed(text)),
+                self._grace,
+                wrapper,
+                produced=produced.feed if context.wants_value else None,
+            )
         if rest := veil.feed("", final=True):
             context.report(rest)
-        notes = [*ended.notes, *_seen(found)]
-        return _outcome(ended, args.timeout, veil.over(ended.output), notes, sandboxed=bool(wrapper))
+        outcome = _outcome(
+            ended,
+            args.timeout,
+            veil.over(ended.output),
+            [*ended.notes, *notes, *_seen(found)],
+            sandboxed=bool(wrapper),
+        )
+        return _with_value(outcome, produced, veil) if context.wants_value else outcome
 
     async def _start(
         self,
@@ -214,3 +249,11 @@ def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, s
         lines.append(_IN_SANDBOX)
     line = status if ended.timed_out or not ended.started else f"{status} after {ended.seconds:.1f} s"
     return Outcome(line, "\n".join(lines), failed=failed)
+
+
+def _with_value(outcome: Outcome, produced: Kept, veil: Veil) -> Outcome:
+    """The outcome of a command whose standard output is wanted, whole."""
+    if produced.parts()[1]:
+        note = f"[its standard output is longer than {LONGEST_VALUE >> 20} MiB: too long for an output_key]"
+        return replace(outcome, content=f"{outcome.content}\n{note}", failed=True)
+    return replace(outcome, value=veil.over(produced.text()))

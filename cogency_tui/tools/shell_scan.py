@@ -125,12 +125,12 @@ class _Scanner:
             while end < len(text) and text[end] != "`":
                 end += 2 if text[end] == "\\" else 1
             self._nested(re.sub(r"\\([\\$`])", r"\1", text[at + 1 : end]))
-            word.known = False
+            word.add_unknown(quoted=quoted)
             self._at = end + 1
         elif text.startswith("$(", at):
             end = self._closing(at + 2, "(", ")")
             self._nested(text[at + 2 : end])
-            word.known = False
+            word.add_unknown(quoted=quoted)
             self._at = end + 1
         elif text.startswith("${", at):
             end = self._closing(at + 2, "{", "}")
@@ -162,7 +162,7 @@ class _Scanner:
             word.add_quoted(str(_home()))
             word.quoted = word.quoted or quoted
         else:
-            word.known = False
+            word.add_unknown(quoted=quoted)
 
     def _redirect(self) -> None:
         for opening in ("<(", ">("):
@@ -191,6 +191,7 @@ class _Scanner:
         operator, self._operator = self._operator, ""
         if operator in ("<<", "<<-"):
             self._bodies.append((built.text, word.quoted))
+            self._redirections.append(Redirection("<<", Word("", known=word.quoted)))
         else:
             self._redirections.append(Redirection(operator, built))
 
@@ -263,6 +264,7 @@ class _Building:
     pieces: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
     known: bool = True
     quoted: bool = False
+    splits: bool = False
 
     @property
     def text(self) -> str:
@@ -275,6 +277,10 @@ class _Building:
         self.quoted = True
         self.pieces.append((text, True))
 
+    def add_unknown(self, *, quoted: bool) -> None:
+        self.known = False
+        self.splits = self.splits or not quoted
+
     def build(self) -> Word:
         text = self.text
         if self.pieces[:1] == [("~", False)] and text[1:2] in ("", "/"):
@@ -282,12 +288,12 @@ class _Building:
             text = self.text
         bare = [piece for piece, quoted in self.pieces if not quoted]
         if not (any(piece in _GLOB for piece in bare) or {"{", "}"} <= set(bare)):
-            return Word(text, self.known)
+            return Word(text, self.known, splits=self.splits)
         pattern = "".join(
             re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", piece) if quoted else piece
             for piece, quoted in self.pieces
         )
-        return Word(text, self.known, pattern)
+        return Word(text, self.known, pattern, self.splits)
 
 
 def _home() -> Path:

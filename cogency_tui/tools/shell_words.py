@@ -1,21 +1,26 @@
 """A simple command of the shell: its words and redirections, as far as they are known without running it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word without its quotes. `pattern` is set where the shell makes paths of it: the same with quoted
-    `*`, `?` and `[` made plain. `known` is False where only the shell knows what it will be."""
+    `*`, `?` and `[` made plain. `known` is False where only the shell knows what it will be, and `splits` set
+    where that may be several words."""
 
     text: str
     known: bool = True
     pattern: str = ""
+    splits: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Redirection:
-    """Where a command's input or output goes: `operator` as written, without the descriptor."""
+    """Where a command's input or output goes: `operator` as written, without the descriptor.
+
+    The target of `<<` has no text; it is known where nothing is expanded in the here-document.
+    """
 
     operator: str
     target: Word

@@ -57,6 +57,13 @@ class Text:
         windows = self.raw.count("\r\n")
         return 0 < windows < self.raw.count("\n")
 
+    def lines(self, start: int, count: int | None = None) -> str:
+        """Lines as they stand in `raw`, endings included: from the one numbered `start`, to the end without
+        a `count`."""
+        pieces = self.raw.split("\n")
+        stop = len(pieces) if count is None else min(len(pieces), start - 1 + count)
+        return "\n".join(pieces[start - 1 : stop]) + ("\n" if stop < len(pieces) else "")
+
     def with_changes(self, changes: Iterable[tuple[int, int, str]]) -> "Text":
         """Replace spans of `plain`, given in order and without overlap as (start, end, new text)."""
         if self.plain is self.raw or len(self.plain) == len(self.raw):

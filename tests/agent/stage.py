@@ -4,11 +4,13 @@ import asyncio
 import itertools
 import json
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from cogency_tui.agent.jobs import TurnActions
 from cogency_tui.agent.permissions import Ask, Gate
 from cogency_tui.agent.scheduler import Scheduler
 from cogency_tui.config import Permissions
@@ -116,14 +118,22 @@ class Stage:
         self.results: dict[str, ResultEvent] = {}
         self.order: list[str] = []
         self._numbers = itertools.count(1)
-        self.scheduler = Scheduler(
+        self._create = partial(
+            Scheduler,
             Registry([self.step, *tools]),
             Gate(lambda: permissions, lambda: ask),
             ToolContext(Workspace(root)),
             self.previews.append,
             self.news.set,
+            actions=TurnActions(),
             sleep=sleep or self._pause,
         )
+        self.scheduler = self._create()
+
+    async def next_cycle(self) -> None:
+        """End this cycle, and begin the next one of the turn."""
+        await self.end()
+        self.scheduler = self._create()
 
     async def _pause(self, seconds: float) -> None:
         self.pauses.append(seconds)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -311,6 +311,113 @@ async def test_fetches_overlap_and_start_while_the_response_is_still_written(mak
     assert begun["one"] < written[-1]
     assert written[0] < ended["one"]
     assert begun["step"] >= max(ended["one"], ended["two"])
+
+
+def act(id: str, name: str, parameters: Mapping[str, Any], **more: Any) -> str:
+    body = {"name": name, "parameters": parameters, **more}
+    return f'<action id="{id}">{json.dumps(body)}</action>'
+
+
+def outcomes(events: Sequence[Event]) -> list[tuple[bool, str]]:
+    payloads = [
+        event["payload"] for event in events if event["type"] == "result" and not event.get("partial")
+    ]
+    return [(payload["error"], payload["outcome"]) for payload in payloads]
+
+
+def answers(events: Sequence[Event]) -> str:
+    return "".join(event["content"] for event in events if event["type"] == "respond")
+
+
+EVIL = 'x"; touch pwned; echo "\n`touch pwned`\n$(touch pwned)\n\\\'; touch pwned\n'
+
+
+@pytest.mark.parametrize(
+    "source", [("read", {"file": "evil.txt"}), ("shell", {"command": "cat evil.txt"})], ids=["read", "cat"]
+)
+async def test_what_a_file_says_is_printed_and_never_run(
+    make_agent: MakeAgent, source: tuple[str, Mapping[str, Any]]
+) -> None:
+    agent = make_agent(
+        act("a", *source, output_key="evil")
+        + act("b", "shell", {"command": 'printf "%s" "$evil" > printed'}),
+        act("c", "shell", {"command": 'echo "$evil"'}, depends_on=["a"])
+        + act("d", "shell", {"command": "$evil"})
+        + act("e", "shell", {"command": 'bash -c "$evil"'}),
+        "<response>It says: $evil</response>",
+        dialect="action",
+    )
+    (agent.project / "evil.txt").write_text(EVIL)
+    events = await turn(agent, "go")
+    *done, whole, code = outcomes(events)
+    assert [error for error, _ in done] == [False, False, False]
+    assert all(error and "cannot be run as a command" in outcome for error, outcome in (whole, code))
+    assert (agent.project / "printed").read_text() == EVIL
+    printed = [event["payload"]["content"] for event in events if event["type"] == "result"][2]
+    assert printed == f"exit 0\n{EVIL.rstrip()}"
+    assert not (agent.project / "pwned").exists()
+    assert answers(events) == f"It says: {EVIL}"
+
+
+async def test_ids_and_values_last_for_the_turn_and_no_longer(make_agent: MakeAgent) -> None:
+    agent = make_agent(
+        act("a", "read", {"file": "greet.py"}, output_key="text") + act("b", "read", {"file": "none.py"}),
+        act("c", "write", {"file": "copy.py", "content": "$text"}, depends_on=["a"])
+        + act("d", "list", {}, depends_on=["b"])
+        + act("a", "list", {}),
+        "<response>Copied $text</response>",
+        # The next turn: its ids are its own, and what looks like a name is text.
+        act("a", "write", {"file": "next.py", "content": "$text"}),
+        "<response>Wrote $text</response>",
+        dialect="action",
+    )
+    events = await turn(agent, "go")
+    assert (agent.project / "copy.py").read_bytes() == (agent.project / "greet.py").read_bytes()
+    told = dict.fromkeys(outcome for _, outcome in outcomes(events))
+    assert 'Skipped: it depends on "b", which failed' in told
+    assert any('The action id "a" was used before in this turn' in outcome for outcome in told)
+    assert answers(events) == 'Copied print("hello")\n'
+    events = await turn(agent, "again")
+    assert (agent.project / "next.py").read_text() == "$text"
+    assert answers(events) == "Wrote $text"
+
+
+async def test_nothing_that_cannot_come_holds_an_answer_up(make_agent: MakeAgent) -> None:
+    ghost = {"depends_on": ["ghost"]}
+    agent = make_agent(
+        act("a", "list", {}, output_key="never", **ghost)
+        + act("b", "list", {}, output_key="one", depends_on=["c"])
+        + act("c", "list", {}, depends_on=["b"])
+        + act("d", "read", {"file": "none.py"}, output_key="lost", on_error="retry", retry=1)
+        + "<response>Have $lost.</response>",
+        dialect="action",
+    )
+    events = await turn(agent, "go")
+    assert [error for error, _ in outcomes(events)] == [True] * 4
+    assert answers(events) == "Have (lost: failed)."
+    assert events[-1]["type"] == "end"
+
+
+async def test_what_became_of_an_action_is_said_in_a_later_answer(make_agent: MakeAgent) -> None:
+    agent = make_agent(
+        act("a", "read", {"file": "none.py"}, output_key="lost")
+        + act("b", "list", {}, output_key="never", depends_on=["a"]),
+        "<response>$lost, $never, $$lost, $other</response>",
+        dialect="action",
+    )
+    assert answers(await turn(agent, "go")) == "(lost: failed), (never: skipped), $lost, $other"
+
+
+async def test_a_turn_that_was_ended_leaves_no_ids_to_the_next(make_agent: MakeAgent) -> None:
+    agent = make_agent(
+        act("a", "read", {"file": "none.py"}, on_error="fail"),
+        act("a", "read", {"file": "greet.py"}, output_key="text"),
+        "<response>$text</response>",
+        dialect="action",
+    )
+    events = await turn(agent, "go")
+    assert "to end the turn" in str(events[-1])
+    assert answers(await turn(agent, "again")) == 'print("hello")\n'
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -559,6 +559,227 @@ async def test_the_value_of_a_name_is_told_as_text_or_what_became_of_it() -> Non
     assert told == ["[1]", "(two: failed)", "(three: skipped)"]
 
 
+async def test_a_name_stands_for_what_was_produced_rather_than_for_the_report() -> None:
+    stage = Stage()
+    stage.step.faults = {
+        "a": [Outcome("did a", "1\tx", value="x\r\n")],
+        "b": [Outcome("did b", "none", value="")],
+    }
+    stage.act("a", output_key="found")
+    stage.act("b", output_key="empty")
+    told = stage.act("c", {"value": ["$found", "<$empty>"]})
+    await stage.end()
+    assert stage.step.got["c"] == ["x\r\n", "<>"]
+    assert stage.content(told) == ["x\r\n", "<>"]
+    assert stage.content("call-1") == "1\tx"
+
+
+@pytest.mark.parametrize("argument", ["command", "cmd"])
+async def test_nothing_is_spliced_into_a_command(tmp_path: Path, argument: str) -> None:
+    (tmp_path / "sub").mkdir()
+    stage = Stage([Shell()], root=tmp_path)
+    stage.act("a", {"value": 'x"; touch pwned; echo "'}, output_key="evil")
+    stage.act("b", {"value": "sub"}, output_key="place")
+    stage.act("c", {"value": 20}, output_key="limit")
+    args = {argument: 'pwd; echo "$evil $$evil"', "cwd": "$place", "timeout": "$limit"}
+    call = stage.submit("shell", args, id="d", mode="async", output_key="out")
+    stage.act("e", {"value": "$out"})
+    await stage.end()
+    line = 'x"; touch pwned; echo "'
+    assert stage.content(call) == f"exit 0\n{tmp_path}/sub\n{line} {line}"
+    assert stage.step.got["e"] == f"{tmp_path}/sub\n{line} {line}\n"
+    assert [path.name for path in tmp_path.rglob("*")] == ["sub"]
+
+
+async def test_a_command_that_is_all_value_does_not_run(tmp_path: Path) -> None:
+    stage = Stage([Shell()], root=tmp_path)
+    stage.act("a", {"value": "touch pwned"}, output_key="evil")
+    call = stage.submit("shell", {"command": "$evil"}, id="b", mode="async", retry=2)
+    await stage.end()
+    assert stage.failed(call)
+    assert stage.outcome(call).startswith("A value cannot be run as a command")
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_command_waits_for_its_values_and_is_skipped_without_them(tmp_path: Path) -> None:
+    stage = Stage([Shell()], root=tmp_path)
+    stage.step.faults = {"a": [ToolError("No.")]}
+    stage.act("a", output_key="lost")
+    call = stage.submit("shell", {"command": "echo ${lost} > it"}, id="b", mode="async")
+    escaped = stage.submit("shell", {"command": "echo $$lost; echo $$ > pid"}, id="c", mode="async")
+    await stage.end()
+    assert stage.outcome(call) == 'Skipped: it depends on "a", which failed'
+    assert stage.content(escaped) == "exit 0" + "\n(no output)"
+    assert [path.name for path in tmp_path.iterdir()] == ["pid"]
+
+
+async def test_a_yes_for_a_command_is_for_the_values_that_were_shown(tmp_path: Path) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(allow=True, scope="conversation")
+
+    stage = Stage([Shell()], root=tmp_path, permissions="ask", ask=ask)
+    command = {"command": 'echo "$text"'}
+    for number, value in enumerate(["one", "two", "one"]):
+        stage.act(f"a{number}", {"value": value}, output_key="text")
+        stage.submit("shell", command, id=f"b{number}", mode="sync")
+        await stage.next_cycle()
+    assert [question.detail.rpartition("\n")[2] for question in asked] == ['  text = "one"', '  text = "two"']
+    assert {question.pattern for question in asked} == {""}
+
+
+async def test_a_file_is_copied_byte_for_byte(tmp_path: Path) -> None:
+    data = b"\xc3\xa9 $HOME\r\n\t\"'\\\n" * 350_000 + b"no newline at the end"
+    assert len(data) > 5_000_000
+    (tmp_path / "from").write_bytes(data)
+    stage = Stage([Read(), Write()], root=tmp_path)
+    stage.submit("read", {"file": "from"}, id="a", mode="async", output_key="app")
+    await stage.next_cycle()
+    stage.submit("write", {"file": "to", "content": "$app"}, id="b", mode="async")
+    await stage.end()
+    assert (tmp_path / "to").read_bytes() == data
+
+
+# Actions: over the cycles of a turn.
+
+
+async def test_a_value_lives_until_the_turn_ends() -> None:
+    stage = Stage()
+    stage.act("a", {"value": [1]}, output_key="one")
+    await stage.next_cycle()
+    stage.act("b", {"value": {"k": "$one"}}, output_key="two")
+    await stage.next_cycle()
+    assert stage.scheduler.declared == {"one", "two"}
+    assert (stage.scheduler.idle, stage.scheduler.busy, stage.scheduler.holding) == (True, False, False)
+    stage.act("c", {"value": ["$one", "$two"]}, depends_on=["a", "b"])
+    await stage.end()
+    assert stage.step.got["c"] == [[1], {"k": [1]}]
+    assert stage.scheduler.value_of("two") == '{"k": [1]}'
+
+
+async def test_another_turn_knows_nothing_of_it() -> None:
+    stage = Stage()
+    stage.act("a", {"value": 1}, output_key="one")
+    await stage.end()
+    other = Stage()
+    b = other.act("b", {"value": "$one"})
+    c = other.act("c", depends_on=["a"])
+    await other.end()
+    assert (other.step.got["b"], other.failed(b)) == ("$one", False)
+    assert other.outcome(c) == 'Skipped: it depends on "a", which was never declared'
+    assert other.scheduler.used_ids == {"b", "c"}
+
+
+async def test_what_failed_in_an_earlier_cycle_skips_its_dependents() -> None:
+    stage = Stage()
+    stage.step.faults = {"a": [ToolError("No.")]}
+    stage.act("a", output_key="one")
+    stage.act("b", output_key="two", depends_on=["a"])
+    stage.scheduler.refuse("lost", "m")
+    await stage.next_cycle()
+    c = stage.act("c", depends_on=["a"])
+    d = stage.act("d", {"value": "$two"})
+    e = stage.act("e", depends_on=["m"])
+    await stage.end()
+    assert stage.outcome(c) == 'Skipped: it depends on "a", which failed'
+    assert stage.outcome(d) == 'Skipped: it depends on "b", which was skipped'
+    assert stage.outcome(e) == 'Skipped: it depends on "m", which failed'
+    assert stage.scheduler.value_of("one") == "(one: failed)"
+
+
+async def test_an_action_that_was_malformed_may_be_written_again_under_its_id() -> None:
+    stage = Stage()
+    stage.scheduler.refuse("lost", "a")
+    await stage.next_cycle()
+    assert stage.scheduler.used_ids == set()
+    a = stage.act("a")
+    b = stage.act("b", depends_on=["a"])
+    await stage.next_cycle()
+    assert stage.scheduler.used_ids == {"a", "b"}
+    assert not stage.failed(a)
+    assert not stage.failed(b)
+
+
+async def test_a_second_action_of_an_id_takes_nothing_from_the_first() -> None:
+    stage = Stage()
+    stage.act("a", output_key="one")
+    stage.scheduler.refuse("again", "a")
+    b = stage.act("b", depends_on=["a"])
+    await stage.next_cycle()
+    stage.scheduler.refuse("once more", "a")
+    c = stage.act("c", depends_on=["a"])
+    await stage.end()
+    assert not stage.failed(b)
+    assert not stage.failed(c)
+
+
+async def test_an_id_declared_later_in_the_turn_does_not_save_what_waited_for_it() -> None:
+    stage = Stage()
+    a = stage.act("a", depends_on=["b"])
+    await stage.next_cycle()
+    stage.act("b")
+    c = stage.act("c", depends_on=["a"])
+    await stage.end()
+    assert stage.outcome(a) == 'Skipped: it depends on "b", which was never declared'
+    assert stage.outcome(c) == 'Skipped: it depends on "a", which was skipped'
+
+
+async def test_a_cycle_of_dependencies_is_over_with_its_cycle() -> None:
+    stage = Stage()
+    stage.act("a", depends_on=["b"])
+    stage.act("b", depends_on=["a"])
+    await stage.next_cycle()
+    c = stage.act("c", depends_on=["a"])
+    d = stage.act("d")
+    await stage.end()
+    assert stage.outcome(c) == 'Skipped: it depends on "a", which failed'
+    assert not stage.failed(d)
+
+
+async def test_retries_and_timeouts_settle_before_the_next_cycle() -> None:
+    stage = Stage()
+    stage.step.hold("late")
+    stage.step.faults = {"b": [ToolError("1"), ToolError("2")]}
+    stage.act("late", timeout=0.01, output_key="one")
+    stage.act("b", {"value": 5}, on_error="retry", output_key="two")
+    await stage.next_cycle()
+    c = stage.act("c", {"value": "$one"})
+    stage.act("d", {"value": "$two"})
+    await stage.end()
+    assert stage.outcome(c) == 'Skipped: it depends on "late", which failed'
+    assert stage.step.got["d"] == 5
+
+
+async def test_what_was_forgotten_and_still_runs_is_waited_for_in_its_own_cycle_only() -> None:
+    stage = Stage()
+    stage.step.hold("server")
+    stage.act("server", {"value": 5}, mode="fire_and_forget", output_key="port")
+    await stage.next_cycle()
+    b = stage.act("b", depends_on=["server"])
+    c = stage.act("c", {"value": "$port"})
+    await stage.next_cycle()
+    wanted = 'Skipped: it depends on "server", which came to no result'
+    assert (stage.outcome(b), stage.outcome(c)) == (wanted, wanted)
+    assert stage.scheduler.value_of("port") == "(port: without a result)"
+    stage.step.release("server")
+    await stage.step.until("-server")
+    await stage.quiet()
+    await stage.next_cycle()
+    stage.act("d", {"value": "$port"})
+    await stage.end()
+    assert stage.step.got["d"] == 5
+
+
+async def test_calls_of_a_batch_are_not_carried_on() -> None:
+    stage = Stage()
+    stage.do("a", value="x" * 1000)
+    await stage.next_cycle()
+    assert stage.scheduler.used_ids == set()
+    assert stage.scheduler.declared == set()
+
+
 # Actions: modes.
 
 

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cogency_tui.agent.variables import StreamedText, as_text, names_in, substitute
+from cogency_tui.agent.variables import (
+    StreamedText,
+    as_text,
+    names_in,
+    names_in_call,
+    substitute,
+    substitute_call,
+)
 
 VALUES: dict[str, Any] = {
     "name": "Ada",
@@ -93,6 +100,42 @@ def test_names_without_a_value_here_stay_and_still_can_be_escaped() -> None:
 )
 def test_the_names_in_a_value_are_found(value: Any, names: set[str]) -> None:
     assert names_in(value, VALUES) == names
+
+
+# Arguments with an environment.
+
+
+@pytest.mark.parametrize(
+    ("command", "wanted", "variables"),
+    [
+        ('echo "$name"', 'echo "$name"', {"name": "Ada"}),
+        ("$name ${n} ${#map} ${!yes}", None, {"name": "Ada", "n": "7", "map": '{"é": [1.5]}', "yes": "true"}),
+        ("$names$none", None, {"names": '["Ada", "Bob"]', "none": "null"}),
+        ("$HOME $5 $namesake ${other}", None, {}),
+        ("$$name $$HOME $$ $$5", "$name $$HOME $$ $$5", {}),
+        ("$$name $name", "$name $name", {"name": "Ada"}),
+        ("$$$name", "$$name", {}),
+        ("$${name}", "${name}", {}),
+        # A shell ends a name at the first character that is no ASCII letter.
+        ("$nameé", None, {"name": "Ada"}),
+        ("$money", None, {"money": "$name"}),
+        (["$name"], None, {}),
+        (7, None, {}),
+    ],
+)
+def test_nothing_is_replaced_in_an_argument_with_an_environment(
+    command: Any, wanted: Any, variables: dict[str, str]
+) -> None:
+    args = {"command": command, "cwd": "$name/x", "limit": "$n"}
+    replaced, given = substitute_call(args, VALUES, VALUES, {"command"})
+    assert replaced == {"command": command if wanted is None else wanted, "cwd": "Ada/x", "limit": 7}
+    assert given == variables
+    assert names_in_call(args, VALUES, {"command"}) == {*variables, "name", "n"}
+
+
+def test_arguments_that_are_no_object_are_replaced_as_any_value() -> None:
+    assert substitute_call(["$n"], VALUES, VALUES, {"command"}) == ([7], {})
+    assert names_in_call("$n", VALUES, {"command"}) == {"n"}
 
 
 # An answer in pieces.

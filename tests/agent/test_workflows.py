@@ -47,8 +47,7 @@ async def test_steps_use_what_the_caller_gave_and_what_steps_before_made(bench: 
     assert result["payload"]["outcome"] == "w: 2 of 2 steps done"
     assert list(result["payload"]["content"]) == ["look", "put"]
     copied = (bench.root / "copy.txt").read_text()
-    assert copied == f"// {result['payload']['content']['look']}"
-    assert "hello" in copied
+    assert copied == '// print("hello")\n'
     lines = shown(events).splitlines()
     assert lines[0] == "· read greet.py"
     assert [line[:7] for line in lines] == ["· read ", "✓ read:", "· write", "✓ write"]

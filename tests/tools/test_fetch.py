@@ -83,6 +83,7 @@ async def test_a_page_comes_as_title_address_and_markdown(web: Web) -> None:
     outcome = await web.run(web.peer.url("/old"))
     base = f"http://site.test:{web.peer.port}"
     text = outcome.content["text"]
+    assert outcome.produced == text
     assert outcome.content == {
         "url": f"{base}/guide/wait",
         "title": "How to <wait> for it",

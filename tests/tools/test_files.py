@@ -87,6 +87,29 @@ async def test_read_past_the_end_is_told(bench: Bench) -> None:
         await bench.run("read", file="a", start=5)
 
 
+@pytest.mark.parametrize(
+    ("args", "wanted"),
+    [({"start": 2}, "\xe9\n\nlast"), ({"start": 2, "lines": 1}, "\xe9\n"), ({"start": 4}, "last")],
+)
+async def test_read_produces_the_text_as_it_is(bench: Bench, args: dict[str, int], wanted: str) -> None:
+    bench.put("a", "a\r\n\xe9\n\nlast")
+    assert (await bench.run("read", file="a", **args)).produced == wanted
+
+
+async def test_read_produces_more_than_it_shows(bench: Bench) -> None:
+    whole = f"{'x' * 5000}\r\n" * 3000
+    bench.put("a", whole)
+    outcome = await bench.run("read", file="a")
+    assert "not shown" in outcome.content
+    assert outcome.produced == whole
+
+
+async def test_read_produces_nothing_of_an_empty_file(bench: Bench) -> None:
+    bench.put("a", "")
+    outcome = await bench.run("read", file="a")
+    assert (outcome.content, outcome.produced) == ("[the file is empty]", "")
+
+
 async def test_read_refuses_what_is_no_text(bench: Bench) -> None:
     bench.put("a", b"\0\1")
     with pytest.raises(ToolError, match="binary"):

@@ -16,6 +16,7 @@ import pytest
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.background import Background
+from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.command import Ended, run_command
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.sandbox import Sandbox
@@ -143,6 +144,18 @@ async def test_private_temporary_directory_goes_with_the_sandbox(
     (again,) = tmp_path.glob("cogency-sandbox-*")
     await sandbox.close()
     assert not again.exists()
+
+
+@sandboxed
+async def test_long_values_are_files_in_the_private_temporary_directory(box: Box, bench: Bench) -> None:
+    value = "x" * 200_000
+    bench.registry = Registry([Shell(sandbox=box.sandbox)])
+    bench.context = ToolContext(box.workspace, variables={"name": value})
+    outcome = await bench.run("shell", command='cp "$name" copy; echo "$name"')
+    place = outcome.content.split("\n")[1]
+    assert (box.root / "copy").read_text() == value
+    assert place.startswith("/tmp/")
+    assert "No such file" in await box.fails(f"cat {place}")
 
 
 @sandboxed

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import ToolError
+from cogency_tui.workspace.scan import MOST_NAMES
 from tests.tools.conftest import Bench
 
 
@@ -92,3 +93,20 @@ async def test_find_outside_is_planned_as_such(bench: Bench, tmp_path: Path) -> 
     assert (await bench.plan("find", content="x", path=str(tmp_path))).outside == str(tmp_path)
     with pytest.raises(ToolError, match="no such"):
         await bench.run("find", content="x", path="none")
+
+
+async def test_find_by_name_produces_the_paths(bench: Bench) -> None:
+    bench.put("a.py", "")
+    bench.put("sub/b.py", "")
+    assert (await bench.run("find", pattern="*.py")).produced.split("\n") == ["a.py", "sub/b.py"]
+    assert (await bench.run("find", pattern="*.rs")).produced == ""
+
+
+async def test_find_of_more_than_it_shows_produces_nothing_that_is_cut(bench: Bench) -> None:
+    for number in range(MOST_NAMES + 1):
+        bench.put(f"{number}.py", "")
+    outcome = await bench.run("find", pattern="*.py")
+    assert f"the first {MOST_NAMES} are shown" in outcome.content
+    bench.context.wants_value = True
+    with pytest.raises(ToolError, match=f"an output_key holds {MOST_NAMES} at most"):
+        await bench.run("find", pattern="*.py")

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import resource
 import time
 from collections.abc import AsyncIterator, Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.rules import pattern_for
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.background import Background
 from cogency_tui.tools.output import HEAD, TAIL
@@ -285,6 +287,167 @@ async def test_our_keys_are_not_in_what_is_shown_live(bench: Bench) -> None:
     bench.context.secrets = {"OPENAI_API_KEY": "sk-very-secret"}
     await bench.run("shell", command="printf 'a sk-very-'; sleep 0.2; printf 'secret b sk-v'")
     assert "".join(bench.reported) == "a [OPENAI_API_KEY is not shown] b sk-v"
+
+
+EVIL = "x\"; touch pwned; echo \"`touch pwned`$(touch pwned)\n$HOME \\ '; touch pwned; ' é\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'printf %s "$evil"',
+        'printf %s "${evil}"',
+        "bash -c 'printf %s \"$evil\"'",
+        "cat <<EOF | head -c -1\n$evil\nEOF",
+    ],
+)
+async def test_a_value_is_text_whatever_stands_in_it(bench: Bench, text: str) -> None:
+    bench.context.variables = {"evil": EVIL}
+    bench.context.wants_value = True
+    outcome = await bench.run("shell", command=text)
+    assert outcome.produced == EVIL
+    assert list(bench.root.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["$evil", 'eval "$evil"', 'bash -c "$evil"', 'echo "$evil" | sh', "python3 -c \"print('$evil')\""]
+)
+async def test_a_value_is_never_run(bench: Bench, text: str) -> None:
+    bench.context.variables = {"evil": "touch pwned"}
+    with pytest.raises(ToolError, match="A value cannot be run as a command") as caught:
+        await bench.run("shell", command=text)
+    assert '"$evil"' in caught.value.hint
+    assert list(bench.root.iterdir()) == []
+
+
+async def test_a_number_may_be_reckoned_with(bench: Bench) -> None:
+    bench.context.variables = {"n": "20\n"}
+    assert (await bench.run("shell", command="echo $(( $n + 1 )) $((n * 2))")).content == "exit 0\n21 40"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PATH", "IFS", "BASH_ENV", "LD_PRELOAD", "X", "_", "_1", "here_now"),
+        *("https_proxy", "npm_config_registry", "ld_preload", "histchars"),
+    ],
+)
+async def test_a_name_that_means_something_already_is_refused(
+    bench: Bench, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("here_now", "1")
+    bench.context.variables = {name: "x"}
+    with pytest.raises(ToolError, match=re.escape(f"${name} cannot be given to a command")) as caught:
+        await bench.plan("shell", command=f"echo ${name}")
+    assert "another output_key" in caught.value.hint
+
+
+async def test_the_longest_value_that_a_variable_can_have_is_one(bench: Bench) -> None:
+    longest = (1 << 17) - len("name=") - 1
+    bench.context.variables = {"name": "é" + "x" * (longest - 2)}
+    outcome = await bench.run("shell", command='printf %s "$name" | wc -c')
+    assert outcome.content == f"exit 0\n{longest}"
+
+
+@pytest.mark.parametrize("value", ["é" + "x" * ((1 << 17) - 7), "x" * 5_000_000, "a\0b"])
+async def test_a_value_that_no_variable_can_have_is_a_file(bench: Bench, value: str) -> None:
+    bench.context.variables = {"name": value}
+    text = 'stat -c %a "$name"; cp "$name" copy; echo "$name" > place; printf end'
+    outcome = await bench.run("shell", command=text)
+    status, mode, end, note = outcome.content.split("\n")
+    assert (status, mode, end) == ("exit 0", "600", "end")
+    assert note.startswith("[$name ")
+    assert note.endswith(": it was the name of a file with the value]")
+    assert (bench.root / "copy").read_text() == value
+    place = Path((bench.root / "place").read_text().strip())
+    assert not place.exists()
+    assert not place.parent.exists()
+
+
+async def test_the_file_of_a_value_goes_with_a_command_that_is_cancelled(quick: Bench) -> None:
+    quick.context.variables = {"name": "x" * 200_000}
+    call = quick.registry.bind(
+        "shell", {"command": 'echo "$name" > place; echo $$ > pid; while :; do :; done'}, quick.context
+    )
+    running = asyncio.create_task(call.run())
+    await _until(lambda: _pid(quick.root / "pid"))
+    place = Path((quick.root / "place").read_text().strip())
+    assert place.exists()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert not place.parent.exists()
+
+
+async def test_values_that_are_too_long_together_are_told(bench: Bench) -> None:
+    bench.context.variables = {f"name{number}": "x" * 120_000 for number in range(60)}
+    with pytest.raises(ToolError, match="the values that it is given, is too long"):
+        await bench.run("shell", command="true")
+
+
+async def test_a_value_with_half_a_character_is_told(bench: Bench) -> None:
+    bench.context.variables = {"name": "\ud800"}
+    with pytest.raises(ToolError, match="surrogate"):
+        await bench.plan("shell", command='echo "$name"')
+
+
+async def test_the_question_shows_the_values_and_tells_them_apart(bench: Bench) -> None:
+    values = {"short": 'a"\nwith', "long": "x" * 1000 + "1"}
+    bench.context.variables = values
+    intent = await bench.plan("shell", command='echo "$short" "$long"')
+    command, _, told = intent.detail.partition("\n\n")
+    assert command == 'echo "$short" "$long"'
+    _, short, long = told.split("\n")
+    assert short == r'  short = "a\"\nwith"'
+    assert long.startswith(f'  long = "{"x" * 200}" … (1,001 characters, SHA-256 ')
+    bench.context.variables = values | {"long": "x" * 1000 + "2"}
+    assert (await bench.plan("shell", command='echo "$short" "$long"')).detail != intent.detail
+    assert pattern_for(intent, bench.root) == ""
+
+
+async def test_what_a_command_with_values_would_destroy_is_asked_about(bench: Bench) -> None:
+    bench.put("a", "1")
+    bench.context.variables = {"name": "b"}
+    assert (await bench.plan("shell", command='rm a; echo "$name"')).loss.endswith(": a")
+    assert (await bench.plan("shell", command='rm "$name"')).loss
+
+
+async def test_what_a_command_produces_is_its_standard_output(bench: Bench) -> None:
+    bench.context.wants_value = True
+    outcome = await bench.run("shell", command="echo out; echo err >&2; printf 'more\n\n'")
+    assert outcome.produced == "out\nmore\n\n"
+    assert sorted(outcome.content.split("\n")) == ["err", "exit 0", "more", "out"]
+    assert "err\n" in "".join(bench.reported)
+    assert (await bench.run("shell", command="true")).produced == ""
+
+
+async def test_what_a_command_produces_is_whole(bench: Bench) -> None:
+    bench.context.wants_value = True
+    outcome = await bench.run("shell", command="head -c 5000000 /dev/zero | tr '\\0' x; echo err >&2")
+    assert outcome.produced == "x" * 5_000_000
+    assert "bytes of output were cut here" in outcome.content
+
+
+async def test_more_than_a_value_can_hold_is_a_failure(bench: Bench) -> None:
+    bench.context.wants_value = True
+    outcome = await bench.run("shell", command="head -c 20000000 /dev/zero")
+    assert outcome.failed
+    assert outcome.content.endswith("too long for an output_key]")
+
+
+async def test_our_keys_are_not_in_what_is_produced(bench: Bench) -> None:
+    bench.context.secrets = {"OPENAI_API_KEY": "sk-very-secret"}
+    bench.context.wants_value = True
+    assert "very" not in (await bench.run("shell", command="echo sk-very-secret")).produced
+
+
+async def test_background_command_has_values_but_no_files_of_them(lasting: Bench) -> None:
+    lasting.context.variables = {"name": "it"}
+    outcome = await lasting.run("shell", command='echo "$name"; sleep 1000', background=True)
+    assert outcome.content.endswith("\nit")
+    lasting.context.variables = {"name": "x" * 200_000}
+    with pytest.raises(ToolError, match="as long as this"):
+        await lasting.run("shell", command='echo "$name"; sleep 1000', background=True)
 
 
 async def test_background_command_goes_on_after_the_call(lasting: Bench) -> None:

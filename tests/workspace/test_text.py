@@ -43,6 +43,27 @@ def test_binary_is_refused(data: bytes) -> None:
         decode(data, "a")
 
 
+@pytest.mark.parametrize(
+    ("start", "count", "wanted"),
+    [
+        (1, None, "a\r\nb\u2028\x0c\n\nlast"),
+        (1, 1, "a\r\n"),
+        (2, 2, "b\u2028\x0c\n\n"),
+        (4, 1, "last"),
+        (4, 9, "last"),
+        (3, None, "\nlast"),
+    ],
+)
+def test_lines_are_as_they_stand(start: int, count: int | None, wanted: str) -> None:
+    assert Text("a\r\nb\u2028\x0c\n\nlast").lines(start, count) == wanted
+
+
+@given(st.text("a\r\n", max_size=9))
+def test_all_lines_are_the_whole_text(raw: str) -> None:
+    assert Text(raw).lines(1) == raw
+    assert "".join(Text(raw).lines(number, 1) for number in range(1, raw.count("\n") + 2)) == raw
+
+
 @given(st.binary(max_size=200))
 def test_every_text_file_goes_back_to_the_same_bytes(data: bytes) -> None:
     try:
