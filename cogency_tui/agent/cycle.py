@@ -193,6 +193,9 @@ class Cycle:
     async def _report_slip(self) -> None:
         """Report a call that the answer has where nothing runs it, so that the turn does not end with it."""
         self._units += cast("list[ThinkEvent | RespondEvent]", list(self._said.close()))
+        if self._parser.answered and not self._units:
+            # The model ended the turn in so many words, with nothing to add.
+            return
         slip = find_slip(self._units, self._setup.dialect, self._setup.tools)
         if slip is not None:
             payload: ErrorPayload = {"error": slip.problem, "call": new_id(), "tool": "execute"}
