@@ -117,8 +117,10 @@ class Command:
         try:
             await supervised.ready()
         except BaseException:
-            await completed(running.stop(0))
-            running.close()
+            try:
+                await completed(running.stop(0))
+            finally:
+                running.close()
             raise
         return running
 

@@ -13,6 +13,7 @@ import pytest
 from cogency_tui.agent.rules import pattern_for
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.background import Background
+from cogency_tui.tools.command import run_command
 from cogency_tui.tools.output import HEAD, TAIL
 from cogency_tui.tools.processes import Processes
 from cogency_tui.tools.registry import Registry
@@ -513,6 +514,24 @@ async def test_no_handle_is_left_open(bench: Bench) -> None:
     before = len(list(handles.iterdir()))
     for _ in range(3):
         await bench.run("shell", command="true")
+    assert len(list(handles.iterdir())) == before
+
+
+async def test_no_handle_is_left_open_by_a_start_that_is_cancelled_twice(bench: Bench) -> None:
+    handles = Path("/proc/self/fd")
+    if not handles.exists():
+        pytest.skip("needs /proc")
+    await bench.run("shell", command="true")
+    before = len(list(handles.iterdir()))
+    running = asyncio.create_task(
+        run_command("sleep 60", bench.root, dict(os.environ), 60, bench.reported.append, 0.2)
+    )
+    await _until(lambda: len(list(handles.iterdir())) > before)
+    running.cancel()
+    await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
     assert len(list(handles.iterdir())) == before
 
 
