@@ -29,7 +29,7 @@ class State(Enum):
 @dataclass(slots=True, eq=False)
 class Job:
     """One call. `scope` are the results that had a name when it was written, `names` those of them that
-    its arguments stand for; `problem` is why it cannot run, `refused` that asking again is no use."""
+    its arguments stand for; `problem` is why it cannot run, `refused` why permissions do not let it."""
 
     call: CallEvent
     tool: str
@@ -40,7 +40,7 @@ class Job:
     names: set[str] = field(default_factory=set[str])
     touch: Touch = field(default_factory=Touch)
     problem: str = ""
-    refused: bool = False
+    refused: str = ""
     in_turn: bool = True
     value: Any = None
     task: asyncio.Task[None] | None = None
