@@ -70,11 +70,11 @@ Ask = Callable[[Question], Awaitable[Answer | None]]
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A call that was not allowed because nobody could be asked. `enough` is the narrowest permission mode
-    that lets it pass unasked; empty where none does."""
+    that lets it pass unasked; None where none does."""
 
     summary: str
     reason: str
-    enough: Permissions | Literal[""]
+    enough: Permissions | None
 
 
 @dataclass(slots=True)
@@ -233,11 +233,10 @@ class Gate:
             allowed += ", and curl to a server that you started; nothing else that could reach the network"
         return RefusedError(f"Not allowed: {why}. Allowed instead: {allowed}.", reason)
 
-    def _enough(self, intent: Intent) -> Permissions | Literal[""]:
+    def _enough(self, intent: Intent) -> Permissions | None:
         """The narrowest mode that lets a call pass, of those that this gate can have."""
         modes = PERMISSIONS[1 : PERMISSIONS.index(self._most) + 1]
-        enough = [mode for mode in modes if self._case(intent, mode) is None]
-        return enough[0] if enough else ""
+        return next((mode for mode in modes if self._case(intent, mode) is None), None)
 
     def _case(self, intent: Intent, mode: Permissions) -> _Case | None:
         """Why the user is asked in this mode, None where they are not.
@@ -291,7 +290,7 @@ class Gate:
             return f"it is up to {intent.brings} what it does"
         if intent.effect == "write":
             return "" if mode == "edits" else "it changes files"
-        return "it runs a command"
+        return "it runs a command" + (f" that reaches {intent.neighbour}" if intent.neighbour else "")
 
     def _is_own(self, intent: Intent) -> bool:
         """Whether it would change the person's configuration, should that be in the project."""
@@ -333,6 +332,8 @@ def _way_out(intent: Intent) -> str:
     """How it could carry something out of the project."""
     if intent.effect == "network" or (intent.effect == "tool" and intent.goes_to):
         return f"it asks {intent.goes_to}"
+    if intent.goes_to and intent.neighbour:
+        return f"it reaches {intent.neighbour}"
     return f"it reaches the network with {intent.goes_to}" if intent.goes_to else "it can reach the network"
 
 

@@ -491,3 +491,93 @@ async def test_what_a_sub_agent_reads_counts_for_its_parent_and_the_other_way_ro
     assert person.reason.endswith("(the sub-agent x asks for it)")
     assert await person.lets(page_of("b.com"), ALL_ALONG, gate=child)
     assert await person.lets(page_of("b.com"))
+
+
+# What the conversation itself started, and what nobody can be asked about.
+
+
+async def test_what_the_conversation_started_is_never_asked_about(person: Person) -> None:
+    stop = Intent("command", "Stop p1: make", detail="stop p1: make", own=True)
+    person.gate.tainted("a.com")
+    for person.mode in PERMISSIONS:
+        assert await person.lets(stop)
+        assert not person.asked
+
+
+async def test_a_server_that_was_not_started_here_is_named(person: Person) -> None:
+    neighbour = "127.0.0.1:5432, which belongs to postgres, a process that this conversation did not start"
+    intent = run(person, "curl 127.0.0.1:5432", neighbour=neighbour)
+    assert not await person.lets(intent, NO)
+    assert person.reason == f"it runs a command that reaches {neighbour}"
+    person.mode = "auto"
+    assert await person.lets(intent)
+    person.gate.tainted("a.com")
+    assert not await person.lets(intent, NO)
+    assert person.reason == f"it reaches {neighbour}, and this conversation has read text from a.com"
+
+
+FREE = "reading, searching and changing files inside the project"
+UNREACHING = "; nothing else that could reach the network"
+
+
+@pytest.mark.parametrize(
+    ("mode", "source", "allowed"),
+    [
+        ("plan", "", "reading and searching inside the project, and describing what you would do"),
+        ("ask", "", "reading and searching inside the project"),
+        ("edits", "a.com", FREE),
+        ("auto", "a.com", f"{FREE}, and curl to a server that you started{UNREACHING}"),
+    ],
+)
+async def test_a_refusal_says_why_and_what_the_mode_allows(
+    person: Person, mode: Permissions, source: str, allowed: str
+) -> None:
+    gate = Gate(lambda: mode, lambda: None)
+    gate.tainted(source)
+    with pytest.raises(RefusedError) as raised:
+        await gate.check("c", "shell", run(person, "curl https://example.org"))
+    told = str(raised.value)
+    assert told.startswith(f"Not allowed: {raised.value.reason}")
+    assert told.endswith(f". Allowed instead: {allowed}.")
+    assert ("nobody can be asked here" in told) is (mode != "plan")
+
+
+async def test_a_question_that_nobody_answered_is_no_refusal_of_the_user_s(person: Person) -> None:
+    async def unanswered(_question: Question) -> None:
+        return None
+
+    gate = Gate(lambda: "ask", lambda: unanswered)
+    with pytest.raises(RefusedError, match="nobody can be asked here") as raised:
+        await gate.check("c", "shell", run(person, "make"))
+    assert raised.value.reason == "it runs a command"
+
+
+@pytest.mark.parametrize(
+    ("mode", "intent", "source", "enough"),
+    [
+        ("ask", Intent("write", "Edit it", paths=(Path("/p/a"),)), "", "edits"),
+        ("ask", Intent("command", "Run it"), "", "auto"),
+        ("edits", Intent("command", "Run it"), "", "auto"),
+        ("edits", Intent("command", "Run it"), "a.com", None),
+        ("auto", Intent("command", "Run it"), "a.com", None),
+        ("plan", Intent("network", "Read it", network="a.com"), "", "auto"),
+        ("auto", Intent("read", "Read it", outside="/etc/x"), "", None),
+        ("ask", Intent("command", "Run it", loss="a.py"), "", None),
+    ],
+)
+async def test_what_would_allow_a_call_is_known(
+    mode: Permissions, intent: Intent, source: str, enough: Permissions | None
+) -> None:
+    gate = Gate(lambda: mode, lambda: None)
+    gate.tainted(source)
+    with pytest.raises(RefusedError):
+        await gate.check("c", "tool", intent)
+    assert [(refusal.summary, refusal.enough) for refusal in gate.refusals] == [(intent.summary, enough)]
+
+
+async def test_a_mode_that_a_sub_agent_cannot_have_does_not_allow_its_calls() -> None:
+    gate = Gate(lambda: "ask", lambda: None)
+    for most, enough in (("edits", None), ("auto", "auto")):
+        with pytest.raises(RefusedError):
+            await gate.narrowed(most, call_id="c", asker="it").check("c", "tool", Intent("command", "Run it"))
+        assert gate.refusals[-1].enough == enough
