@@ -92,3 +92,13 @@ async def test_a_port_that_is_shared_with_a_stranger_is_the_stranger_s(
     code = f'import socket, time; s = socket.create_server(("127.0.0.2", {ours})); print(1, flush=True); time.sleep(1000)'
     await started(background, f"{sys.executable} -c '{code}'", tmp_path)
     assert STRANGER in ListeningPorts(background.pids).stranger(ours)
+
+
+def test_elsewhere_whoever_listens_is_a_stranger(ours: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        free = server.getsockname()[1]
+    ports = ListeningPorts(lambda: [os.getpid()])
+    assert ports.stranger(ours) == ""
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert ports.stranger(free) == ""
+    assert ports.stranger(ours).endswith(STRANGER)
