@@ -19,6 +19,7 @@
     │   └── ProviderProtocolError
     ├── BudgetError              what may be spent is spent; nothing was sent
     ├── ToolError                a tool that could not do what was asked; the model is told
+    │   ├── RefusedError         permissions, or the user, did not let a call run
     │   └── WorkspaceError       a path or a file that cannot be used as asked
     │       └── LossError
     └── StoreError               the machine's: the data directory or the database
@@ -136,6 +137,14 @@ class ToolError(CogencyError):
 class StrangerError(ToolError):
     """A tool could not do what was asked, and says so in part in the words of what it was reading: that
     counts as read."""
+
+
+class RefusedError(ToolError):
+    """A call that may not run. `reason` says why in a clause; the message adds what may run instead."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class WorkspaceError(ToolError):

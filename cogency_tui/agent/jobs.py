@@ -31,7 +31,7 @@ class State(Enum):
 @dataclass(slots=True, eq=False)
 class Job:
     """One call. `scope` are the results that had a name when it was written, `names` those of them that
-    its arguments stand for; `problem` is why it cannot run, `refused` that asking again is no use;
+    its arguments stand for; `problem` is why it cannot run, `refused` why permissions do not let it;
     `malformed` marks an action that could not be read."""
 
     call: CallEvent
@@ -43,7 +43,7 @@ class Job:
     names: set[str] = field(default_factory=set[str])
     touch: Touch = field(default_factory=Touch)
     problem: str = ""
-    refused: bool = False
+    refused: str = ""
     malformed: bool = False
     in_turn: bool = True
     value: Any = None

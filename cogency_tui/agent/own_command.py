@@ -139,10 +139,13 @@ class OwnCommand:
     async def _note_source(self) -> None:
         """What a command brings from strangers counts, whoever ran it."""
         from cogency_tui.tools.blocking import in_thread
+        from cogency_tui.tools.listening_ports import ListeningPorts
         from cogency_tui.tools.reach import reach
 
         workspace = self._running.engine.workspace
-        self._running.gate.tainted((await in_thread(reach, self._command, workspace.root, workspace)).brings)
+        ports = ListeningPorts(self._running.background.pids)
+        found = await in_thread(reach, self._command, workspace.root, workspace, ports)
+        self._running.gate.tainted(found.brings)
 
     def _shortened(self, output: str) -> str:
         from cogency_tui.agent.context import cut

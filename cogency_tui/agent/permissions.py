@@ -2,8 +2,9 @@
 
 A call that touches what is outside the project, or what is guarded, asks in every mode; one that would
 destroy something asks each time. Once content of strangers was read in a conversation, what could carry
-something out of the project asks again, whatever the mode and whatever was allowed before. Without anyone
-to ask, it is refused; nothing is ever assumed to be allowed.
+something out of the project asks again, whatever the mode and whatever was allowed before. What only reads,
+reaches or stops a process that the conversation started never asks. Without anyone to ask, a call is refused;
+nothing is ever assumed to be allowed. A refusal tells the model why, and what the mode allows instead.
 """
 
 import asyncio
@@ -15,12 +16,20 @@ from typing import Literal, cast
 from cogency_tui.agent.grants import ANY_COMMAND, EVERY_COMMAND, Grant, Grants, Key, about, kept_as
 from cogency_tui.agent.rules import RuleEffect, Rules
 from cogency_tui.config import PERMISSIONS, Permissions
-from cogency_tui.errors import PersonError, ToolError
+from cogency_tui.errors import PersonError, RefusedError
 from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.blocking import in_thread
 
 _NAMED = 2
 """Sources that a question names."""
+
+_ALLOWED: dict[Permissions, str] = {
+    "plan": "reading and searching inside the project, and describing what you would do",
+    "ask": "reading and searching inside the project",
+    "edits": "reading, searching and changing files inside the project",
+    "auto": "everything else inside the project",
+}
+"""What each mode allows unasked, in the words of a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +63,18 @@ class Answer:
     reason: str = ""
 
 
-Ask = Callable[[Question], Awaitable[Answer]]
+Ask = Callable[[Question], Awaitable[Answer | None]]
+"""Puts a question to the user; None where no user could answer it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call that was not allowed because nobody could be asked. `enough` is the narrowest permission mode
+    that lets it pass unasked; None where none does."""
+
+    summary: str
+    reason: str
+    enough: Permissions | None
 
 
 @dataclass(slots=True)
@@ -70,6 +90,7 @@ class _State:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     trouble: str = ""
     waiting: int = 0
+    refusals: list[Refusal] = field(default_factory=list[Refusal])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +111,7 @@ class Gate:
         self._mode = mode
         self._ask = ask
         self._rules = rules
+        self._most: Permissions = PERMISSIONS[-1]
         self._state = _State()
         self._call_id = ""
         self._asker = ""
@@ -110,6 +132,11 @@ class Gate:
         return self._ask() is not None
 
     @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """The calls that were not allowed because nobody could be asked."""
+        return tuple(self._state.refusals)
+
+    @property
     def granted(self) -> Grants:
         """What the person has allowed for this conversation."""
         return self._state.granted
@@ -121,10 +148,8 @@ class Gate:
         as does what either has read.
         """
 
-        def mode() -> Permissions:
-            return PERMISSIONS[min(PERMISSIONS.index(most), PERMISSIONS.index(self._mode()))]
-
-        gate = Gate(mode, self._ask, self._rules)
+        gate = Gate(lambda: _narrower(most, self._mode()), self._ask, self._rules)
+        gate._most = _narrower(most, self._most)
         gate._state = self._state
         gate._call_id = self._call_id or call_id
         gate._asker = asker
@@ -148,11 +173,11 @@ class Gate:
         """Return when the call may run.
 
         Raises:
-            ToolError: it may not; the text tells the model why.
+            RefusedError: it may not; the text tells the model why.
         """
         if self._rules is not None and intent.effect != "read":
             await in_thread(self._rules.refresh)
-        if self._case(intent) is None:
+        if self._case(intent, self._mode()) is None:
             return
         self._state.waiting += 1
         try:
@@ -164,12 +189,12 @@ class Gate:
         """Ask the person, one question at a time."""
         async with self._state.asking:
             # The answer to the question before may have settled this one.
-            case = self._case(intent)
+            case = self._case(intent, self._mode())
             if case is None:
                 return
             ask = self._ask()
             if ask is None:
-                raise ToolError(f"Refused: {case.reason}, and there is nobody to ask.")
+                raise self._unasked(case, intent)
             pattern = self._pattern(intent)
             question = Question(
                 self._call_id or call_id,
@@ -180,6 +205,8 @@ class Gate:
             )
             self._state.trouble = ""
             answer = await ask(question)
+            if answer is None:
+                raise self._unasked(case, intent)
             always = answer.scope == "always" and bool(pattern)
             # A yes to a rule for some files is none to changes of all files.
             wider = always and intent.effect == "write"
@@ -190,16 +217,36 @@ class Gate:
             if answer.allow and always and self._rules is not None:
                 await self._keep(self._rules, cast(RuleEffect, intent.effect), pattern)
         if not answer.allow:
-            told = f" They said: {answer.reason}" if answer.reason else ""
-            raise ToolError(f"Refused by the person: {intent.summary}.{told}")
+            reason = "the user refused it" + (f": {answer.reason}" if answer.reason else "")
+            said = f" They said: {answer.reason}" if answer.reason else ""
+            raise RefusedError(f"Refused by the user: {intent.summary}.{said}", reason)
 
-    def _case(self, intent: Intent) -> _Case | None:
-        """Why the person is asked, None where they are not.
+    def _unasked(self, case: _Case, intent: Intent) -> RefusedError:
+        """The refusal of a call that nobody can be asked about."""
+        self._state.refusals.append(Refusal(intent.summary, case.reason, self._enough(intent)))
+        return self._refusal(f"{case.reason}; nobody can be asked here", case.reason, intent)
+
+    def _refusal(self, why: str, reason: str, intent: Intent) -> RefusedError:
+        allowed = _ALLOWED[self._mode()]
+        if self._mode() == "auto" and self._state.sources:
+            allowed = _ALLOWED["edits" if _could_reach(intent) else "auto"]
+            allowed += ", and curl to a server that you started; nothing else that could reach the network"
+        return RefusedError(f"Not allowed: {why}. Allowed instead: {allowed}.", reason)
+
+    def _enough(self, intent: Intent) -> Permissions | None:
+        """The narrowest mode that lets a call pass, of those that this gate can have."""
+        modes = PERMISSIONS[1 : PERMISSIONS.index(self._most) + 1]
+        return next((mode for mode in modes if self._case(intent, mode) is None), None)
+
+    def _case(self, intent: Intent, mode: Permissions) -> _Case | None:
+        """Why the user is asked in this mode, None where they are not.
 
         Raises:
-            ToolError: the mode does not allow it at all.
+            RefusedError: the mode does not allow it at all.
         """
-        reason = by_mode = self._reason_of_mode(intent)
+        if intent.own:
+            return None
+        reason = by_mode = self._reason_of_mode(intent, mode)
         if intent.loss:
             return _Case(f"this would be lost: {intent.loss}")
         sources = self._state.sources.keys()
@@ -222,18 +269,15 @@ class Gate:
         if known is not None and not (reaches and news):
             return None
         if news and (reaches or not by_mode):
-            reason += f", and this conversation has read content from {_listed(news)}"
+            reason += f", and this conversation has read text from {_listed(news)}"
             reason += " since" if known is not None else ""
         return _Case(reason, key, grant)
 
-    def _reason_of_mode(self, intent: Intent) -> str:
-        """Why it is asked about by what it is and the mode in force; empty where both let it pass."""
-        mode = self._mode()
+    def _reason_of_mode(self, intent: Intent, mode: Permissions) -> str:
+        """Why it is asked about by what it is and the mode; empty where both let it pass."""
         if mode == "plan" and intent.effect in ("write", "command", "tool"):
-            raise ToolError(
-                f"Refused: in plan mode nothing is changed or run ({intent.summary}). "
-                "Describe what you would do instead."
-            )
+            reason = "in plan mode nothing is changed or run"
+            raise self._refusal(reason, reason, intent)
         if intent.outside:
             return f"{intent.outside} is outside the project"
         if intent.guarded or self._is_own(intent):
@@ -246,7 +290,7 @@ class Gate:
             return f"it is up to {intent.brings} what it does"
         if intent.effect == "write":
             return "" if mode == "edits" else "it changes files"
-        return "it runs a command"
+        return "it runs a command" + (f" that reaches {intent.neighbour}" if intent.neighbour else "")
 
     def _is_own(self, intent: Intent) -> bool:
         """Whether it would change the person's configuration, should that be in the project."""
@@ -275,6 +319,10 @@ class Gate:
             self._state.trouble = exc.advice
 
 
+def _narrower(one: Permissions, other: Permissions) -> Permissions:
+    return PERMISSIONS[min(PERMISSIONS.index(one), PERMISSIONS.index(other))]
+
+
 def _could_reach(intent: Intent) -> bool:
     """Whether nothing holds it from going out of the project, though it names nothing there."""
     return intent.effect in ("command", "tool") and not intent.confined
@@ -284,7 +332,9 @@ def _way_out(intent: Intent) -> str:
     """How it could carry something out of the project."""
     if intent.effect == "network" or (intent.effect == "tool" and intent.goes_to):
         return f"it asks {intent.goes_to}"
-    return f"it goes to the network with {intent.goes_to}" if intent.goes_to else "it can reach the network"
+    if intent.goes_to and intent.neighbour:
+        return f"it reaches {intent.neighbour}"
+    return f"it reaches the network with {intent.goes_to}" if intent.goes_to else "it can reach the network"
 
 
 def _listed(sources: list[str]) -> str:

@@ -35,6 +35,9 @@ class Progress:
             self._take(unit)
 
     def _take(self, event: Event) -> None:
+        if event["type"] != "end":
+            # An error that the turn goes on after has not ended it.
+            self.problem = ""
         if event["type"] == "respond":
             self._said.append(event["content"])
         elif event["type"] == "call":
@@ -49,11 +52,9 @@ class Progress:
         elif event["type"] == "error" and not event["payload"].get("notice"):
             payload = event["payload"]
             self.problem = f"{payload['error']} {payload.get('hint', '')}".strip()
-            self._report(f"! {_one_line(self.problem)}\n")
+            self._report(f"! {first_line(self.problem)}\n")
         elif event["type"] == "interrupt":
             self.problem = "interrupted"
-        elif event["type"] == "end":
-            self.problem = ""
 
 
 async def with_progress(store: Store, conversation_id: str) -> list[Event]:
@@ -93,17 +94,18 @@ def call_line(record: Mapping[str, Any]) -> str:
     values = cast("dict[str, Any]", args).values() if isinstance(args, dict) else ()
     first = next((value for value in values if isinstance(value, str) and value.strip()), "")
     name: Any = call.get("name")
-    return f"· {_one_line(f'{name} {first}')}\n"
+    return f"· {first_line(f'{name} {first}')}\n"
 
 
 def result_line(event: ResultEvent) -> str:
     """What became of a call in one line."""
     payload = event["payload"]
     mark = "✗" if payload["error"] else "✓"
-    return f"{mark} {_one_line(event['tool'] + ': ' + payload['outcome'])}\n"
+    return f"{mark} {first_line(event['tool'] + ': ' + payload['outcome'])}\n"
 
 
-def _one_line(text: str) -> str:
+def first_line(text: str) -> str:
+    """The first line of a text, shortened and safe to show."""
     line = shown(text.strip().partition("\n")[0])
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 

@@ -12,6 +12,7 @@ from cogency_tui.protocol.events import PERSISTED, Event, RespondEvent, ResultEv
 from cogency_tui.store.conversations import Store
 
 _CHECKPOINT = 0.4
+_FAILURES = 3
 
 
 class Recorder:
@@ -29,9 +30,14 @@ class Recorder:
         self._saving: asyncio.Task[None] | None = None
         self._calls: deque[str] = deque()
         self._results: dict[str, ResultEvent] = {}
+        self._latest = 0.0
+        self.failures: deque[ResultEvent] = deque(maxlen=_FAILURES)
+        """The last results, as long as they are failures."""
 
     async def emit(self, event: Event) -> None:
         """Store what this event completes, then hand it on."""
+        if event["type"] == "result":
+            self._note_failure(event)
         for unit in self._accumulator.add(event):
             await self._keep(unit)
         if event["type"] == "think" or event["type"] == "respond":
@@ -39,12 +45,12 @@ class Recorder:
             if self._timer is None:
                 self._timer = asyncio.get_running_loop().call_later(_CHECKPOINT, self._checkpoint)
         if self._chunks:
-            self._outbox.put(event)
+            self._deliver(event)
 
     def preview(self, event: Event) -> None:
         """Hand on a partial event, which is never stored."""
         if self._chunks:
-            self._outbox.put(event)
+            self._deliver(event)
 
     async def close_unit(self, *, interrupted: bool = False) -> None:
         """Nothing more comes for the open unit."""
@@ -67,9 +73,23 @@ class Recorder:
         elif unit["type"] == "result" and unit["id"] in self._calls:
             self._results[unit["id"]] = unit
             while self._calls and self._calls[0] in self._results:
-                self._outbox.put(self._results.pop(self._calls.popleft()))
+                self._deliver(self._results.pop(self._calls.popleft()))
             return
-        self._outbox.put(unit)
+        self._deliver(unit)
+
+    def _deliver(self, event: Event) -> None:
+        """Hand an event to the consumer, whose timestamps never go back."""
+        if event["timestamp"] < self._latest:
+            event = event.copy()
+            event["timestamp"] = self._latest
+        self._latest = event["timestamp"]
+        self._outbox.put(event)
+
+    def _note_failure(self, event: ResultEvent) -> None:
+        if not event["payload"]["error"]:
+            self.failures.clear()
+        else:
+            self.failures.append(event)
 
     def _checkpoint(self) -> None:
         self._timer = None

@@ -15,9 +15,10 @@ from typing import Any
 
 from cogency_tui.agent.jobs import Job, State, TurnActions, blocked_by, in_cycles, named, out_of_turn
 from cogency_tui.agent.permissions import Gate
+from cogency_tui.agent.progress import first_line
 from cogency_tui.agent.variables import as_text, names_in_call, substitute_call
-from cogency_tui.errors import StrangerError, ToolError
-from cogency_tui.protocol.events import CallEvent, ResultEvent
+from cogency_tui.errors import RefusedError, StrangerError, ToolError
+from cogency_tui.protocol.events import CallEvent, ResultEvent, ResultPayload
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.registry import Registry
@@ -274,9 +275,9 @@ class Scheduler:
     async def _permit(self, job: Job, intent: Intent) -> None:
         try:
             await self._gate.check(self._call_id(job), job.tool, intent)
-        except ToolError:
-            # A person is not asked again for what they have refused.
-            job.refused = True
+        except RefusedError as exc:
+            # The user is not asked again about what they have refused.
+            job.refused = exc.reason
             raise
 
     @staticmethod
@@ -301,17 +302,21 @@ class Scheduler:
             return
         self._results.append(self._result(job, outcome, error=state is not State.DONE))
         if state is State.FAILED and job.on_error == "fail":
-            self.failure = f"The action {json.dumps(job.action)} failed, and was to end the turn then"
+            failed = f"{json.dumps(job.action)} failed ({job.tool}: {first_line(outcome.outcome)})"
+            self.failure = f"The action {failed}, and was to end the turn then"
 
     def _result(self, job: Job, outcome: Outcome, *, error: bool) -> ResultEvent:
         now = self._clock()
+        payload: ResultPayload = {"outcome": outcome.outcome, "content": outcome.content, "error": error}
+        if job.refused:
+            payload["refused"] = job.refused
         return {
             "type": "result",
             "timestamp": now,
             "id": job.call["id"],
             "tool": job.tool,
             "duration": max(0.0, now - job.started),
-            "payload": {"outcome": outcome.outcome, "content": outcome.content, "error": error},
+            "payload": payload,
         }
 
 

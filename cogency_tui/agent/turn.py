@@ -1,7 +1,8 @@
 """One turn: generate, run the calls, feed the results back, until the model has answered.
 
 Whatever happens (a malformed block, a failing endpoint, the person's Escape), every call that was
-announced gets exactly one result, what was written stays, and the turn ends in one last event.
+announced gets exactly one result, what was written stays, and the turn's last event is `end`, after the
+`error` that ended it where one did, or `interrupt`.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.cycle import Cycle, CycleSetup, Interrupted
 from cogency_tui.agent.history import Compacted, History, Prepared
 from cogency_tui.agent.metrics import Calibration, Meter, characters_in
+from cogency_tui.agent.progress import first_line
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.replay import Channel
@@ -133,12 +135,13 @@ class Turn:
                 await self._error(f"{cycle.failure}.", "Say how to go on.")
                 return
             if cycle.answered:
-                await self._recorder.emit({"type": "end", "timestamp": self._clock()})
+                await self._end()
                 return
             self._failures = self._failures + 1 if cycle.failed else 0
             if self._failures >= FAILED_BATCHES:
                 await self._error(
-                    f"{FAILED_BATCHES} batches in a row came to nothing but failures; the turn was ended.",
+                    f"{FAILED_BATCHES} batches in a row came to nothing but failures; the turn was ended. "
+                    f"Last: {self._last_failures()}.",
                     "Look at the last results, and say how to go on.",
                 )
                 return
@@ -282,8 +285,18 @@ class Turn:
             await self._cycle.answer_open(why)
             await self._measure(self._cycle)
 
+    def _last_failures(self) -> str:
+        """The tools and outcomes of the last results."""
+        failed = (f"{each['tool']}: {each['payload']['outcome']}" for each in self._recorder.failures)
+        return "; ".join(dict.fromkeys(first_line(each).rstrip(".") for each in failed))
+
     async def _error(self, message: str, hint: str = "") -> None:
+        """End the turn with an error."""
         payload: ErrorPayload = {"error": message}
         if hint:
             payload["hint"] = hint
         await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
+        await self._end()
+
+    async def _end(self) -> None:
+        await self._recorder.emit({"type": "end", "timestamp": self._clock()})

@@ -6,9 +6,10 @@ import signal
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.agent.permissions import Answer, Question, Refusal
 from cogency_tui.errors import UsageError
 from cogency_tui.headless.output import describe_args, print_json, print_text, talk
 from cogency_tui.headless.trust import tell_unused
@@ -35,9 +36,9 @@ class RunOptions:
 
 async def run_turn(agent: Agent, options: RunOptions) -> int:
     """Run one turn and print it; the exit status."""
-    asker = _Asker(interactive=sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty())
-    agent.ask = asker.ask
-    status = FAILED
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
+        agent.ask = _ask
+    status: int | None = None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, agent.interrupt)
@@ -50,7 +51,7 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
         else:
             conversation = new_conversation_id()
         await asyncio.to_thread(tell_unused, agent.project_settings)
-        printer = print_json if options.as_json else _print_event
+        printer = partial(_print_json, conversation) if options.as_json else _print_event
         late = _Late(agent)
         watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
         async for event in agent.stream(
@@ -65,25 +66,20 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
             status = FAILED
         for problem in agent.instructions(conversation).problems:
             talk(f"Instructions are not read: {problem}")
-    if asker.refused and status == DONE:
-        status = FAILED
-    for question in asker.refused:
-        talk(
-            f"Refused: {question.summary} ({question.reason}). "
-            "Allow it with --permissions edits (file changes) or --permissions auto (commands too)."
-        )
-    return status
+        gate = agent.gate(conversation)
+        refusals = gate.refusals if gate is not None else ()
+    for refusal in refusals:
+        talk(_advice(refusal))
+    return FAILED if status is None or (refusals and status == DONE) else status
 
 
-def status_after(event: Event, status: int) -> int:
-    """The exit status if the turn ended with `event`; what is no end leaves it at `status`."""
+def status_after(event: Event, status: int | None) -> int | None:
+    """The exit status once `event` has come after `status`; None while the turn goes on."""
     if event["type"] == "end":
-        return DONE
+        return DONE if status is None else status
     if event["type"] == "interrupt":
         return INTERRUPTED
-    if event["type"] == "error" and not event["payload"].get("notice"):
-        return FAILED
-    return status
+    return FAILED if event["type"] == "error" and not event["payload"].get("notice") else None
 
 
 def read_prompt(prompt: str) -> str:
@@ -117,37 +113,40 @@ class _Late:
         self._agent.interrupt()
 
 
-class _Asker:
-    """Answers permission questions: from the terminal where there is one, else with no."""
+async def _ask(question: Question) -> Answer:
+    """Ask at the terminal. Nothing that the user judges is hidden from them, or left out."""
+    talk(f"\n{reveal(question.detail)}\n\n{one_line(question.summary)}: {question.reason}.")
+    wider = ", [a]ll in this conversation" if question.grant else ""
+    if question.grant:
+        talk(f"[a]: {question.grant}")
+    answer = await asyncio.to_thread(_read_answer, wider)
+    if answer in ("y", "yes"):
+        return Answer(allow=True)
+    if answer in ("a", "all") and question.grant:
+        return Answer(allow=True, scope="conversation")
+    return Answer(allow=False)
 
-    def __init__(self, *, interactive: bool) -> None:
-        self._interactive = interactive
-        self.refused: list[Question] = []
 
-    async def ask(self, question: Question) -> Answer:
-        if not self._interactive:
-            nobody = "there is no terminal to ask at"
-            if question.effect == "money":
-                # It ends the turn, and is told there.
-                return Answer(allow=False, reason=nobody)
-            self.refused.append(question)
-            return Answer(allow=False, reason=f"{nobody}; go on without it")
-        # Nothing that the person judges is hidden from them, or left out.
-        talk(f"\n{reveal(question.detail)}\n\n{one_line(question.summary)}: {question.reason}.")
-        wider = ", [a]ll in this conversation" if question.grant else ""
-        if question.grant:
-            talk(f"[a]: {question.grant}")
-        answer = await asyncio.to_thread(_read_answer, wider)
-        if answer in ("y", "yes"):
-            return Answer(allow=True)
-        if answer in ("a", "all") and question.grant:
-            return Answer(allow=True, scope="conversation")
-        return Answer(allow=False)
+def _advice(refusal: Refusal) -> str:
+    """What was refused, why, and what would allow it."""
+    if refusal.enough:
+        cure = f"Allow it with --permissions {refusal.enough}."
+    else:
+        cure = "No permission mode allows it unasked: run it in a terminal, where you are asked."
+    return f"Refused: {one_line(refusal.summary)} ({refusal.reason}). {cure}"
 
 
 def _read_answer(wider: str) -> str:
     talk(f"Allow it? [y]es{wider}, [N]o: ", end="")
     return sys.stdin.readline().strip().lower()
+
+
+def _print_json(conversation: str, event: Event) -> None:
+    """Print an event; the first and the last say which conversation they are of."""
+    if event["type"] == "user" or event["type"] == "end":
+        event = event.copy()
+        event["conversation"] = conversation
+    print_json(event)
 
 
 def _print_event(event: Event) -> None:

@@ -22,6 +22,7 @@ class UserEvent(TypedDict):
     """The user's message; the model is sent `content`, then the text of the `review`.
 
     The first message of a conversation carries the `environment`: the block that says where the model works.
+    `conversation` is the conversation's id, where events are printed.
     """
 
     type: Literal["user"]
@@ -29,6 +30,7 @@ class UserEvent(TypedDict):
     content: str
     review: NotRequired[ReviewNote]
     environment: NotRequired[str]
+    conversation: NotRequired[str]
 
 
 class ThinkEvent(TypedDict):
@@ -122,10 +124,11 @@ class RespondEvent(TypedDict):
 
 
 class EndEvent(TypedDict):
-    """The turn is over."""
+    """The turn is over. `conversation` is the conversation's id, where events are printed."""
 
     type: Literal["end"]
     timestamp: float
+    conversation: NotRequired[str]
 
 
 class Measure(TypedDict, total=False):

@@ -96,6 +96,10 @@ class Background:
         """All of them, in the order in which they were started."""
         return [process.listed() for process in self._processes()]
 
+    def pids(self) -> list[int]:
+        """The processes above all that those which run have started."""
+        return [process.pid for process in self._processes() if process.pid and process.ended is None]
+
     def get(self, id: str) -> Listed:
         """One of them.
 
@@ -179,6 +183,7 @@ class _Process:
     def __init__(self, id: str, owner: str, command: str, cwd: Path, veil: Veil, grace: float) -> None:
         self.id = id
         self.owner = owner
+        self.pid = 0
         self.ended: Ended | None = None
         self._command = command
         self._cwd = cwd
@@ -199,6 +204,7 @@ class _Process:
             OSError, ValueError: it could not be started.
         """
         running = await Command.start(self._command, self._cwd, environ, self._feed, wrapper)
+        self.pid = running.pid
         self._task = asyncio.create_task(self._follow(running))
 
     async def wait(self, seconds: float | None) -> None:

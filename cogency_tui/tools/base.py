@@ -99,6 +99,7 @@ class Intent:
     it may touch any (a command). `outside` names a path outside the project that was asked for by its full
     path, `guarded` says why the person is asked in every mode (safety.md, promise 2), `loss` what would be
     destroyed (promise 4). `network` is the host that is asked or, of a command, what it goes there with;
+    `neighbour` a server on this machine that a command reaches and this conversation did not start;
     `confined` a command that can reach neither the network nor, for writing, anything outside. `brings`
     says where content of strangers comes from that a command, or the `tool` of an MCP server, may bring into
     the conversation. `detail` is what the person is shown: a unified diff or a command, complete and
@@ -115,6 +116,7 @@ class Intent:
     guarded: str = ""
     loss: str = ""
     network: str = ""
+    neighbour: str = ""
     confined: bool = False
     brings: str = ""
     tool: str = ""

@@ -125,6 +125,11 @@ class Command:
         return running
 
     @property
+    def pid(self) -> int:
+        """The process above all that the command starts."""
+        return self._supervised.pid
+
+    @property
     def status(self) -> int | None:
         """How the shell ended, negative for a signal; None while or where that is not known."""
         status = self._supervised.status

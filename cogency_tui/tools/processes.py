@@ -45,7 +45,7 @@ class Processes:
         line = f"{process.id}: {summary(process.command)}"
         if args.action == "read":
             return Intent("read", f"Read the output of {line}")
-        return Intent("command", f"Stop {line}", detail=f"stop {process.id}: {process.command}")
+        return Intent("command", f"Stop {line}", detail=f"stop {process.id}: {process.command}", own=True)
 
     async def run(self, args: ProcessesArgs, context: ToolContext) -> Outcome:
         del context

@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 from cogency_tui.tools.command_line import parse
+from cogency_tui.tools.listening_ports import ListeningPorts
+from cogency_tui.tools.loopback import INTERPRETERS, Visit, visit
 from cogency_tui.tools.shell_paths import Places, joined
 from cogency_tui.tools.shell_words import Simple, Word
 from cogency_tui.workspace.names import shown
@@ -77,9 +79,13 @@ _SUBCOMMANDS = {
     "uv": ("add", "lock", "pip", "publish", "sync", "tool"),
     "yarn": ("add", "dlx", "install", "publish", "upgrade"),
 }
-_INTERPRETERS = re.compile(r"(?:python|pypy|node|ruby|perl|php|lua|deno|bun)[\d.]*")
 _INLINE = re.compile(r"://|\bsocket\b|\burllib\b|\brequests\b|\bhttp\b|\bfetch\(", re.IGNORECASE)
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
+_SERVES_FILES = ("-m", "http.server")
+_SERVES_OTHERS = "{} -m http.server, which serves other machines too without --bind 127.0.0.1"
+_BINDING = re.compile(r"(?:--bind[= ]|-b ?)(?:localhost|127\.0\.0\.1|::1)")
+_REROUTED = re.compile(r"(?<!--no)proxy|curlrc|wgetrc|curl_home|xdg_config|\bHOME=", re.IGNORECASE)
+"""What in a command may lead a client that names this machine elsewhere."""
 
 _OWN_NAMES = ("cogency-tui", "cogency_tui")
 _OWN_LIMITS = frozenset(("config", "permissions", "trust"))
@@ -98,24 +104,36 @@ _WRITING = frozenset(
 @dataclass(frozen=True, slots=True)
 class Reach:
     """What a command names: as `network` the program that goes there, as `outside` a path outside the
-    project, as `guarded` why one that it may write is asked about in every mode; `brings` is whose content
-    its output may have. Each is empty where there is none."""
+    project, as `guarded` why one that it may write is asked about in every mode. `neighbour` is the server on
+    this machine that the program reaches, where the conversation did not start it and the command goes
+    nowhere else; `brings` is whose content its output may have. Each is empty where there is none."""
 
     network: str = ""
     outside: str = ""
     guarded: str = ""
     brings: str = ""
+    neighbour: str = ""
 
 
-def reach(command: str, cwd: Path, workspace: Workspace) -> Reach:
-    """What `command` names if it runs in `cwd` (resolved)."""
+def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts | None = None) -> Reach:
+    """What `command` names if it runs in `cwd` (resolved). With `ports` this machine is no network, but for
+    the servers on it that the conversation did not start."""
     places = Places(cwd)
-    network = brings = outside = guarded = ""
+    network = brings = outside = guarded = neighbour = neighbours_client = ""
+    if _REROUTED.search(command):
+        ports = None
     for simple in parse(command):
         program = _network_program(simple)
-        network = network or program
-        if program in _READERS or (program and _INTERPRETERS.fullmatch(program)):
-            brings = brings or program
+        reads = program in _READERS or bool(program and INTERPRETERS.fullmatch(program))
+        local = visit(simple) if program and ports is not None and not _opens_device(simple) else None
+        source = program
+        if local is None or ports is None:
+            network = network or program
+        else:
+            source, stranger = _stranger(local, ports)
+            if stranger and not neighbour:
+                neighbour, neighbours_client = f"{source}, which belongs to {stranger}", program
+        brings = brings or (source if reads else "")
         guarded = guarded or _own_limits(simple)
         for location, read in _named(simple, places, workspace):
             if not location.inside:
@@ -124,13 +142,23 @@ def reach(command: str, cwd: Path, workspace: Workspace) -> Reach:
             elif not read and (reason := workspace.guard(location)):
                 guarded = guarded or f"{location.relative}: {reason}"
         places.follow(simple)
-    return Reach(network, outside, guarded, brings)
+    if network:
+        neighbour = ""
+    return Reach(network or neighbours_client, outside, guarded, brings, neighbour)
+
+
+def _stranger(local: Visit, ports: ListeningPorts) -> tuple[str, str]:
+    """The first address of a visit whose server the conversation did not start, and whose that is."""
+    for address in local.addresses:
+        if stranger := ports.stranger(address.port):
+            return str(address), stranger
+    return "", ""
 
 
 def _network_program(simple: Simple) -> str:
     """The program, where it goes to the network by what it is or by what it is told."""
     program = simple.program
-    if any(_DEVICE.match(redirection.target.text) for redirection in simple.redirections):
+    if _opens_device(simple):
         return program or "the shell"
     if program in _NETWORK:
         return program
@@ -138,17 +166,24 @@ def _network_program(simple: Simple) -> str:
     if program in _SUBCOMMANDS:
         first = next((word.text for word in simple.operands("Cc")), "")
         return program if first in _SUBCOMMANDS[program] else ""
-    if _INTERPRETERS.fullmatch(program):
+    if INTERPRETERS.fullmatch(program):
+        if tuple(text for text in texts if text != "-u")[:2] == _SERVES_FILES:
+            return "" if _BINDING.search(" ".join(texts)) else _SERVES_OTHERS.format(program)
         installs = texts[:3] in (["-m", "pip", "install"], ["-m", "pip", "download"])
         return program if installs or any(_INLINE.search(text) for text in texts) else ""
     return "rsync" if program == "rsync" and any(":" in text for text in texts) else ""
+
+
+def _opens_device(simple: Simple) -> bool:
+    """Whether the shell itself connects to a server."""
+    return any(_DEVICE.match(redirection.target.text) for redirection in simple.redirections)
 
 
 def _own_limits(simple: Simple) -> str:
     """Why a run of this very program is asked about in every mode; empty where it is not."""
     texts = [word.text for word in simple.arguments]
     if simple.program not in _OWN_NAMES:
-        if not _INTERPRETERS.fullmatch(simple.program) or _OWN_NAMES[1] not in texts:
+        if not INTERPRETERS.fullmatch(simple.program) or _OWN_NAMES[1] not in texts:
             return ""
         texts = texts[texts.index(_OWN_NAMES[1]) + 1 :]
     said = next((text for text in texts if text in _OWN_LIMITS), "")

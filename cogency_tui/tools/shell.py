@@ -21,9 +21,11 @@ from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
 from cogency_tui.tools.destruction import at_stake
 from cogency_tui.tools.journaling import Found
+from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.output import Kept
 from cogency_tui.tools.own_environment import conceal
 from cogency_tui.tools.processes import summary
+from cogency_tui.tools.quiet_command import quiet
 from cogency_tui.tools.reach import reach
 from cogency_tui.tools.sandbox import Sandbox
 from cogency_tui.tools.secrecy import Veil, scrubbed
@@ -90,6 +92,7 @@ class Shell:
     ) -> None:
         self._grace = grace
         self._background = background
+        self._ports = ListeningPorts() if background is None else ListeningPorts(background.pids)
         self._sandbox = sandbox or Sandbox()
 
     def touch(self, _args: ShellArgs, _context: ToolContext, /) -> Touch:
@@ -103,7 +106,9 @@ class Shell:
         how = " in the background" if args.background else ""
         odd = unusual(args.command.replace("\n", " ").replace("\t", " "))
         stake = await in_thread(at_stake, args.command, cwd.path, context.workspace)
-        far = await in_thread(reach, args.command, cwd.path, context.workspace)
+        far = await in_thread(reach, args.command, cwd.path, context.workspace, self._ports)
+        calm = await in_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
+        guarded = odd.replace("its name", "the command") or far.guarded
         return Intent(
             "command",
             f"Run {summary(args.command)}{place}{how}",
@@ -111,11 +116,13 @@ class Shell:
             paths=(cwd.path,),
             everything=True,
             outside=far.outside,
-            guarded=odd.replace("its name", "the command") or far.guarded,
+            guarded=guarded,
             loss=stake.what,
             network=far.network,
+            neighbour=far.neighbour,
             brings=far.brings,
-            confined=await self._sandbox.probe(context.workspace),
+            confined=await self._sandbox.probe(context.workspace) or calm.held,
+            own=calm.own and not (far.outside or guarded or stake.what),
         )
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:

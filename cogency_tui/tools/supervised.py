@@ -96,6 +96,11 @@ class Supervised:
             raise
         return cls(process, ours, mark)
 
+    @property
+    def pid(self) -> int:
+        """The process above all that the command starts."""
+        return self._process.pid
+
     async def ready(self) -> None:
         """Wait until the shell has started, or the supervision is lost. Where neither is heard of in time,
         because a command was fast enough to stop its supervision, it is taken to have started.

@@ -63,6 +63,9 @@ _EMBEDDING = (ip_network("::ffff:0:0/96"), ip_network("64:ff9b::/96"))
 """IPv4-mapped addresses and those of NAT64: the last four bytes say where they lead."""
 
 _ONLY_PUBLIC = "Only what is public on the internet can be reached, not this machine or its network."
+_OWN_SERVER = (
+    "Only what is public on the internet can be reached; for a server of your own use shell with curl."
+)
 
 
 class Resolver(Protocol):
@@ -107,9 +110,10 @@ class Guard:
         """
         literal = _literal(host)
         if literal is None and "." not in host:
-            raise ToolError(f"Refused: {host} is a name of the local network.", _ONLY_PUBLIC)
+            hint = _OWN_SERVER if host == "localhost" else _ONLY_PUBLIC
+            raise ToolError(f"Refused: {host} is a name of the local network.", hint)
         if literal is not None and (reason := self._refuse(literal)):
-            raise ToolError(f"Refused: {host} is {reason}.", _ONLY_PUBLIC)
+            raise ToolError(f"Refused: {host} is {reason}.", _hint(reason))
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """The addresses that a connection to `host` may go to, the preferred first.
@@ -133,7 +137,7 @@ class Guard:
             literal = _literal(address)
             reason = self._refuse(literal) if literal else "no IP address"
             if reason:
-                raise ToolError(f"Refused: {host} leads to {one_line(address)}, {reason}.", _ONLY_PUBLIC)
+                raise ToolError(f"Refused: {host} leads to {one_line(address)}, {reason}.", _hint(reason))
         return found
 
 
@@ -167,6 +171,10 @@ async def system_addresses(host: str, port: int) -> list[str]:
 
     threading.Thread(target=look_up, name="look-up", daemon=True).start()
     return await answer
+
+
+def _hint(reason: str) -> str:
+    return _OWN_SERVER if reason in (_LOOPBACK, _UNSPECIFIED) else _ONLY_PUBLIC
 
 
 def _literal(host: str) -> IPAddress | None:

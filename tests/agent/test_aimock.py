@@ -387,7 +387,7 @@ async def test_a_wait_that_is_too_long_is_reported_instead(server: Aimock, work:
         events = await turn(agent, "task one")
     [problem] = problems(events)
     assert "limits the rate" in problem["error"]
-    assert events[-1]["type"] == "error"
+    assert types(events)[-2:] == ["error", "end"]
     assert len(server.journal()) == 1
 
 
@@ -399,7 +399,7 @@ async def test_a_wrong_key_is_one_error_that_says_what_to_do(server: Aimock, wor
     [problem] = problems(events)
     assert "does not accept the key (HTTP 401): Invalid API key" in problem["error"]
     assert "_API_KEY" in problem.get("hint", "")
-    assert types(events) == ["user", "metric", "error"]
+    assert types(events) == ["user", "metric", "error", "end"]
     assert server.journal() == []
 
 

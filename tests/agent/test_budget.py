@@ -53,8 +53,8 @@ def notices(events: list[Event]) -> list[str]:
 
 
 def ended(events: list[Event]) -> str:
-    last = events[-1]
-    return last["payload"]["error"] if last["type"] == "error" else last["type"]
+    before, last = events[-2:]
+    return before["payload"]["error"] if before["type"] == "error" else last["type"]
 
 
 async def test_without_limits_nothing_is_told_or_asked(project: Path) -> None:

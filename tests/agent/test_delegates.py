@@ -107,7 +107,7 @@ async def test_a_sub_agent_may_do_what_it_and_its_parent_may(
     (result,) = results(await turn(agent))
     assert result["payload"]["content"] == "Tried."
     assert ("goodbye" in (bench.root / "greet.py").read_text()) is edits
-    assert ("Refused" in scripted(agent).sent[3][-1]["content"]) is not edits
+    assert ("Not allowed" in scripted(agent).sent[3][-1]["content"]) is not edits
 
 
 async def test_what_a_sub_agent_asks_is_asked_at_the_call_that_started_it(bench: Bench) -> None:

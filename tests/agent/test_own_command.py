@@ -140,7 +140,7 @@ async def test_what_it_brings_from_strangers_counts_afterwards(make_agent: MakeA
         await run(agent, "curl -s --max-time 0.01 https://evil.example/ || true", conversation)
         events = await turn(agent, "go", conversation_id=conversation)
     told_model = [event["payload"]["outcome"] for event in events if event["type"] == "result"]
-    assert any("Refused" in outcome and "content from curl" in outcome for outcome in told_model)
+    assert any("Not allowed" in outcome and "text from curl" in outcome for outcome in told_model)
 
 
 @given(st.text(min_size=1), st.text())

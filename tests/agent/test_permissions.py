@@ -9,7 +9,7 @@ import pytest
 from cogency_tui.agent.permissions import Answer, Gate, Question
 from cogency_tui.agent.rules import FILE_NAME, Rules
 from cogency_tui.config import PERMISSIONS, Permissions
-from cogency_tui.errors import ToolError
+from cogency_tui.errors import RefusedError, ToolError
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.reach import reach
 from cogency_tui.tools.registry import default_registry
@@ -127,8 +127,9 @@ async def test_the_question_says_why_in_plain_words(person: Person) -> None:
 
 async def test_without_anyone_to_ask_it_is_refused(person: Person) -> None:
     gate = Gate(lambda: "ask", lambda: None)
-    with pytest.raises(ToolError, match="it runs a command, and there is nobody to ask"):
+    with pytest.raises(RefusedError, match="it runs a command; nobody can be asked here") as raised:
         await gate.check("c", "shell", run(person, "make"))
+    assert raised.value.reason == "it runs a command"
 
 
 async def test_a_reason_reaches_the_model(person: Person) -> None:
@@ -350,7 +351,7 @@ async def test_in_auto_the_network_runs_until_something_was_read(person: Person)
     assert not person.asked
     assert not await person.lets(page_of("example.org"), NO)
     assert person.reason == (
-        "it asks example.org, and this conversation has read content from public search engines"
+        "it asks example.org, and this conversation has read text from public search engines"
     )
 
 
@@ -361,7 +362,7 @@ async def test_what_was_allowed_before_is_asked_about_again(person: Person, mode
     person.gate.tainted("/etc/notes.txt")
     assert not await person.lets(page_of("a.com"), NO)
     assert person.reason.endswith(
-        "this conversation has read content from /etc/notes.txt" + " since" * (mode != "auto")
+        "this conversation has read text from /etc/notes.txt" + " since" * (mode != "auto")
     )
     assert await person.lets(page_of("a.com"), ALL_ALONG)
     assert await person.lets(page_of("a.com"))
@@ -389,7 +390,7 @@ async def test_a_path_outside_that_was_allowed_is_asked_for_again(person: Person
     person.gate.tainted("a.com")
     assert not await person.lets(notes, NO)
     assert person.reason == (
-        "/etc/hosts is outside the project, and this conversation has read content from a.com since"
+        "/etc/hosts is outside the project, and this conversation has read text from a.com since"
     )
 
 
@@ -417,12 +418,12 @@ async def test_in_auto_commands_are_asked_about_as_they_could_reach_out(person: 
     assert await person.lets(run(person, "ls"))
     person.gate.tainted("a.com")
     assert not await person.lets(run(person, "ls"), NO)
-    assert person.reason == "it can reach the network, and this conversation has read content from a.com"
+    assert person.reason == "it can reach the network, and this conversation has read text from a.com"
     assert await person.lets(run(person, "ls"), ALL_ALONG)
     assert person.asked[0].grant == "every command, until content from elsewhere is read"
     assert await person.lets(run(person, "make"))
     assert not await person.lets(run(person, "curl https://x.com"), NO)
-    assert "it goes to the network with curl" in person.reason
+    assert "it reaches the network with curl" in person.reason
     person.gate.tainted("b.com")
     assert not await person.lets(run(person, "make"), NO)
     person.mode = "ask"
@@ -473,7 +474,7 @@ async def test_a_tool_that_says_no_more_than_that_it_uses_the_network(person: Pe
     forecast = Intent("network", "Run forecast")
     await person.reads(forecast)
     assert not await person.lets(forecast, NO)
-    assert person.reason == ("it asks the network, and this conversation has read content from the network")
+    assert person.reason == ("it asks the network, and this conversation has read text from the network")
 
 
 async def test_nothing_read_is_nothing_noted(person: Person) -> None:
@@ -490,3 +491,95 @@ async def test_what_a_sub_agent_reads_counts_for_its_parent_and_the_other_way_ro
     assert person.reason.endswith("(the sub-agent x asks for it)")
     assert await person.lets(page_of("b.com"), ALL_ALONG, gate=child)
     assert await person.lets(page_of("b.com"))
+
+
+# What the conversation itself started, and what nobody can be asked about.
+
+
+async def test_what_the_conversation_started_is_never_asked_about(person: Person) -> None:
+    stop = Intent("command", "Stop p1: make", detail="stop p1: make", own=True)
+    person.gate.tainted("a.com")
+    for person.mode in PERMISSIONS:
+        assert await person.lets(stop)
+        assert not person.asked
+
+
+async def test_a_server_that_was_not_started_here_is_named(person: Person) -> None:
+    neighbour = "127.0.0.1:5432, which belongs to postgres, a process that this conversation did not start"
+    intent = run(person, "curl 127.0.0.1:5432", neighbour=neighbour)
+    assert not await person.lets(intent, NO)
+    assert person.reason == f"it runs a command that reaches {neighbour}"
+    person.mode = "auto"
+    assert await person.lets(intent)
+    person.gate.tainted("a.com")
+    assert not await person.lets(intent, NO)
+    assert person.reason == f"it reaches {neighbour}, and this conversation has read text from a.com"
+
+
+FREE = "reading, searching and changing files inside the project"
+UNREACHING = "; nothing else that could reach the network"
+
+
+@pytest.mark.parametrize(
+    ("mode", "source", "allowed"),
+    [
+        ("plan", "", "reading and searching inside the project, and describing what you would do"),
+        ("ask", "", "reading and searching inside the project"),
+        ("edits", "a.com", FREE),
+        ("auto", "a.com", f"{FREE}, and curl to a server that you started{UNREACHING}"),
+    ],
+)
+async def test_a_refusal_says_why_and_what_the_mode_allows(
+    person: Person, mode: Permissions, source: str, allowed: str
+) -> None:
+    gate = Gate(lambda: mode, lambda: None)
+    gate.tainted(source)
+    with pytest.raises(RefusedError) as raised:
+        await gate.check("c", "shell", run(person, "curl https://example.org"))
+    told = str(raised.value)
+    assert told.startswith(f"Not allowed: {raised.value.reason}")
+    assert told.endswith(f". Allowed instead: {allowed}.")
+    assert ("nobody can be asked here" in told) is (mode != "plan")
+
+
+async def test_a_question_that_nobody_answered_is_no_refusal_of_the_user_s(person: Person) -> None:
+    async def unanswered(_question: Question) -> None:
+        return None
+
+    gate = Gate(lambda: "ask", lambda: unanswered)
+    with pytest.raises(RefusedError, match="nobody can be asked here") as raised:
+        await gate.check("c", "shell", run(person, "make"))
+    assert raised.value.reason == "it runs a command"
+
+
+@pytest.mark.parametrize(
+    ("mode", "intent", "source", "enough"),
+    [
+        ("ask", Intent("write", "Edit it", paths=(Path("/p/a"),)), "", "edits"),
+        ("ask", Intent("command", "Run it"), "", "auto"),
+        ("edits", Intent("command", "Run it"), "", "auto"),
+        ("edits", Intent("command", "Run it"), "a.com", None),
+        ("auto", Intent("command", "Run it"), "a.com", None),
+        ("plan", Intent("network", "Read it", network="a.com"), "", "auto"),
+        ("auto", Intent("read", "Read it", outside="/etc/x"), "", None),
+        ("ask", Intent("command", "Run it", loss="a.py"), "", None),
+    ],
+)
+async def test_what_would_allow_a_call_is_known(
+    mode: Permissions, intent: Intent, source: str, enough: Permissions | None
+) -> None:
+    gate = Gate(lambda: mode, lambda: None)
+    gate.tainted(source)
+    with pytest.raises(RefusedError):
+        await gate.check("c", "tool", intent)
+    assert [(refusal.summary, refusal.enough) for refusal in gate.refusals] == [(intent.summary, enough)]
+
+
+@pytest.mark.parametrize(("most", "enough"), [("edits", None), ("auto", "auto")])
+async def test_a_mode_that_a_sub_agent_cannot_have_does_not_allow_its_calls(
+    most: Permissions, enough: Permissions | None
+) -> None:
+    gate = Gate(lambda: "ask", lambda: None)
+    with pytest.raises(RefusedError):
+        await gate.narrowed(most, call_id="c", asker="it").check("c", "tool", Intent("command", "Run it"))
+    assert [refusal.enough for refusal in gate.refusals] == [enough]

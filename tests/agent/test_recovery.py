@@ -101,8 +101,8 @@ async def test_actions_that_ran_before_the_break_are_not_run_again(
 async def test_a_connection_that_keeps_breaking_ends_the_turn(make_agent: MakeAgent) -> None:
     agent = make_agent(*["Half<<hang>>The wire broke."] * 3, mode="replay")
     events = await turn(agent)
-    assert types(events)[-2:] == ["metric", "error"]
-    last = events[-1]
+    assert types(events)[-3:] == ["metric", "error", "end"]
+    last = events[-2]
     assert last["type"] == "error"
     assert last["payload"]["error"] == "The wire broke."
     assert len(notices(events)) == 2

@@ -259,9 +259,11 @@ async def test_a_refused_call_fails_and_is_asked_for_once() -> None:
     read = stage.act("b")
     await stage.end()
     assert stage.failed(call)
-    assert "not today" in stage.outcome(call)
+    assert stage.outcome(call) == "Refused by the user: step a. They said: not today"
+    assert stage.results[call]["payload"].get("refused") == "the user refused it: not today"
     assert "+a" not in stage.step.log
     assert not stage.failed(read)
+    assert "refused" not in stage.results[read]["payload"]
     assert [question.call_id for question in asked] == [call]
     assert stage.pauses == []
 
@@ -270,7 +272,11 @@ async def test_without_anyone_to_ask_it_is_refused() -> None:
     stage = Stage(permissions="ask")
     call = stage.do("a", writes=True)
     await stage.end()
-    assert "nobody to ask" in stage.outcome(call)
+    assert stage.outcome(call) == (
+        "Not allowed: it changes files; nobody can be asked here. "
+        "Allowed instead: reading and searching inside the project."
+    )
+    assert stage.results[call]["payload"].get("refused") == "it changes files"
 
 
 async def test_the_time_that_the_person_takes_is_not_the_call_s() -> None:

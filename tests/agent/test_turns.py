@@ -122,14 +122,18 @@ async def test_a_malformed_block_is_handed_back_and_the_turn_goes_on(
 async def test_three_malformed_blocks_end_the_turn(make_agent: MakeAgent) -> None:
     events = await turn(make_agent(*["<execute>[{]</execute>"] * 5))
     assert types(events).count("metric") == 3
-    assert types(events)[-2:] == ["metric", "error"]
+    assert types(events)[-3:] == ["metric", "error", "end"]
 
 
 async def test_three_batches_of_failures_end_the_turn(make_agent: MakeAgent) -> None:
     failing = block(("read", {"file": "none"}))
     events = await turn(make_agent(failing, failing, READ, failing, failing, failing, "never"))
     assert types(events).count("metric") == 6
-    assert types(events)[-1] == "error"
+    assert types(events)[-2:] == ["error", "end"]
+    problem = events[-2]
+    assert problem["type"] == "error"
+    assert "3 batches in a row" in problem["payload"]["error"]
+    assert "Last: read: none: there is no such file" in problem["payload"]["error"]
 
 
 async def test_the_last_cycle_is_told_so_and_runs_nothing(make_agent: MakeAgent, project: Path) -> None:
@@ -138,7 +142,7 @@ async def test_the_last_cycle_is_told_so_and_runs_nothing(make_agent: MakeAgent,
     assert "last step" in provider_of(agent).sent[1][-1]["content"]
     assert results(events)[-1]["payload"]["error"]
     assert not (project / "late.txt").exists()
-    assert types(events)[-1] == "error"
+    assert types(events)[-2:] == ["error", "end"]
 
 
 async def test_an_empty_batch_goes_on(make_agent: MakeAgent) -> None:
@@ -326,8 +330,8 @@ async def test_a_file_outside_is_asked_for_in_every_mode(make_agent: MakeAgent, 
 
 async def test_an_endpoint_that_fails_ends_the_turn_with_its_error(make_agent: MakeAgent) -> None:
     events = await turn(make_agent(NetworkError("connection refused", "Start the server."), mode="replay"))
-    assert types(events) == ["user", "metric", "error"]
-    last = events[-1]
+    assert types(events) == ["user", "metric", "error", "end"]
+    last = events[-2]
     assert last["type"] == "error"
     assert last["payload"] == {"error": "connection refused", "hint": "Start the server."}
 
@@ -392,10 +396,10 @@ async def test_a_failed_action_that_ends_the_turn(make_agent: MakeAgent) -> None
     failing = '<action mode="sync" id="a">{"name": "read", "parameters": {"file": "none"}, "on_error": "fail"}</action>'
     later = '<action mode="async" id="b">{"name": "list", "parameters": {}}</action>'
     events = await turn(make_agent(failing + later + "<response>no</response>", dialect="action"))
-    assert types(events)[-1] == "error"
-    last = events[-1]
+    assert types(events)[-2:] == ["error", "end"]
+    last = events[-2]
     assert last["type"] == "error"
-    assert '"a"' in last["payload"]["error"]
+    assert '"a" failed (read: ' in last["payload"]["error"]
 
 
 async def test_a_turn_without_a_response_is_given_its_results(make_agent: MakeAgent) -> None:

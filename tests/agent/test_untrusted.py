@@ -77,7 +77,7 @@ async def test_a_page_that_was_read_makes_the_next_request_ask(turns: Turns) -> 
     leak = ("fetch", {"url": turns.peer.url("/?key=1")})
     first, second, third = await turns.run(fetch, ("write", {"file": "n.txt", "content": "x"}), leak)
     assert [each["payload"]["error"] for each in (first, second, third)] == [False, False, True]
-    assert f"read content from site.test:{turns.peer.port}" in turns.asked[0].reason
+    assert f"read text from site.test:{turns.peer.port}" in turns.asked[0].reason
     assert turns.peer.targets == ["/"]
 
 
@@ -105,7 +105,7 @@ async def test_a_failure_in_the_words_of_a_server_counts_as_read(
         turns = Turns(project, tmp_path / "data", peer)
         first, _ = await turns.run(("fetch", {"url": peer.url(path)}), ("fetch", {"url": peer.url("/")}))
         assert first["payload"]["error"]
-        assert f"read content from site.test:{peer.port}" in turns.asked[0].reason
+        assert f"read text from site.test:{peer.port}" in turns.asked[0].reason
 
 
 @pytest.mark.parametrize("first", ["search", "fetch", "read", "shell", "inside"])

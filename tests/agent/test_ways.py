@@ -183,7 +183,7 @@ async def test_a_wrong_key_is_one_error_that_says_what_to_do_and_shows_no_key(
                     await provider.models()
     problems = [event for event in events if event["type"] == "error"]
     assert len(problems) == 1
-    assert events[-1] is problems[0]
+    assert events[-2] is problems[0]
     payload = problems[0]["payload"]
     assert "does not accept the key" in payload["error"]
     assert "_API_KEY" in payload.get("hint", "")
@@ -197,7 +197,7 @@ async def test_no_network_is_one_error_that_says_what_to_do(work: Work) -> None:
         provider = work.way.connect(peer)
     async with work.agent(provider) as agent:
         events = await turn(agent, "task one")
-    last = events[-1]
+    last = events[-2]
     assert last["type"] == "error"
     assert "Nothing listens at 127.0.0.1" in last["payload"]["error"]
     assert last["payload"].get("hint")

@@ -149,7 +149,7 @@ async def test_each_step_is_asked_for_by_itself_at_the_workflows_call(bench: Ben
     ]
     assert (bench.root / "copy.txt").exists()
     assert not (bench.root / "ran").exists()
-    assert "Refused" in result["payload"]["content"]["run"]["error"]
+    assert "Refused by the user" in result["payload"]["content"]["run"]["error"]
 
 
 async def test_a_workflow_in_plan_mode_changes_nothing(bench: Bench) -> None:

@@ -149,7 +149,9 @@ async def test_what_is_refused_is_not_done(project: Path, data: Path, choice: st
         await connection.prompt(session_id=session.session_id, prompt=[acp.text_block(REPLACE)])
     assert (project / "greet.py").read_text() == 'print("hello")\n'
     failed = next(updates for updates in editor.calls().values() if updates[-1].status == "failed")
-    assert "broke" not in failed[-1].content[0].content.text
+    told = failed[-1].content[0].content.text
+    assert ("Refused by the user" if choice == "no" else "nobody can be asked here") in told
+    assert "They said" not in told
 
 
 async def test_a_mode_changes_what_is_asked(project: Path, data: Path) -> None:

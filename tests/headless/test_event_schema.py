@@ -25,6 +25,7 @@ def validator() -> Any:
         ("replace 'hello' with 'goodbye' in greet.py", "--permissions", "edits", "--chunks"),
         ("replace 'hello' with 'goodbye' in greet.py",),
         ("run `exit 3`", "--permissions", "auto", "--dialect", "action"),
+        ("run `exit 3`", "--permissions", "ask"),
     ],
 )
 def test_all_that_a_run_prints_fits(run: Run, validator: Any, arguments: tuple[str, ...]) -> None:

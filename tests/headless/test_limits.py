@@ -46,7 +46,7 @@ async def test_a_turn_that_would_cost_more_is_not_begun(project: Path, tmp_path:
         assert status == 1
         assert peer.requests == []
         assert out == ""
-        assert "Nothing was sent, there is no terminal to ask at: $0 went out in this turn" in err
+        assert "Nothing was sent, there was nobody to ask: $0 went out in this turn" in err
         assert "budget.turn.hard sets it" in err
         assert "--permissions" not in err
 

@@ -56,6 +56,54 @@ def test_without_a_terminal_to_ask_at_it_refuses_and_says_how_to_allow_it(run: R
     assert all(isinstance(event, dict) for event in events(done.stdout))
 
 
+def test_a_refusal_says_why_and_that_nobody_could_be_asked(run: Run) -> None:
+    done = run("run", "run `touch made`", "--permissions", "edits", "--json")
+    [result] = [event for event in events(done.stdout) if event["type"] == "result"]
+    assert result["payload"]["refused"] == "it runs a command"
+    assert result["payload"]["outcome"] == (
+        "Not allowed: it runs a command; nobody can be asked here. "
+        "Allowed instead: reading, searching and changing files inside the project."
+    )
+    assert "--permissions auto" in done.stderr
+    assert "--permissions edits" not in done.stderr
+    assert done.returncode == 1
+
+
+def test_no_mode_is_advised_where_none_would_help(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    done = run("run", f"run `cat {tmp_path}/notes.txt`", "--permissions", "auto", "--json")
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("Refused: ")]
+    assert "is outside the project" in line
+    assert line.endswith("No permission mode allows it unasked: run it in a terminal, where you are asked.")
+    assert "--permissions" not in line
+
+
+def test_the_first_and_the_last_event_name_the_conversation(run: Run) -> None:
+    seen = events(run("run", "read greet.py", "--json", "--chunks").stdout)
+    [stored] = events(run("conversations", "list", "--json").stdout)
+    assert (seen[0]["type"], seen[0]["conversation"]) == ("user", stored["id"])
+    assert (seen[-1]["type"], seen[-1]["conversation"]) == ("end", stored["id"])
+    shown = events(run("conversations", "show", stored["id"], "--json").stdout)
+    assert not any("conversation" in event for event in shown)
+
+
+async def test_a_turn_that_fails_ends_with_its_error_and_status_1(run: Run, tmp_path: Path) -> None:
+    failing = '<execute>\n[{"name": "read", "args": {"file": "none"}}]\n</execute>'
+    async with ChatPeer([failing] * 4) as peer:
+        done = await _run_at(run, tmp_path, peer, "--json")
+    assert done.returncode == 1
+    *_, problem, end = events(done.stdout)
+    assert "Last: read: none: there is no such file" in problem["payload"]["error"]
+    assert (problem["type"], end["type"]) == ("error", "end")
+
+
+async def test_an_error_that_the_turn_goes_on_after_is_no_failure(run: Run, tmp_path: Path) -> None:
+    async with ChatPeer(["<execute>[{]</execute>", "Done."]) as peer:
+        done = await _run_at(run, tmp_path, peer, "--json")
+    assert [event["type"] for event in events(done.stdout)].count("error") == 1
+    assert done.returncode == 0
+
+
 def test_the_answer_is_on_stdout_and_talk_on_stderr(run: Run) -> None:
     done = run("run", "read greet.py")
     assert done.returncode == 0

@@ -50,7 +50,7 @@ def trapped(arena: Arena) -> Arena:
 
 def outward(arena: Arena) -> dict[str, str]:
     """Paths to what is outside the project, and what the refusal says."""
-    outside, asked = "outside the project", "no terminal to ask at"
+    outside, asked = "outside the project", "nobody can be asked here"
     name = arena.project.name
     return {
         "../outside/secret.txt": outside,
@@ -257,7 +257,7 @@ async def test_what_is_guarded_is_asked_for_in_every_mode(trapped: Arena) -> Non
     assert ran.status == 1
     for path, result in zip(GUARDED, ran.results, strict=True):
         assert result["error"], path
-        assert "no terminal to ask at" in result["outcome"], (path, result["outcome"])
+        assert "nobody can be asked here" in result["outcome"], (path, result["outcome"])
     assert set(project.rglob("*")) == before
 
 

@@ -86,9 +86,9 @@ async def test_unknown_action_is_told(server: Bench) -> None:
         await server.run("processes", action="restart")
 
 
-async def test_only_stopping_is_asked_for(server: Bench) -> None:
+async def test_stopping_is_a_command_of_the_conversation_s_own(server: Bench) -> None:
     assert (await server.plan("processes")).effect == "read"
     assert (await server.plan("processes", id="p1", action="read")).effect == "read"
     intent = await server.plan("processes", id="p1", action="stop")
-    assert (intent.effect, intent.summary) == ("command", "Stop p1: # a server …")
+    assert (intent.effect, intent.summary, intent.own) == ("command", "Stop p1: # a server …", True)
     assert intent.detail.startswith("stop p1: # a server\necho ready")

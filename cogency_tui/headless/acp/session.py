@@ -1,5 +1,6 @@
 """One session of an editor: a conversation, its agent, and who is asked for permission."""
 
+import logging
 from contextlib import aclosing
 from typing import Literal
 
@@ -20,6 +21,8 @@ INTERNAL = -32603
 """The code of an error that is neither the editor's nor one of the protocol's own."""
 
 _LIMIT = "The turn reached its limit"
+
+_log = logging.getLogger(__name__)
 
 _MODES: dict[Permissions, tuple[str, str]] = {
     "plan": ("Plan", "Reads only; it proposes what it would do"),
@@ -92,6 +95,9 @@ class Session:
                     stop = "cancelled"
                 elif event["type"] == "error" and not event["payload"].get("notice"):
                     failure = said(event["payload"])
+                elif event["type"] != "end":
+                    # An error that the turn goes on after has not ended it.
+                    failure = ""
         if failure.startswith(_LIMIT):
             return "max_turn_requests"
         if failure and stop != "cancelled":
@@ -107,8 +113,8 @@ class Session:
         """Stop, and let go of everything."""
         await self.agent.close()
 
-    async def _ask(self, question: Question) -> Answer:
-        """What the person answers in the editor; no where they cannot be asked."""
+    async def _ask(self, question: Question) -> Answer | None:
+        """What the user answers in the editor; None where the editor cannot ask them."""
         options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
         if question.grant:
             name = f"Allow in this conversation: {reveal(question.grant)}"
@@ -130,13 +136,12 @@ class Session:
         )
         try:
             response = await self._editor.request_permission(self.id, call, options)
-        except (acp.RequestError, ConnectionError) as exc:
-            return Answer(allow=False, reason=f"the editor cannot ask: {exc}")
-        except ValueError:
-            return Answer(allow=False, reason="what the editor answered is no answer")
+        except (acp.RequestError, ConnectionError, ValueError) as exc:
+            _log.warning("The editor did not ask the user: %s", exc)
+            return None
         chosen = response.outcome
-        if not isinstance(chosen, AllowedOutcome) or chosen.option_id == "no":
-            return Answer(allow=False)
+        if not isinstance(chosen, AllowedOutcome):
+            return None
         if chosen.option_id == "conversation":
             return Answer(allow=True, scope="conversation")
         if chosen.option_id == "always":

@@ -27,9 +27,12 @@ class Announcer:
         self._since = 0.0
         self._sanitizer = Sanitizer()
         self._line = ""
+        self._failed = False
 
     def feed(self, event: Event) -> list[str]:
         """The lines that `event` makes complete."""
+        failed = self._failed
+        self._failed = event["type"] == "error" and not event["payload"].get("notice")
         if event["type"] == "think" or event["type"] == "respond":
             return self._write(event["type"], event["id"], event["content"], event["timestamp"])
         lines = self._close(event["timestamp"])
@@ -44,11 +47,11 @@ class Announcer:
                 lines.append(_describe_error(event["payload"]))
             case "interrupt":
                 lines.append("Interrupted.")
-            case "end":
+            case "end" if not failed:
                 lines.append("Done.")
             case "metric":
                 self.total = event["total"]
-            case "user" | "execute":
+            case "user" | "execute" | "end":
                 pass
         return lines
 

@@ -21,8 +21,8 @@ class Questions:
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
 
-    async def ask(self, question: Question) -> Answer:
-        """The person's answer; no where nobody can answer any more."""
+    async def ask(self, question: Question) -> Answer | None:
+        """The user's answer; None where no more lines come."""
         for line in describe_question(question):
             print_text(line)
         while (line := await self._lines.answer()) is not None:
@@ -31,7 +31,7 @@ class Questions:
                 return answer
             print_text(f"{one_line(line)!r} is no answer. {_choices(question)}")
         print_text("Refused: there is nobody to answer.")
-        return Answer(allow=False, reason="there is nobody to ask; go on without it")
+        return None
 
 
 def describe_question(question: Question) -> list[str]:

@@ -121,7 +121,7 @@ class Session:
 
         self.conversation_id = self.conversation_id or new_conversation_id()
         announcer = Announcer()
-        self._status = FAILED
+        status: int | None = None
         self._working = True
         try:
             typed = text if self._interactive else ""
@@ -130,13 +130,14 @@ class Session:
                 async for event in events:
                     for line in announcer.feed(event):
                         print_text(line)
-                    self._status = status_after(event, self._status)
+                    status = status_after(event, status)
             if self._interactive and await self.agent.profile.offers(self.conversation_id):
                 print_text(f"Note: {OFFER}")
         except CogencyError as exc:
             print_text(f"Error: {exc.advice}")
         finally:
             self._working = False
+            self._status = FAILED if status is None else status
         self.total = announcer.total or self.total
         self.last_output = announcer.last_output
 

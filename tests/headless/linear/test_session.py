@@ -80,6 +80,8 @@ def test_where_nobody_can_answer_the_answer_is_no(project: Path) -> None:
     done = piped(project, "replace 'hello' with 'goodbye' in greet.py\n")
 
     assert "Refused: there is nobody to answer." in done.stdout
+    assert "nobody can be asked here" in done.stdout
+    assert "They said" not in done.stdout
     assert (project / "greet.py").read_text() == 'print("hello")\n'
 
 

@@ -1,0 +1,321 @@
+"""Commands that talk to servers on this machine: where on it, and whether they do no more than print.
+
+Invariant: what a client is told is understood word for word, or it is not said to stay on this machine. An
+option that is not listed here, a host in another spelling, a proxy, a redirect that would be followed: each
+of them may lead elsewhere.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cogency_tui.tools.shell_words import Simple
+
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+_HOST = rf"localhost|127(?:\.{_OCTET}){{3}}|0\.0\.0\.0|\[::1\]"
+_URL = re.compile(rf"(?:(https?)://)?({_HOST})(?::(\d{{1,5}}))?(?:/[^\s\\]*)?", re.IGNORECASE)
+_BARE_HOST = re.compile(rf"localhost|127(?:\.{_OCTET}){{3}}|0\.0\.0\.0|::1", re.IGNORECASE)
+_PORTS = {"http": 80, "https": 443}
+_HIGHEST_PORT = 65535
+
+_PROXIES = tuple(f"{name}_proxy" for name in ("http", "https", "all"))
+_SENT_ELSEWHERE = re.compile(r"^[^#\n]*(?:proxy|socks|resolve|connect-to|location|url)", re.I | re.M)
+"""A line of a client's own configuration that may lead it elsewhere."""
+
+INTERPRETERS = re.compile(r"(?:python|pypy|node|ruby|perl|php|lua|deno|bun)[\d.]*")
+_INLINE_OPTIONS = frozenset(("-c", "-e", "-r", "--eval", "--print", "-p", "-Command"))
+"""Options of interpreters that code stands behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server on this machine."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """The servers that a command talks to, all of them on this machine. `prints`: it reads from them, prints
+    what they say, and does nothing else."""
+
+    addresses: tuple[Address, ...]
+    prints: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The options of a client that lead nowhere else. Those of `printing` change no more than what it prints;
+    where they take a value, the pattern is of values that this holds for. The others, which are `flags` or
+    take `values`, do more than that."""
+
+    printing: Mapping[str, re.Pattern[str] | None]
+    flags: frozenset[str] = frozenset()
+    values: frozenset[str] = frozenset()
+
+    def takes_value(self, name: str) -> bool | None:
+        """Whether an option takes a value; None where it is not known."""
+        if name in self.printing:
+            return self.printing[name] is not None
+        return True if name in self.values else False if name in self.flags else None
+
+    def only_prints(self, name: str, value: str) -> bool:
+        """Whether an option changes no more than what is printed."""
+        if name not in self.printing:
+            return False
+        pattern = self.printing[name]
+        return pattern is None or bool(pattern.fullmatch(value))
+
+
+def _with(pattern: re.Pattern[str] | None, names: str) -> dict[str, re.Pattern[str] | None]:
+    return dict.fromkeys(names.split(), pattern)
+
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_ANY = re.compile(r".*", re.DOTALL)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_METHOD = re.compile("GET|HEAD|OPTIONS")
+_HEADER = re.compile(r"[^@].*")
+_FORMAT = re.compile(r"(?!@)(?!.*%output).*", re.DOTALL)
+_NOWHERE = re.compile("/dev/null|-")
+_NONE = re.compile("0")
+
+_CURL = _Options(
+    {
+        **_with(
+            None, "-s -S -f -i -v -k -I -N -g -4 -6 --silent --show-error --fail --fail-with-body --include"
+        ),
+        **_with(
+            None, "--verbose --insecure --head --no-buffer --globoff --ipv4 --ipv6 --compressed --http1.0"
+        ),
+        **_with(None, "--http1.1 --http2 --no-progress-meter --retry-connrefused --retry-all-errors"),
+        **_with(_NUMBER, "-m --max-time --connect-timeout --retry --retry-delay --retry-max-time"),
+        **_with(_ANY, "-A --user-agent -r --range --noproxy"),
+        **_with(_HEADER, "-H --header"),
+        **_with(_FORMAT, "-w --write-out"),
+        **_with(_METHOD, "-X --request"),
+        **_with(_NOWHERE, "-o --output"),
+    },
+    _names("-O -J -G --remote-name --remote-header-name --get --create-dirs"),
+    _names(
+        "-d --data --data-raw --data-ascii --data-binary --data-urlencode --json -F --form --form-string -T "
+        "--upload-file -u --user -b --cookie -c --cookie-jar -D --dump-header --url"
+    ),
+)
+_WGET = _Options(
+    {
+        **_with(None, "-q -nv -S -4 -6 --quiet --no-verbose --server-response --spider --inet4-only"),
+        **_with(None, "--inet6-only --no-check-certificate --content-on-error"),
+        **_with(_NUMBER, "-T --timeout -t --tries --waitretry"),
+        **_with(_HEADER, "--header"),
+        **_with(_NOWHERE, "-O --output-document"),
+        **_with(_NONE, "--max-redirect"),
+    },
+    _names("-nc -N -c --no-clobber --timestamping --continue"),
+    _names("-P --directory-prefix -o --output-file --post-data --method --body-data"),
+)
+_HTTPIE = _Options(_with(None, "-b -h -v -j -f --body --headers --verbose --json --form --ignore-stdin"))
+_NC = _Options(_with(None, "-z -v -n -N"), values=_names("-w -q"))
+_UNPROXIED = ("nc", "ncat", "netcat")
+
+_HTTPIE_METHOD = re.compile("[A-Z]+")
+_HTTPIE_PORT = re.compile(r":(\d*)(/[^\s\\]*)?")
+
+_CODE_URL = re.compile(r"""[a-z][a-z0-9+.-]*://[^\s'"`)<>]*""", re.IGNORECASE)
+_CODE_PAIR = re.compile(r"""['"]([^'"\s]+)['"]\s*,\s*(?:port\s*=\s*)?(\d{1,5})\b""")
+_CODE_CALL = re.compile(
+    r"\b(?:urlopen|urlretrieve|fetch|connect|connect_ex|create_connection|open_connection|HTTPS?Connection"
+    r"|(?:requests|httpx|axios|session|client)\.\w+|http\.(?:get|request)|Net::HTTP\.\w+)\s*\("
+)
+
+
+def visit(simple: Simple, environ: Mapping[str, str] = os.environ) -> Visit | None:
+    """Where on this machine a command goes that goes to the network; None where it may go elsewhere."""
+    if not all(word.known for word in simple.words):
+        return None
+    texts = [word.text for word in simple.arguments]
+    match simple.program:
+        case "curl":
+            found = _curl(texts, environ)
+        case "wget":
+            found = _wget(texts, environ)
+        case "http" | "https" | "xh":
+            found = _httpie(texts, simple.program)
+        case "nc" | "ncat" | "netcat":
+            found = _nc(texts)
+        case _ if INTERPRETERS.fullmatch(simple.program) and _INLINE_OPTIONS.intersection(texts):
+            found = _inline(texts)
+        case _:
+            return None
+    if found is None or (simple.program not in _UNPROXIED and _proxied(found, environ)):
+        return None
+    return found
+
+
+def _curl(texts: Sequence[str], environ: Mapping[str, str]) -> Visit | None:
+    home = Path(environ.get("HOME") or "/")
+    folders = (
+        Path(environ.get("CURL_HOME") or home),
+        Path(environ.get("XDG_CONFIG_HOME") or home / ".config"),
+    )
+    configured = (home / ".curlrc", folders[0] / ".curlrc", folders[1] / "curlrc")
+    given = _read(texts, _CURL)
+    # Other hosts after this option, and the variable that exempts ours does not count.
+    if given is None or any(hosts != "*" for hosts in given.values("--noproxy")):
+        return None
+    return None if _leads_elsewhere(configured) else given.visit(given.values("--url"))
+
+
+def _wget(texts: Sequence[str], environ: Mapping[str, str]) -> Visit | None:
+    own = environ.get("WGETRC") or Path(environ.get("HOME") or "/", ".wgetrc")
+    configured = (Path(own), Path("/etc/wgetrc"), Path("/usr/local/etc/wgetrc"))
+    given = _read(texts, _WGET)
+    # It follows redirects unless it is told not to.
+    if given is None or "0" not in given.values("--max-redirect") or _leads_elsewhere(configured):
+        return None
+    to_stdout = "-" in given.values("-O", "--output-document") or "--spider" in given.names
+    visit = given.visit()
+    return visit and Visit(visit.addresses, prints=visit.prints and to_stdout)
+
+
+def _httpie(texts: Sequence[str], program: str) -> Visit | None:
+    given = _read(texts, _HTTPIE)
+    if given is None:
+        return None
+    operands = [text for text in given.operands[:1] if not _HTTPIE_METHOD.fullmatch(text)]
+    url = operands[0] if operands else given.operands[1] if len(given.operands) > 1 else ""
+    if short := _HTTPIE_PORT.fullmatch(url):
+        url = f"localhost:{short[1] or _PORTS['http']}{short[2] or ''}"
+    address = address_of(url, "https" if program == "https" else "http")
+    return Visit((address,)) if address else None
+
+
+def _nc(texts: Sequence[str]) -> Visit | None:
+    given = _read(texts, _NC)
+    if given is None or len(given.operands) != 2:
+        return None
+    host, port = given.operands
+    if not _BARE_HOST.fullmatch(host) or not _is_port(port):
+        return None
+    return Visit((Address(host, int(port)),))
+
+
+def _inline(texts: Sequence[str]) -> Visit | None:
+    """Where an interpreter's code goes, as far as its text says: each call names a server on this machine."""
+    code = "\n".join(texts)
+    urls = _CODE_URL.findall(code)
+    pairs = [pair for pair in _CODE_PAIR.findall(code) if "://" not in pair[0]]
+    found = [address_of(url) for url in urls]
+    found += [address_of(f"{_bracketed(host)}:{port}") for host, port in pairs]
+    addresses = tuple(address for address in found if address is not None)
+    calls = len(_CODE_CALL.findall(code))
+    told = bool(addresses) and len(addresses) == len(found) and calls <= len(addresses)
+    return Visit(addresses) if told else None
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def address_of(url: str, scheme: str = "http") -> Address | None:
+    """The server on this machine that an address leads to; None for any other, and any other spelling."""
+    found = _URL.fullmatch(url)
+    if found is None or (found[3] is not None and not _is_port(found[3])):
+        return None
+    return Address(found[2].lower(), int(found[3] or _PORTS[(found[1] or scheme).lower()]))
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and 0 < int(text) <= _HIGHEST_PORT
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a client is told: its options in order, each with its value, and its operands."""
+
+    options: Sequence[tuple[str, str]]
+    operands: Sequence[str]
+    prints: bool
+
+    @property
+    def names(self) -> set[str]:
+        return {name for name, _value in self.options}
+
+    def values(self, *names: str) -> list[str]:
+        return [value for name, value in self.options if name in names]
+
+    def visit(self, more: Sequence[str] = ()) -> Visit | None:
+        """The visit of all operands; None where one of them is not on this machine, or there is none."""
+        found = [address_of(url) for url in (*self.operands, *more)]
+        addresses = tuple(address for address in found if address is not None)
+        return Visit(addresses, self.prints) if addresses and len(addresses) == len(found) else None
+
+
+def _read(texts: Sequence[str], known: _Options) -> _Given | None:
+    """The options and operands; None where one of the options is not known."""
+    rest = iter(texts)
+    options: list[tuple[str, str]] = []
+    operands: list[str] = []
+    for text in rest:
+        if not text.startswith("-") or text == "-":
+            operands.append(text)
+            continue
+        found = list(_split(text, rest, known))
+        if None in found:
+            return None
+        options += [option for option in found if option is not None]
+    prints = all(known.only_prints(name, value) for name, value in options)
+    return _Given(options, operands, prints)
+
+
+def _split(text: str, rest: Iterator[str], known: _Options) -> Iterator[tuple[str, str] | None]:
+    """The options that a word holds, with their values; None for one that is not known."""
+    name, equals, value = text.partition("=")
+    if text.startswith("--") or known.takes_value(text) is not None:
+        takes = known.takes_value(name)
+        if takes is None or (equals and not takes):
+            yield None
+        else:
+            yield name, value if equals else next(rest, "") if takes else ""
+        return
+    for at, letter in enumerate(text[1:], 1):
+        takes = known.takes_value(f"-{letter}")
+        if takes is None:
+            yield None
+            return
+        if takes:
+            yield f"-{letter}", text[at + 1 :] or next(rest, "")
+            return
+        yield f"-{letter}", ""
+
+
+def _proxied(visit: Visit, environ: Mapping[str, str]) -> bool:
+    """Whether a proxy would be asked, which is elsewhere."""
+    if not any(environ.get(name) or environ.get(name.upper()) for name in _PROXIES):
+        return False
+    listed = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
+    exempt = {entry.strip().strip("[]").lower() for entry in listed.split(",")}
+    return "*" not in exempt and any(each.host.strip("[]") not in exempt for each in visit.addresses)
+
+
+def _leads_elsewhere(files: Sequence[Path]) -> bool:
+    """Whether a client's own configuration may send it elsewhere, or cannot be read."""
+    for file in files:
+        try:
+            text = file.read_text("utf-8", "replace")
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return True
+        if _SENT_ELSEWHERE.search(text):
+            return True
+    return False
