@@ -82,7 +82,7 @@ async def test_the_context_is_a_table_of_its_parts(project: Path, width: int) ->
         text = await body(pilot, "#context-body")
 
     rows = {line.strip().partition("  ")[0]: line.split() for line in text.splitlines() if "%" in line}
-    assert {"system prompt", "tools", "project", "history", "results"} <= set(rows)
+    assert {"system prompt", "tools", "environment", "history", "results"} <= set(rows)
     assert "of 8.0k tokens of scripted/scripted-1" in text
     assert "used, ~" in text
     assert "free" in text
