@@ -14,7 +14,6 @@ from typing import cast
 from cogency_tui.agent.accumulator import Accumulator
 from cogency_tui.agent.generation import Generation
 from cogency_tui.agent.metrics import Meter
-from cogency_tui.agent.prompt import CALL_FORMS
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.replay import Channel
 from cogency_tui.agent.scheduler import Preview, Scheduler
@@ -33,16 +32,35 @@ from cogency_tui.protocol.events import (
     ResultEvent,
     ThinkEvent,
 )
-from cogency_tui.protocol.foreign import find_slip
+from cogency_tui.protocol.foreign import Slip, find_slip
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
 
-_WRITE_AGAIN = "Write it again, whole and valid, in this form:"
+_WRITE_AGAIN: dict[Dialect, str] = {
+    "xml": "No call of the block ran. Write the whole block again: <execute>, one JSON array, </execute>.",
+    "delimiter": "No call of the batch ran. Write the batch again: each call on a line of its own, as §call: "
+    "and one JSON object, then §execute.",
+    "action": "Write this action again, as one JSON object with name and parameters between its tags.",
+}
 _EMPTY: dict[Dialect, str] = {
     "xml": "The batch was empty: its array holds no call, so nothing ran",
     "delimiter": "The batch was empty: no line before §execute could be read as a §call:, so nothing ran",
     "action": "",
 }
+_EMPTY_RAW: dict[Dialect, str] = {"xml": "<execute>[]</execute>", "delimiter": "§execute", "action": ""}
+
+_FORGED = Slip(
+    "You wrote results yourself. They were discarded: only the engine reports results.",
+    "Go on from the results that you were sent; to get others, write the calls and stop there.",
+)
+_CUT_BY_END = Slip(
+    "Your answer was cut at <end>, which ends a turn wherever it stands outside of backticks.",
+    "Write the answer again, with the tag in backticks.",
+)
+_UNCLOSED = Slip(
+    "Your answer ends in a thought that was never closed: what stands in it is not shown to the user.",
+    "Close the thought and finish the answer. To mention the tag, put it in backticks.",
+)
 _BROKEN_OFF = "Not run: the connection broke off before the block was complete. Write it again."
 _GO_ON = (
     "The connection broke off here. What you wrote before it is kept; nothing of an unfinished block ran. "
@@ -82,6 +100,8 @@ class Cycle:
         self.channel = setup.channel
         self.malformed = False
         """Whether a call could not be parsed, or was written where nothing runs it."""
+        self.slip = ""
+        """What was wrong with the last of these."""
         self.broken: ProviderError | None = None
         """Why the answer broke off, if it did; what came before has been taken."""
         self._setup = setup
@@ -176,13 +196,10 @@ class Cycle:
                 if not self._scheduler.busy and await self._close_answer():
                     break
             await self._news.wait()
-        await self._recorder.close_unit(interrupted=self.broken is not None)
-        if not self._setup.runs_calls or self.broken is not None:
-            return
-        if self._boundary and not self._outcomes:
-            await self.result(_result(new_id(), "execute", _EMPTY[self._setup.dialect], self._clock()))
-        elif self.answered and not self._outcomes:
-            await self._report_slip()
+        broken = self.broken is not None
+        await self._recorder.close_unit(interrupted=broken, unclosed=self._parser.unclosed and not broken)
+        if self._setup.runs_calls and not broken:
+            await self._report_slips()
 
     async def result(self, event: ResultEvent) -> None:
         """Hand on the result of a call."""
@@ -190,25 +207,61 @@ class Cycle:
         self._outcomes.append(not event["payload"]["error"])
         await self._recorder.emit(event)
 
-    async def _report_slip(self) -> None:
-        """Report a call that the answer has where nothing runs it, so that the turn does not end with it."""
-        self._units += cast("list[ThinkEvent | RespondEvent]", list(self._said.close()))
-        if self._parser.answered and not self._units:
-            # The model ended the turn in so many words, with nothing to add.
-            return
-        slip = find_slip(self._units, self._setup.dialect, self._setup.tools)
-        if slip is not None:
+    async def _report_slips(self) -> None:
+        """Report what the answer has where nothing runs it, so that the turn does not end with that, and
+        results that the model made up."""
+        ends, calls = self.answered, bool(self._outcomes)
+        if self._parser.forged:
+            await self._refuse({"error": _FORGED.problem, "tool": "execute"}, _FORGED.cure)
+        elif self._boundary and not calls:
+            await self._report_empty_batch()
+        elif ends and not calls and (slip := await self._slip()):
             payload: ErrorPayload = {"error": slip.problem, "call": new_id(), "tool": "execute"}
             await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
             await self._refuse(payload, slip.cure)
 
+    async def _report_empty_batch(self) -> None:
+        dialect = self._setup.dialect
+        units = self._all_units()
+        slip = find_slip(units, dialect, self._setup.tools) if units else None
+        told = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
+        failed = slip is not None or dialect == "delimiter"
+        result = _result(new_id(), "execute", told, self._clock(), error=failed)
+        result["payload"]["raw"] = _EMPTY_RAW[dialect]
+        result["cycle"] = self._id
+        await self.result(result)
+
+    async def _slip(self) -> Slip | None:
+        """What keeps an answer without calls from being the end of the turn."""
+        units = self._all_units()
+        if self._parser.answered and self._generation is not None and not self._streams:
+            await self._generation.settle()
+            line = (self._parser.rest + self._generation.trailing).partition("\n")[0]
+            if any(char.isalnum() for char in line):
+                return _CUT_BY_END
+            if not units:
+                # The model ended the turn in so many words, with nothing to add.
+                return None
+        slip = find_slip(units, self._setup.dialect, self._setup.tools)
+        spoke = any(unit["type"] == "respond" for unit in units)
+        if slip is None and spoke and self._parser.unclosed and units[-1]["type"] == "think":
+            return _UNCLOSED
+        return slip
+
+    def _all_units(self) -> "list[ThinkEvent | RespondEvent]":
+        """What the model has written beside calls, in complete units."""
+        self._units += cast("list[ThinkEvent | RespondEvent]", list(self._said.close()))
+        return self._units
+
     async def _refuse(self, payload: ErrorPayload, cure: str) -> None:
         """Give the failed result of a call that could not be read, in its place."""
         self.malformed = True
-        told = payload["error"]
+        self.slip = payload["error"]
+        told = self.slip
         if self._setup.runs_calls:
-            told = f"{told}\n{cure}\n{CALL_FORMS[self._setup.dialect]}"
-        result = _result(payload.get("call", ""), payload.get("tool", ""), told, self._clock(), error=True)
+            told = f"{told if told.endswith(('.', '!', '?')) else f'{told}.'}\n{cure}"
+        call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
+        result = _result(call_id, tool, told, self._clock(), error=True)
         if "raw" in payload:
             result["payload"]["raw"] = payload["raw"]
             result["cycle"] = self._id
@@ -310,7 +363,7 @@ class Cycle:
         self._spoken = True
         await self._emit(event)
         if event["type"] == "error" and "call" in event["payload"]:
-            await self._refuse(event["payload"], _WRITE_AGAIN)
+            await self._refuse(event["payload"], _WRITE_AGAIN[self._setup.dialect])
         if self._setup.runs_calls:
             self._schedule(event)
 

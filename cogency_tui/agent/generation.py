@@ -21,6 +21,8 @@ class Generation:
     def __init__(self, chunks: AsyncGenerator[Chunk, None], wake: Callable[[], None]) -> None:
         self._ready: list[Chunk] = []
         self._wake = wake
+        self.trailing = ""
+        """What the model went on with after the conclusion, as far as it was received."""
         self._usage: Usage | None = None
         self._concluding: asyncio.TimerHandle | None = None
         self._task = asyncio.create_task(self._read(chunks))
@@ -34,9 +36,11 @@ class Generation:
                 elif self._concluding is None:
                     self._ready.append(chunk)
                     self._wake()
-                elif isinstance(chunk, ReasoningDelta) or (
-                    isinstance(chunk, TextDelta) and not chunk.text.isspace()
-                ):
+                elif isinstance(chunk, TextDelta):
+                    self.trailing += chunk.text
+                    if not chunk.text.isspace():
+                        return
+                elif isinstance(chunk, ReasoningDelta):
                     return
 
     @property

@@ -121,8 +121,9 @@ class TurnActions:
 
     @property
     def ids(self) -> set[str]:
-        """The ids that the model has used. That of a malformed action is free again."""
-        return {job.action for job in self._jobs if not job.malformed}
+        """The ids that the model has used. That of an action that failed, or could not be read, is free: to
+        try it once more is natural."""
+        return {job.action for job in self._jobs if job.state not in (State.FAILED, State.SKIPPED)}
 
     def add(self, job: Job) -> None:
         """Remember a call, if it is an action."""

@@ -39,8 +39,9 @@ one block:
 </results>
 
 Never write <results> yourself. After a failure, read why, correct the call and go on; never repeat it
-unchanged. To show these tags in an answer, put them in backticks. A message without a block ends the turn:
-send it when the work is done."""
+unchanged. A malformed block runs nothing; a failed call does not hold back the others. The tags <think>,
+<execute>, <results>, <respond> and <end> count wherever they stand outside of strings: in an answer put them
+in backticks. A message without a block ends the turn: send it when the work is done."""
 
 _DELIMITER = """\
 Protocol: delimiter
@@ -66,7 +67,8 @@ then §execute, and stop:
 "content": "…"}]]
 
 Never write [SYSTEM: …] yourself. After a failure, read why, correct the call and go on; never repeat it
-unchanged. In an answer, put a delimiter in backticks, so that no line begins with it. When the work is done:
+unchanged. One malformed call stops its whole batch; a failed one does not hold back the others. Delimiters
+count at the start of any line, in a fence too: in an answer put them in backticks. When the work is done:
 
 §respond: The loop sleeps before it checks; I moved the check up.
 §end"""
@@ -106,8 +108,9 @@ To see results before you go on, stop after the actions, without a response; the
 </results>
 
 Never write <results> yourself. After a failure, read why, correct the action and go on; never repeat it
-unchanged. To show these tags in an answer, put them in backticks. When the results show that the work is
-done, end the turn with one <response>…</response>."""
+unchanged. The tags <thought>, <action>, <results> and <response> count wherever they stand outside of
+strings: elsewhere put them in backticks. One <response>…</response> ends the turn, whatever becomes of the
+actions beside it: write it when the results show that the work is done."""
 
 _PROTOCOLS: dict[Dialect, str] = {"xml": _XML, "delimiter": _DELIMITER, "action": _ACTION}
 
@@ -152,10 +155,3 @@ LAST_CYCLE = (
     "Answer now: what is done, what is not, and what would be next."
 )
 """Told to the model in the last cycle that a turn may have."""
-
-CALL_FORMS: dict[Dialect, str] = {
-    "xml": '<execute>\n[{"name": "read", "args": {"file": "README.md"}}]\n</execute>',
-    "delimiter": '§call: {"name": "read", "args": {"file": "README.md"}}\n§execute',
-    "action": '<action id="readme">\n{"name": "read", "parameters": {"file": "README.md"}}\n</action>',
-}
-"""The right form of a call, shown after a malformed one."""

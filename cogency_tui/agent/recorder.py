@@ -52,11 +52,14 @@ class Recorder:
         if self._chunks:
             self._deliver(event)
 
-    async def close_unit(self, *, interrupted: bool = False) -> None:
-        """Nothing more comes for the open unit."""
+    async def close_unit(self, *, interrupted: bool = False, unclosed: bool = False) -> None:
+        """Complete the open unit: nothing more comes for it."""
         for unit in self._accumulator.close():
-            if interrupted and (unit["type"] == "think" or unit["type"] == "respond"):
-                unit["interrupted"] = True
+            if unit["type"] == "think" or unit["type"] == "respond":
+                if interrupted:
+                    unit["interrupted"] = True
+                if unclosed:
+                    unit["unclosed"] = True
             await self._keep(unit)
 
     async def _keep(self, unit: Event) -> None:

@@ -6,7 +6,9 @@ announced gets exactly one result, what was written stays, and the turn's last e
 """
 
 import asyncio
+import re
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -28,7 +30,12 @@ from cogency_tui.store.conversations import Store
 from cogency_tui.store.requests import Requests
 
 FAILED_BATCHES = 3
-"""Cycles whose calls came to nothing but failures, in a row, that end a turn."""
+"""Cycles whose calls came to nothing but failures, in a row and in the same way, that end a turn."""
+
+MOST_FAILURES = 6
+"""The same, whatever went wrong: a model that mends one slip and makes another does not go in circles yet."""
+
+_DETAIL = re.compile(r"`[^`]*`|\"[^\"]*\"|\d+")
 
 BREAKS = 3
 """Answers that break off, in a row, that end a turn."""
@@ -71,7 +78,8 @@ class Turn:
         self._requests = Requests(setup.store.database)
         self._request: int | None = None
         """The number of that which the cycle has sent."""
-        self._failures = 0
+        self._failures = Counter[str]()
+        """Cycles in a row that came to nothing but failures, by what went wrong."""
         self._breaks = 0
         self._compactable = True
         self._compacting: asyncio.Task[Compacted] | None = None
@@ -137,11 +145,10 @@ class Turn:
             if cycle.answered:
                 await self._end()
                 return
-            self._failures = self._failures + 1 if cycle.failed else 0
-            if self._failures >= FAILED_BATCHES:
+            if self._gives_up_after(cycle):
                 await self._error(
-                    f"{FAILED_BATCHES} batches in a row came to nothing but failures; the turn was ended. "
-                    f"Last: {self._last_failures()}.",
+                    f"{self._failures.total()} batches in a row came to nothing but failures; the turn was "
+                    f"ended. Last: {self._last_failures()}.",
                     "Look at the last results, and say how to go on.",
                 )
                 return
@@ -149,6 +156,15 @@ class Turn:
             f"The turn reached its limit of {most} cycles.",
             "Send another message to go on, or raise max_iterations.",
         )
+
+    def _gives_up_after(self, cycle: Cycle) -> bool:
+        """Whether it is no use to go on after this cycle."""
+        if not cycle.failed:
+            self._failures.clear()
+            return False
+        kind = _DETAIL.sub("", cycle.slip)
+        self._failures[kind] += 1
+        return self._failures[kind] >= FAILED_BATCHES or self._failures.total() >= MOST_FAILURES
 
     async def _begin(self, *, last: bool) -> Cycle:
         setup = self._setup

@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.protocol.emitter import AnswerMarks, Block, CallReader, Clock, JsonError, NewId
+from cogency_tui.protocol.emitter import MENTIONED, AnswerMarks, Block, CallReader, Clock, JsonError, NewId
 from cogency_tui.protocol.events import CallEvent, ErrorPayload
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.machine import TagMachine
-from cogency_tui.protocol.scanner import JOINER, LiteralScanner, shield
+from cogency_tui.protocol.scanner import JOINER, LiteralScanner, MarkerScanner, shield
 from cogency_tui.protocol.transcript import (
     Answered,
     ModelEvent,
@@ -39,6 +39,9 @@ _OTHER_PARAMETERS = ("args", "arguments", "params", "input")
 _ATTRIBUTE_KEYS = ("type", "mode", "id", "depends_on")
 
 
+_OUTPUT_KEY = r"[A-Za-z_]\w*"
+
+
 class _Tag(msgspec.Struct, forbid_unknown_fields=True):
     """The attributes of an action."""
 
@@ -53,7 +56,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     name: str
     parameters: dict[str, Any]
-    output_key: Annotated[str, Meta(pattern=r"^[A-Za-z_]\w*$")] | None = None
+    output_key: Annotated[str, Meta(pattern=f"^{_OUTPUT_KEY}$")] | None = None
     depends_on: list[str] = []
     timeout: Annotated[float, Meta(gt=0)] | None = None
     retry: Annotated[int, Meta(ge=0, le=100)] | None = None
@@ -69,6 +72,7 @@ class ActionParser(TagMachine):
         super().__init__(clock, new_id, OPENING, "</response>")
         self._payload_limit = payload_limit
         self._action_end = LiteralScanner("</action>")
+        self._tags = MarkerScanner((*_ACTION_TAGS, "</action>"))
         self._block = Block(payload_limit)
         self._call = CallReader(self._emitter, "parameters", MAX_DEPTH)
         self._tag = _Tag()
@@ -115,8 +119,10 @@ class ActionParser(TagMachine):
         self._step = ActionParser._attributes
 
     def _cut_off(self) -> None:
-        if self._step is not ActionParser._skip:
+        if self._step not in (ActionParser._skip, ActionParser._skip_prose):
             self._problem = f"The action was cut off at {self._block.place()}; it did not run"
+        if self._step in (ActionParser._after_body, ActionParser._closing_tag):
+            self._problem = "The action was cut off: </action> is missing after its object; it did not run"
         if self._step is ActionParser._attributes:
             self._block = Block(self._payload_limit, self._tag_text)
         self._report(self._problem)
@@ -156,7 +162,7 @@ class ActionParser(TagMachine):
             self._fail(f"Invalid <action> tag: {exc}")
             return
         if self._tag.id in self._ids:
-            self._fail(f"The action id {json.dumps(self._tag.id)} was used before in this turn")
+            self._fail(f"The id {json.dumps(self._tag.id)} was used before in this turn; choose a new id")
         elif self._tag.id is not None:
             self._ids.add(self._tag.id)
 
@@ -179,7 +185,10 @@ class ActionParser(TagMachine):
             stop = self._call.feed(text, index)
         except JsonError as exc:
             self._block.advance(text, index, exc.index)
-            self._fail(f"Invalid JSON in the action: {exc} at {self._block.place()}")
+            if self._block.is_empty:
+                self._mention(f"Invalid action: {exc}; {MENTIONED}")
+            else:
+                self._fail(f"Invalid JSON in the action at {self._block.place()}: {exc}")
             return exc.index
         self._block.advance(text, index, stop)
         if self._block.over_limit:
@@ -203,7 +212,7 @@ class ActionParser(TagMachine):
         plain, stop, closed = self._action_end.scan(text, index)
         if plain:
             found = json.dumps(plain[0], ensure_ascii=False)
-            self._fail(f'Expected "</action>" after the object, found {found} at {self._block.place()}')
+            self._fail(f"Invalid action: expected </action> after the object, found {found}")
         self._block.advance(text, index, stop)
         if closed and plain:
             self._report(self._problem)
@@ -218,8 +227,7 @@ class ActionParser(TagMachine):
         try:
             body = msgspec.convert(self._call.value, _Body)
         except msgspec.ValidationError as exc:
-            keys = [key for key in _OTHER_PARAMETERS if key in self._call.value]
-            self._report(f"Invalid action: {exc}" + ('; write "parameters"' if keys else ""))
+            self._report(f"Invalid action: {exc}{_cure(self._call.value)}")
         else:
             self._emitter.call(self._call.call_id, _record(self._tag, body), self._block.raw())
         self._resume_answer()
@@ -236,6 +244,12 @@ class ActionParser(TagMachine):
         """Pass over the rest of the action, to report it whole."""
         self._problem = message
         self._step = ActionParser._skip
+
+    def _mention(self, message: str) -> None:
+        """Take a tag without an object for one that prose mentions: another tag after it begins an action."""
+        self._problem = message
+        self._tags.restart()
+        self._step = ActionParser._skip_prose
 
     def _report(self, message: str) -> None:
         payload: ErrorPayload = {
@@ -255,6 +269,32 @@ class ActionParser(TagMachine):
             self._report(self._problem)
             self._resume_answer()
         return stop
+
+    def _skip_prose(self, text: str, index: int) -> int:
+        _, stop, marker = self._tags.scan(text, index)
+        if marker and marker != "</action>":
+            self._report(self._problem)
+            self._begin_action(marker)
+            if marker == "<action>":
+                self._begin_body()
+            return stop
+        self._block.advance(text, index, stop)
+        if marker:
+            self._report(self._problem)
+            self._resume_answer()
+        return stop
+
+
+def _cure(body: dict[str, Any]) -> str:
+    """What to write in the place of a wrong key or value, where that is known."""
+    if any(key in body for key in _OTHER_PARAMETERS):
+        return '; write "parameters"'
+    if "parameters" not in body:
+        return '; without parameters write "parameters": {}'
+    key: Any = body.get("output_key")
+    if isinstance(key, str) and not re.fullmatch(_OUTPUT_KEY, key):
+        return "; an output_key has letters, digits and _, and begins with no digit"
+    return "; depends_on is a list of ids" if isinstance(body.get("depends_on"), str) else ""
 
 
 def _parse_tag(text: str) -> _Tag:
@@ -306,7 +346,8 @@ class ActionWriter:
         for event in events:
             if event["type"] == "think":
                 thought = event["content"].replace("</thought>", f"<{JOINER}/thought>")
-                parts.append(f"<thought>{thought}</thought>")
+                open_end = event.get("unclosed", False) and event is events[-1]
+                parts.append(f"<thought>{thought}" if open_end else f"<thought>{thought}</thought>")
             elif event["type"] == "respond":
                 text = shield(event["content"], (*OPENING, "</response>"))
                 wrapped = not event.get("aside", event is not events[-1] and previous != "respond")

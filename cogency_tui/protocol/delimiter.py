@@ -42,6 +42,7 @@ class DelimiterParser(Machine):
         self._kind: Literal["think", "respond"] = "respond"
         self._pending = 0
         self._brackets = 0
+        self._emitter.begin_unit("respond", {"aside": True})
 
     def _end(self) -> None:
         if self._step is DelimiterParser._after_call:
@@ -57,6 +58,7 @@ class DelimiterParser(Machine):
             self._open(marker)
         self._report_problem("")
         if not self.finished:
+            self.unclosed = True
             self._report_pending("")
 
     def _text(self, text: str, index: int) -> int:
@@ -79,12 +81,13 @@ class DelimiterParser(Machine):
         self._lines.restart(at_start=False)
         if marker != _FORGED:
             self._kind = "think" if marker == "§think:" else "respond"
-        self._emitter.begin_unit(self._kind)
+        self._emitter.begin_unit(self._kind, {"aside": True} if marker == _CALL else None)
         if marker == _CALL:
             self._call = CallReader(self._emitter, "args", MAX_DEPTH)
             self._block = Block(self._payload_limit, _CALL)
             self._step = DelimiterParser._before_json
         elif marker == _FORGED:
+            self.forged = True
             self._emitter.error(
                 "The model wrote a [SYSTEM: …] line itself; it was discarded: only the engine does"
             )
@@ -166,7 +169,7 @@ class DelimiterParser(Machine):
     def _refuse_call(self, problem: str) -> None:
         """Take the section for text."""
         section = self._block.raw()
-        self._refuse(f"Invalid call: {problem} at {self._block.place()}", content=True)
+        self._refuse(f"Invalid call at {self._block.place()}: {problem}", content=True)
         self._emitter.begin_unit("respond", {"malformed": self._call.call_id})
         self._emitter.text(section)
         self._resume_text(at_start=_LAST_LINE_BLANK.search(section) is not None)
@@ -223,13 +226,17 @@ class DelimiterWriter:
         parts: list[str] = []
         boundary = "§end"
         called = False
+        bare = True
         for event in events:
             if event["type"] == "call":
                 parts.append(f"§call: {call_text(event)}")
                 called, boundary = True, "§execute"
             elif event["type"] != "result":
-                parts.append(f"§{event['type']}: {_as_text(event['content'])}")
-                boundary = "§execute" if called else "§end"
+                aside = bare and event["type"] == "respond" and event.get("aside", False)
+                text = _as_text(event["content"], bare=aside)
+                parts.append(text if aside else f"§{event['type']}: {text}")
+                ended = "" if event.get("unclosed", False) else "§end"
+                boundary = "§execute" if called else ended
             elif (raw := event["payload"].get("raw", "")).startswith((_CALL, *_WORDS)):
                 parts.append(raw)
                 boundary = ""
@@ -237,6 +244,8 @@ class DelimiterWriter:
                 parts.append(f"§respond: {_as_text(raw)}")
             else:
                 boundary = ""
+            # Text without a delimiter before it belongs to the section that it follows.
+            bare = event["type"] == "call"
         return "\n".join([*parts, boundary] if boundary else parts)
 
     def results(self, results: Sequence[Answered]) -> str:
@@ -244,9 +253,9 @@ class DelimiterWriter:
         return f"[SYSTEM: results {json.dumps(records, ensure_ascii=False)}]"
 
 
-def _as_text(content: str) -> str:
+def _as_text(content: str, *, bare: bool = False) -> str:
     def shield(found: re.Match[str]) -> str:
-        if not found.start():
+        if not found.start() and not bare:
             return found.group()
         return f"{found.group(1)}{found.group(2)[0]}{JOINER}{found.group(2)[1:]}"
 

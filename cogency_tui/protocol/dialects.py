@@ -22,6 +22,15 @@ class Parser(Protocol):
     finished: bool
     """True once nothing that follows can count: stop the generation."""
 
+    forged: bool
+    """Whether the model has made up results, which were discarded."""
+
+    rest: str
+    """What the last piece had after the end, discarded."""
+
+    unclosed: bool
+    """Whether the stream ended within a thought, or without what ends an answer in this dialect."""
+
     @property
     def answered(self) -> bool:
         """Whether the model has said by itself that its turn is over."""

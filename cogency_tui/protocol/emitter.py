@@ -21,6 +21,7 @@ _UNCOUNTED = 1024
 _OVERLONG = 10_000
 """Characters that are reported of a block over its limit."""
 
+MENTIONED = "where you only mention the tag, put it in backticks"
 _VISIBLE = {"\n": "⏎", "\r": "␍", "\t": "⇥"}
 _OTHER_ARGS = ("arguments", "parameters", "params", "input")
 
@@ -172,6 +173,12 @@ class Block:
             self._count()
         if size > self.limit:
             self.over_limit = True
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing but white space was read."""
+        self._count()
+        return not self._tail.strip()
 
     def take(self) -> str:
         """What was read since this was called last."""

@@ -37,6 +37,7 @@ class ThinkEvent(TypedDict):
     """The model's reasoning. As a delta it carries the `id` of the unit that it extends.
 
     `cycle` names the cycle that it was written in: the model's events of one cycle are one message.
+    `unclosed` marks what the answer ended in, without the marker that its dialect has for that.
     """
 
     type: Literal["think"]
@@ -44,6 +45,7 @@ class ThinkEvent(TypedDict):
     id: str
     content: str
     cycle: NotRequired[str]
+    unclosed: NotRequired[bool]
     interrupted: NotRequired[bool]
 
 
@@ -109,8 +111,8 @@ class ResultEvent(TypedDict):
 class RespondEvent(TypedDict):
     """The model's answer. As a delta it carries the `id` of the unit that it extends.
 
-    `aside` marks text that the action dialect has outside `<response>`; `malformed` names the call that the
-    text was meant to be, and whose failed result has it as `raw`. `cycle` is as in `ThinkEvent`.
+    `aside` marks text outside `<response>` or `§respond:`; `malformed` names the call that the text was meant
+    to be, and whose failed result has it as `raw`. `cycle` and `unclosed` are as in `ThinkEvent`.
     """
 
     type: Literal["respond"]
@@ -120,6 +122,7 @@ class RespondEvent(TypedDict):
     aside: NotRequired[bool]
     malformed: NotRequired[str]
     cycle: NotRequired[str]
+    unclosed: NotRequired[bool]
     interrupted: NotRequired[bool]
 
 

@@ -166,7 +166,7 @@ class JsonObjectReader:
         if char in "/#":
             return f"{message}; JSON has no comments"
         if expected == _AFTER_VALUE and self._after_string:
-            return f'{message}; a quote inside a string is written \\"'
+            return f"{message}; a quote inside a string takes a backslash before it"
         return message
 
     def _open(self, container: dict[str, Any] | list[Any], expected: int, index: int) -> None:
@@ -253,7 +253,7 @@ class JsonObjectReader:
             self._reading = _STRING
         else:
             raise JsonError(
-                f"a backslash cannot be followed by {_show(char)} in a string; write the backslash as \\\\",
+                f"a backslash cannot be followed by {_show(char)} in a string; write two backslashes for one",
                 index,
             )
         return index + 1

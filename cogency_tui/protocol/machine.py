@@ -19,6 +19,9 @@ class Machine:
 
     def __init__(self, clock: Clock, new_id: NewId, first: Step) -> None:
         self.finished = False
+        self.forged = False
+        self.unclosed = False
+        self.rest = ""
         self._emitter = Emitter(clock, new_id)
         self._step = first
 
@@ -27,6 +30,7 @@ class Machine:
         index, end = 0, len(text)
         while index < end and not self.finished:
             index = self._step(self, text, index)
+        self.rest = text[index:]
         return self._emitter.take()
 
     def part(self) -> None:
@@ -101,6 +105,7 @@ class TagMachine(Machine):
 
     def _begin_forged_results(self) -> None:
         self._resume_answer()
+        self.forged = True
         self._emitter.error(
             "The model wrote a <results> block itself; it was discarded: only the engine reports results"
         )
@@ -118,6 +123,7 @@ class TagMachine(Machine):
             self._emitter.text(self._markers.flush())
         elif self._step is TagMachine._thought:
             self._emitter.text(self._closing.flush())
+            self.unclosed = True
         elif self._step is not TagMachine._forged_results:
             self._cut_off()
 

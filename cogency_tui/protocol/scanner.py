@@ -95,7 +95,7 @@ class LiteralScanner:
 class LineMarkerScanner:
     """Finds markers at a line's start, leading spaces allowed, for the delimiter dialect.
 
-    `markers` count as soon as they are complete, `words` where white space or the stream's end follows.
+    `markers` count as soon as they are complete, `words` where they are alone on their line.
     """
 
     def __init__(self, markers: Collection[str], words: Collection[str]) -> None:
@@ -106,6 +106,8 @@ class LineMarkerScanner:
         self._starts = frozenset(marker[0] for marker in known)
         self._at_start = True
         self._held = ""
+        self._word = ""
+        self._space: list[str] = []
 
     def restart(self, *, at_start: bool) -> None:
         """Go on at a line's start, or within a line."""
@@ -114,7 +116,7 @@ class LineMarkerScanner:
     def scan(self, text: str, index: int) -> tuple[str, int, str]:
         """As `MarkerScanner.scan`."""
         start = index
-        if self._held:
+        if self._held or self._word:
             return self._candidate("", text, index)
         while index < len(text):
             if not self._at_start:
@@ -135,9 +137,18 @@ class LineMarkerScanner:
         held = self._held
         while index < len(text):
             char = text[index]
+            if self._word:
+                if char == "\n":
+                    return plain, index, self._take_word()
+                if not char.isspace():
+                    self._at_start = False
+                    return plain + self._take_space(), index, ""
+                self._space.append(char)
+                index += 1
+                continue
             if held in self._words and char.isspace():
-                self._held = ""
-                return plain, index, held
+                self._word, self._held, held = held, "", ""
+                continue
             grown = held + char
             if grown in self._markers:
                 self._held = ""
@@ -151,10 +162,24 @@ class LineMarkerScanner:
         self._held = held
         return plain, index, ""
 
+    def _take_word(self) -> str:
+        """The word that is a marker, the white space after it dropped."""
+        word, self._word = self._word, ""
+        self._space.clear()
+        return word
+
+    def _take_space(self) -> str:
+        """The word that is text, with the white space after it."""
+        text = "".join((self._word, *self._space))
+        self._word = ""
+        self._space.clear()
+        return text
+
     def close(self) -> tuple[str, str]:
         """The stream has ended: the text held back, or the word that now counts as a marker."""
         held, self._held = self._held, ""
-        return ("", held) if held in self._words else (held, "")
+        word = self._take_word() or held
+        return ("", word) if word in self._words else (held, "")
 
 
 def shield(content: str, markers: Collection[str], *, last: bool = False) -> str:

@@ -7,7 +7,16 @@ the messages that the model wrote and was sent.
 import json
 from collections.abc import Sequence
 
-from cogency_tui.protocol.emitter import Block, CallReader, Clock, JsonError, NewId, element_problem
+from cogency_tui.protocol.emitter import (
+    MENTIONED,
+    Block,
+    CallReader,
+    Clock,
+    JsonError,
+    NewId,
+    element_problem,
+)
+from cogency_tui.protocol.events import ErrorPayload
 from cogency_tui.protocol.json_object import MAX_DEPTH
 from cogency_tui.protocol.machine import Step, TagMachine
 from cogency_tui.protocol.scanner import JOINER, LiteralScanner, shield
@@ -34,6 +43,7 @@ class XmlParser(TagMachine):
         self._payload_limit = payload_limit
         self._block = Block(payload_limit)
         self._call: CallReader | None = None
+        self._problem: ErrorPayload | None = None
         self._count = 0
 
     def _open(self, marker: str) -> None:
@@ -55,13 +65,12 @@ class XmlParser(TagMachine):
 
     def _cut_off(self) -> None:
         if self._step in (XmlParser._after_array, XmlParser._closing_marker):
-            held = self._closing.flush() if self._step is XmlParser._closing_marker else ""
             self._fail(
-                "The execute block was cut off: </execute> is missing after its array; none of its calls ran",
-                held,
+                "The execute block was cut off: </execute> is missing after its array; none of its calls ran"
             )
-        else:
+        elif self._step is not XmlParser._skip:
             self._fail(f"The execute block was cut off at {self._block.place()}; none of its calls ran")
+        self._report()
 
     # The payload: an array of calls, then the closing marker.
 
@@ -91,8 +100,7 @@ class XmlParser(TagMachine):
             return index
         char = text[index]
         if char not in steps:
-            slip = self._slip(char, expected)
-            self._fail(f"Invalid execute block: {slip} at {self._block.place()}", char)
+            self._fail(f"Invalid execute block at {self._block.place()}: {self._slip(char, expected)}")
             return index
         self._step = steps[char]
         if char == "{":
@@ -108,12 +116,10 @@ class XmlParser(TagMachine):
             return "a comma before the closing bracket"
         after = f" after call {self._count}" if self._count else ""
         found = json.dumps(char, ensure_ascii=False)
-        lone = (
-            "; a single call is an array, too"
-            if self._step is XmlParser._before_array and char == "{"
-            else ""
-        )
-        return f"expected {expected}{after}, found {found}{lone}"
+        hint = ""
+        if self._step is XmlParser._before_array:
+            hint = "; one call is an array, too" if char == "{" else f"; {MENTIONED}"
+        return f"expected {expected}{after}, found {found}{hint}"
 
     def _element(self, text: str, index: int) -> int:
         call = self._call
@@ -122,8 +128,7 @@ class XmlParser(TagMachine):
             stop = call.feed(text, index)
         except JsonError as exc:
             self._block.advance(text, index, exc.index)
-            message = f"Invalid JSON in call {self._count + 1}: {exc} at {self._block.place()}"
-            self._fail(message, text[exc.index : exc.index + exc.width])
+            self._fail(f"Invalid JSON in call {self._count + 1} at {self._block.place()}: {exc}")
             return exc.index
         self._block.advance(text, index, stop)
         if self._block.over_limit:
@@ -137,7 +142,7 @@ class XmlParser(TagMachine):
     def _complete(self, call: CallReader) -> None:
         problem = element_problem(call.value)
         if problem:
-            self._fail(f"Call {self._count} of the execute block {problem}, at {self._block.place()}")
+            self._fail(f"Call {self._count} of the execute block {problem}")
             return
         self._call = None
         self._emitter.call(call.call_id, *call.written(self._block.take()))
@@ -153,35 +158,50 @@ class XmlParser(TagMachine):
         return index
 
     def _closing_marker(self, text: str, index: int) -> int:
-        plain, index, closed = self._closing.scan(text, index)
+        plain, stop, closed = self._closing.scan(text, index)
         if plain:
             found = json.dumps(plain[0], ensure_ascii=False)
-            expected = '"</execute>" after the array'
-            self._fail(
-                f"Invalid execute block: expected {expected}, found {found} at {self._block.place()}",
-                plain[0],
-            )
+            scanner = self._closing
+            self._fail(f"Invalid execute block: expected </execute> after the array, found {found}")
+            self._closing = scanner
+            self._block.advance(text, index, stop)
+            if closed:
+                self._report()
         elif closed:
             self._emitter.execute()
             self.finished = True
-        return index
+        else:
+            self._block.advance(text, index, stop)
+        return stop
 
     def _over_limit(self) -> bool:
         if self._block.over_limit:
             self._fail(f"The execute block is longer than {self._block.limit:,} characters")
+            self._report()
             return True
         return False
 
-    def _fail(self, message: str, offending: str = "") -> None:
+    def _fail(self, message: str) -> None:
+        """Pass over the rest of the block, to report it whole."""
         call = self._call
-        self._emitter.malformed(
-            {
-                "error": message,
-                "call": call.call_id if call else self._emitter.new_id(),
-                "tool": (call.name if call else "") or "execute",
-                "raw": self._block.raw() + offending,
-            }
-        )
+        self._problem = {
+            "error": message,
+            "call": call.call_id if call else self._emitter.new_id(),
+            "tool": (call.name if call else "") or "execute",
+        }
+        self._closing = LiteralScanner("</execute>")
+        self._step = XmlParser._skip
+
+    def _skip(self, text: str, index: int) -> int:
+        _, stop, closed = self._closing.scan(text, index)
+        self._block.advance(text, index, stop)
+        if closed or self._block.over_limit:
+            self._report()
+        return stop
+
+    def _report(self) -> None:
+        assert self._problem is not None
+        self._emitter.malformed({**self._problem, "raw": self._block.raw()})
         self.finished = True
 
 
@@ -200,7 +220,8 @@ class XmlWriter:
         for event in events:
             if event["type"] == "think":
                 thought = event["content"].replace("</think>", f"<{JOINER}/think>")
-                parts.append(f"<think>{thought}</think>")
+                open_end = event.get("unclosed", False) and event is events[-1]
+                parts.append(f"<think>{thought}" if open_end else f"<think>{thought}</think>")
             elif event["type"] == "respond":
                 wrapped = previous == "respond"
                 last = event is events[-1] and not calls and not wrapped

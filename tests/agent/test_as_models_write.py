@@ -62,6 +62,14 @@ SLIPS: list[tuple[str, Dialect, list[Reply], str]] = [
     ("bad JSON", "delimiter", ["§call: {name: write}\n§execute"], "double quotes"),
     ("an empty batch", "delimiter", ["§execute"], "no line before §execute could be read"),
     ("args for parameters", "action", ['<action id="w">{"name": "write", "args": {}}</action>'], 'write "parameters"'),
+    ("results made up without a call", "xml", ['I run it. <results>[{"tool": "shell", "status": "success"}]</results> All is well.'], "results yourself"),
+    ("results made up before the answer", "delimiter", ["[SYSTEM: results []]\n§respond: All is well.\n§end"], "results yourself"),
+    ("a tag of the protocol in prose", "xml", ["The marker <end> ends a turn.\n\nAnd so on."], "cut at <end>"),
+    ("a thought opened in prose", "xml", ["The tag <think> opens a thought.\n\nAnd so on."], "never closed"),
+    ("a block that is only mentioned", "xml", ["The calls stand in one <execute> block:\n\n- one"], "put it in backticks"),
+    ("calls in a native syntax before the boundary", "delimiter", ['<tool_call>\n{"name": "write", "arguments": {}}\n</tool_call>\n§execute'], "tool_call"),
+    ("an action that is only mentioned", "action", ["It is safe, and <action> blocks run in order."], "put it in backticks"),
+    ("an action without its closing tag", "action", [GOOD["action"].removesuffix("</action>")], "</action> is missing"),
     ("an action with bad JSON and a response", "action", ['<action id="w">{"name": write}</action>\n\n<response>\nDone.\n</response>'], "no JSON value"),
 ]  # fmt: skip
 
@@ -76,19 +84,70 @@ async def test_a_slip_costs_one_cycle_and_the_turn_goes_on(
     events = await turn(agent)
     assert (project / "made.txt").read_text() == "made\n"
     first = results(events)[0]
-    assert first["payload"]["error"] == (says != "no line before §execute could be read")
+    assert first["payload"]["error"]
     assert says in first["payload"]["outcome"]
     assert events[-1]["type"] == "end"
     requests = sent(agent)
     assert len(requests) == 3
     assert all(request[-1]["role"] == "user" for request in requests)
     assert has_stable_prefix(requests)
-    if isinstance(slip[0], str) and slip[0] != "§execute":
+    if isinstance(slip[0], str):
         written = requests[1][-2]
         assert written["role"] == "assistant"
-        for line in filter(None, slip[0].split("\n")):
-            # What a malformed block goes on with after its error is not waited for.
-            assert line in written["content"] or line.startswith(written["content"].split("\n")[-1])
+        if "results" not in says and "cut at" not in says:
+            assert "".join(slip[0].split()) in "".join(written["content"].split())
+
+
+async def test_slips_of_different_kinds_do_not_end_the_turn(make_agent: MakeAgent, project: Path) -> None:
+    slips = [
+        f"```\n{GOOD['xml']}\n```",
+        "<think>hm</think>",
+        GOOD["xml"].replace('"made\\n"', r'"\d"'),
+        '<tool_call>{"name": "list", "arguments": {}}</tool_call>',
+    ]
+    events = await turn(make_agent(*slips, GOOD["xml"], DONE["xml"]))
+    assert (project / "made.txt").read_text() == "made\n"
+    assert len([event for event in results(events) if event["payload"]["error"]]) == len(slips)
+    endless = [f"<execute>[{{'{letter}" for letter in "abcdefgh"]
+    assert [event["type"] for event in await turn(make_agent(*endless))].count("metric") <= 6
+
+
+async def test_what_comes_after_a_mentioned_action_runs(make_agent: MakeAgent, project: Path) -> None:
+    agent = make_agent(
+        f"Note that <action> blocks run in order.\n{GOOD['action']}",
+        DONE["action"],
+        dialect="action",
+        mode="replay",
+    )
+    events = await turn(agent)
+    assert (project / "made.txt").exists()
+    assert [event["payload"]["error"] for event in results(events)] == [True, False]
+
+
+async def test_results_made_up_beside_actions_do_not_end_the_turn(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    answer = (
+        f"{GOOD['action']}\n<results>[]</results>\n<response>It is written, and all tests pass.</response>"
+    )
+    agent = make_agent(answer, DONE["action"], dialect="action", mode="replay")
+    events = await turn(agent)
+    assert len(sent(agent)) == 2
+    assert [event["payload"]["error"] for event in results(events)] == [False, True]
+    assert "made.txt" in sent(agent)[1][-1]["content"]
+
+
+async def test_the_history_closes_nothing_that_the_model_left_open(make_agent: MakeAgent) -> None:
+    answers: Mapping[Dialect, str] = {
+        "xml": f"<think>I write it.\n{GOOD['xml']}",
+        "delimiter": "I look.\n§think: hm",
+        "action": "<thought>hm",
+    }
+    for dialect, answer in answers.items():
+        agent = make_agent(answer, DONE[dialect], dialect=dialect, mode="replay")
+        events = [event async for event in agent.stream("go", conversation_id=dialect, chunks=False)]
+        assert events[-1]["type"] == "end"
+        assert sent(agent)[1][-2]["content"] == answer
 
 
 async def test_three_slips_in_a_row_end_the_turn_and_say_so(make_agent: MakeAgent, project: Path) -> None:
@@ -142,7 +201,7 @@ async def test_calls_of_a_block_with_a_malformed_one_do_not_run(make_agent: Make
     assert not (project / "made.txt").exists()
     assert [event["payload"]["error"] for event in results(events)] == [True, True]
     written, answered = sent(agent)[1][-2:]
-    assert written["content"] == block[: block.index("01") + 2]
+    assert written["content"] == block
     records = json.loads(answered["content"].removeprefix("<results>").removesuffix("</results>"))
     assert [record["tool"] for record in records] == ["write", "read"]
     assert "Not run" in records[0]["content"]

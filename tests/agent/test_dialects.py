@@ -375,7 +375,7 @@ async def test_ids_and_values_last_for_the_turn_and_no_longer(make_agent: MakeAg
     assert (agent.project / "copy.py").read_bytes() == (agent.project / "greet.py").read_bytes()
     told = dict.fromkeys(outcome for _, outcome in outcomes(events))
     assert 'Skipped: it depends on "b", which failed' in told
-    assert any('The action id "a" was used before in this turn' in outcome for outcome in told)
+    assert any('The id "a" was used before in this turn; choose a new id' in outcome for outcome in told)
     assert answers(events) == 'Copied print("hello")\n'
     events = await turn(agent, "again")
     assert (agent.project / "next.py").read_text() == "$text"

@@ -116,7 +116,7 @@ async def test_a_malformed_block_is_handed_back_and_the_turn_goes_on(
     assert (project / "greet.py").read_text() == 'print("goodbye")\n'
     told = provider_of(agent).sent[1][-1]["content"]
     assert "line 1, column" in told
-    assert "in this form" in told
+    assert "Write the whole block again" in told
 
 
 async def test_three_malformed_blocks_end_the_turn(make_agent: MakeAgent) -> None:

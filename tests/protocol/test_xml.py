@@ -134,17 +134,17 @@ def test_parses(text: str, expected: list[Unit]) -> None:
 
 FAILURES = [
     ("no array", '<execute>{"name":"a"}</execute>', 'beginning with "["', 0),
-    ("nothing", "<execute></execute>", 'found "<" at line 1, column 1', 0),
+    ("nothing", "<execute></execute>", "at line 1, column 1: expected a JSON array", 0),
     (
         "a missing comma",
         '<execute>\n[{"name":"a","args":{}}\n {"name"',
-        'after call 1, found "{" at line 2, column 2',
+        'at line 2, column 2, after `[{"name":"a","args":{}}⏎ `: expected',
         1,
     ),
     (
         "a trailing comma",
         '<execute>[{"name":"a","args":{}},]</execute>',
-        "a comma before the closing bracket at line 1",
+        'at line 1, column 25, after `[{"name":"a","args":{}},`: a comma before',
         1,
     ),
     ("a string for a call", '<execute>["a"]</execute>', "expected a call", 0),
