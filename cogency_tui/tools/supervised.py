@@ -18,7 +18,7 @@ from pathlib import Path
 from cogency_tui.store.processes import start_of
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.supervision.family import descendants
-from cogency_tui.tools.supervision.supervisor import GUARD_PATIENCE, command_line
+from cogency_tui.tools.supervision.supervisor import GUARD_PATIENCE, command_line, packed
 
 MARK = "COGENCY_COMMAND"
 """A variable in the environment of everything that a command starts, by which it is found again."""
@@ -52,6 +52,7 @@ class Supervised:
         self._problem = 0
         self._complete = False
         self._heard = b""
+        self._unsent = bytearray()
         self._ready = asyncio.Event()
         self._exited = asyncio.Event()
         self._over = asyncio.Event()
@@ -78,11 +79,12 @@ class Supervised:
             OSError, ValueError: it could not be started.
         """
         mark = secrets.token_hex(8)
+        line = packed(shell)
         ours, theirs = socket.socketpair()
         try:
             with theirs:
                 process = subprocess.Popen(
-                    command_line("guard" if tree else "group", theirs.fileno(), shell, wrapper),
+                    command_line("guard" if tree else "group", theirs.fileno(), wrapper),
                     stdin=source,
                     stdout=sink,
                     stderr=sink if errors is None else errors,
@@ -94,7 +96,9 @@ class Supervised:
         except BaseException:
             ours.close()
             raise
-        return cls(process, ours, mark)
+        supervised = cls(process, ours, mark)
+        supervised._send(line)
+        return supervised
 
     @property
     def pid(self) -> int:
@@ -125,7 +129,7 @@ class Supervised:
     async def stop(self, grace: float) -> None:
         """End what still runs: TERM, and KILL after `grace` seconds."""
         if not self._over.is_set():
-            self._say(f"stop {grace}")
+            self._send(f"stop {grace}\n".encode())
         if not await self._ends_within(grace + _PATIENCE) and not self._complete:
             # The supervisor is stopped, or cannot end something. Now the guard sets to work.
             with suppress(OSError):
@@ -144,7 +148,9 @@ class Supervised:
 
     def close(self) -> None:
         """Let go of it, after `stop`."""
-        asyncio.get_running_loop().remove_reader(self._control)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._control)
+        loop.remove_writer(self._control)
         self._control.close()
 
     async def _ends_within(self, seconds: float) -> bool:
@@ -153,10 +159,24 @@ class Supervised:
                 await self._over.wait()
         return self._over.is_set()
 
-    def _say(self, line: str) -> None:
-        # Where nobody hears it, the end has been heard of here, or will be.
-        with suppress(OSError):
-            self._control.send(f"{line}\n".encode())
+    def _send(self, data: bytes) -> None:
+        """Send it after what the socket had no room for yet."""
+        self._unsent += data
+        self._flush()
+
+    def _flush(self) -> None:
+        try:
+            del self._unsent[: self._control.send(self._unsent)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            # Nobody reads any more: `_hear` learns of the end, or has.
+            self._unsent.clear()
+        loop = asyncio.get_running_loop()
+        if self._unsent:
+            loop.add_writer(self._control, self._flush)
+        else:
+            loop.remove_writer(self._control)
 
     def _hear(self) -> None:
         try:

@@ -1,20 +1,23 @@
 """Nothing that a command starts outlives it or the program, whatever it does to get away."""
 
 import asyncio
+import errno
 import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.command import Ended, run_command
+from cogency_tui.tools.command import Ended, run_command, shell_path
 from cogency_tui.tools.supervision.family import children_by_parent, descendants, listed_children
+from cogency_tui.tools.supervision.supervisor import command_line, packed
 from tests.tools.survivors import MARK, none_survives, survivors, until
 
 pytestmark = [
@@ -59,10 +62,17 @@ async def mark() -> AsyncIterator[str]:
 
 
 async def _run(
-    text: str, mark: str, tmp_path: Path, *, timeout: float = 20, grace: float = 0.2, tree: bool = True
+    text: str,
+    mark: str,
+    tmp_path: Path,
+    *,
+    timeout: float = 20,
+    grace: float = 0.2,
+    wrapper: Sequence[str] = (),
+    tree: bool = True,
 ) -> Ended:
     environ = {**os.environ, MARK: mark}
-    return await run_command(text, tmp_path, environ, timeout, lambda _text: None, grace, tree=tree)
+    return await run_command(text, tmp_path, environ, timeout, lambda _text: None, grace, wrapper, tree=tree)
 
 
 @pytest.mark.parametrize("name", ESCAPES)
@@ -240,6 +250,83 @@ async def test_handles_of_the_supervision_are_of_no_use_to_the_command(mark: str
     # The output itself may be written to; of its own handles the command has three and what it opens.
     assert set(ended.output.split("\n")[:-2]) <= {"exited 0", "over 0"}
     assert int(ended.output.split("\n")[-2]) <= 4
+
+
+STARTS = pytest.mark.parametrize(
+    ("wrapper", "tree"),
+    [([], True), (["/usr/bin/env"], True), ([], False)],
+    ids=["guarded", "wrapped", "group"],
+)
+"""The ways in which a supervisor is started."""
+
+
+async def _until_it_sleeps(mark: str) -> None:
+    await until(lambda: any(f": sleep 1000.{mark}" in line for line in survivors(mark)))
+
+
+@STARTS
+async def test_only_the_shell_shows_the_command(
+    wrapper: list[str], tree: bool, mark: str, tmp_path: Path
+) -> None:
+    text = f": secret{mark}; sleep 1000.$TEST_MARK; true"
+    running = asyncio.create_task(_run(text, mark, tmp_path, wrapper=wrapper, tree=tree))
+    await _until_it_sleeps(mark)
+    lines = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(os.getpid())]
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert sum(b"supervision.supervisor" in line for line in lines) == (2 if tree else 1)
+    shell = b"\0".join((shell_path().encode(), b"-c", text.encode(), b""))
+    assert [line for line in lines if f"secret{mark}".encode() in line] == [shell]
+
+
+async def test_command_that_kills_by_a_command_line_hits_no_supervision(mark: str, tmp_path: Path) -> None:
+    text = f": server{mark}; setsid bash -c 'sleep 1000.$TEST_MARK; true' & wait"
+    running = asyncio.create_task(_run(text, mark, tmp_path))
+    await _until_it_sleeps(mark)
+    found = await _run(f"pgrep -af '[s]erver{mark}'", mark, tmp_path)
+    assert found.output.partition(" ")[2] == f"{shell_path()} -c {text}\n"
+    assert (await _run(f"pkill -KILL -f '[s]erver{mark}'", mark, tmp_path)).status == 0
+    ended = await running
+    assert (ended.told, ended.left_behind) == ("killed by SIGKILL", True)
+    assert not survivors(mark)
+
+
+@STARTS
+async def test_long_command_comes_through(wrapper: list[str], tree: bool, mark: str, tmp_path: Path) -> None:
+    text = f"value={'x' * 130_000}; echo ${{#value}}; printf %s 'ä\udcff' | od -An -tx1; exit 4"
+    ended = await _run(text, mark, tmp_path, wrapper=wrapper, tree=tree)
+    assert (ended.status, ended.output.split()) == (4, ["130000", "c3", "a4", "ff"])
+
+
+def test_command_is_not_started_when_the_program_ends_before_all_of_it_is_sent(tmp_path: Path) -> None:
+    line = packed([shell_path(), "-c", "touch there; true"])
+    ours, theirs = socket.socketpair()
+    with theirs:
+        arguments = command_line("group", theirs.fileno())
+        supervisor = subprocess.Popen(arguments, cwd=tmp_path, pass_fds=(theirs.fileno(),))
+    with ours:
+        ours.sendall(line[:-6])
+        ours.shutdown(socket.SHUT_WR)
+        assert ours.makefile("rb").read() == b"here\n"
+    assert supervisor.wait() == 0
+    assert not (tmp_path / "there").exists()
+
+
+@STARTS
+@pytest.mark.parametrize("size", [200_000, 3_000_000])
+async def test_command_that_is_too_long_is_told(
+    size: int, wrapper: list[str], tree: bool, mark: str, tmp_path: Path
+) -> None:
+    with pytest.raises(OSError, match="too long") as raised:
+        await _run("#" + "x" * size, mark, tmp_path, wrapper=wrapper, tree=tree)
+    assert raised.value.errno == errno.E2BIG
+
+
+async def test_nul_does_not_divide_a_command(mark: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="null byte"):
+        await _run("touch there\0", mark, tmp_path)
+    assert not (tmp_path / "there").exists()
 
 
 ENDS = {

@@ -15,6 +15,7 @@ Where orphans cannot be adopted (macOS) there is no guard, and only the shell's 
 
 Lines from there on the control socket: `here` from the supervisor, `started` or `failed ERRNO` of the shell,
 `exited STATUS` (as `waitpid` gives it), and `over LEFT` when nothing runs any more, LEFT being 1 where the
-shell had ended and others had to be ended. To there: `stop SECONDS`, the time between TERM and KILL. The end
-of the file means that our program is gone.
+shell had ended and others had to be ended. To there: first the command line of the shell, which no other
+process shows; then `stop SECONDS`, the time between TERM and KILL. The end of the file means that our program
+is gone.
 """

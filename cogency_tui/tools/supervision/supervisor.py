@@ -20,40 +20,55 @@ _BOOT = (
     "import sys; sys.path.append(sys.argv[1]); from supervision.supervisor import main; main(sys.argv[2:])"
 )
 _LONGEST_LINE = 4096
+_LENGTH_SIZE = 8
 _GROUP_PAUSE = 0.1
 
 
-def command_line(role: str, control: int, shell: Sequence[str], wrapper: Sequence[str] = ()) -> list[str]:
+def command_line(role: str, control: int, wrapper: Sequence[str] = ()) -> list[str]:
     """What to start: a `guard`, or a supervisor alone, `inside` a sandbox or of a `group`.
 
-    `control` is the handle of the socket there, `wrapper` what a guard starts the supervisor through.
+    `control` is the handle of the socket there, `wrapper` what a guard starts the supervisor through. The
+    shell is not among it, but `packed` and sent, so that `pkill -f` in one command does not match the
+    supervisors of another.
     """
     # Without pathlib, which every command would wait for.
     package = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
     above = os.path.dirname(package)  # noqa: PTH120
     python = [sys.executable, "-I", "-S", "-c", _BOOT, above]
-    return [*python, role, str(control), str(os.getpid()), str(len(wrapper)), *wrapper, *shell]
+    return [*python, role, str(control), str(os.getpid()), *wrapper]
+
+
+def packed(shell: Sequence[str]) -> bytes:
+    """The shell's command line as a supervisor takes it: its length, then its arguments divided by NULs.
+
+    Raises:
+        ValueError: an argument has a NUL, or cannot be encoded.
+    """
+    arguments = [os.fsencode(argument) for argument in shell]
+    if any(b"\0" in argument for argument in arguments):
+        raise ValueError("embedded null byte")
+    line = b"\0".join(arguments)
+    return len(line).to_bytes(_LENGTH_SIZE, "big") + line
 
 
 def main(arguments: Sequence[str]) -> None:
     """Do what `command_line` was asked for; does not return."""
-    role, control, program, count, *rest = arguments
-    wrapper, shell = rest[: int(count)], rest[int(count) :]
+    role, control, program, *wrapper = arguments
     if role == "guard":
-        _guard(int(control), int(program), wrapper, shell)
+        _guard(int(control), int(program), wrapper)
     else:
-        _supervise(int(control), os.getppid(), shell, tree=role == "inside")
+        _supervise(int(control), os.getppid(), tree=role == "inside")
 
 
-def _guard(control: int, program: int, wrapper: Sequence[str], shell: Sequence[str]) -> None:
+def _guard(control: int, program: int, wrapper: Sequence[str]) -> None:
     adopt_orphans()
     hear_of_end_of_parent()
     guard = os.getpid()
     supervisor = os.fork()
     if supervisor == 0:
         if wrapper:
-            _enter_sandbox(control, wrapper, shell)
-        _supervise(control, guard, shell, tree=True)
+            _enter_sandbox(control, wrapper)
+        _supervise(control, guard, tree=True)
     ended: set[int] = set()
     family = Family(None, lambda pid, _status: ended.add(pid))
     signals = awake()
@@ -77,20 +92,20 @@ def _guard(control: int, program: int, wrapper: Sequence[str], shell: Sequence[s
     os._exit(0)
 
 
-def _enter_sandbox(control: int, wrapper: Sequence[str], shell: Sequence[str]) -> None:
+def _enter_sandbox(control: int, wrapper: Sequence[str]) -> None:
     try:
-        os.execv(wrapper[0], [*wrapper, *command_line("inside", control, shell)])
+        os.execv(wrapper[0], [*wrapper, *command_line("inside", control)])
     except OSError as error:
         _say(control, f"failed {error.errno}")
     os._exit(127)
 
 
-def _supervise(control: int, parent: int, shell: Sequence[str], *, tree: bool) -> None:
+def _supervise(control: int, parent: int, *, tree: bool) -> None:
     if tree:
         adopt_orphans()
         hear_of_end_of_parent()
     os.set_inheritable(control, False)
-    Supervisor(control, parent, tree=tree).run(shell)
+    Supervisor(control, parent, tree=tree).run()
     os._exit(0)
 
 
@@ -108,10 +123,13 @@ class Supervisor:
         self._left = False
         self._deadline: float | None = None
 
-    def run(self, shell: Sequence[str]) -> None:
+    def run(self) -> None:
         """Return when all has ended."""
         # Before the shell, which could kill us before anything else is said.
         self._say("here")
+        shell = _command_of(self._control)
+        if not shell:
+            return
         self._shell, problem = spawn(shell)
         if problem:
             self._say(f"failed {problem}")
@@ -172,6 +190,27 @@ class Supervisor:
 
     def _say(self, line: str) -> None:
         _say(self._control, line)
+
+
+def _command_of(control: int) -> list[bytes]:
+    """The command line that `packed` made; empty where our program has gone before all of it has come."""
+    length = int.from_bytes(_exactly(control, _LENGTH_SIZE), "big")
+    line = _exactly(control, length)
+    return line.split(b"\0") if line else []
+
+
+def _exactly(control: int, count: int) -> bytes:
+    """The next bytes, of which none is taken that comes after them; empty where not all of them come."""
+    found = bytearray()
+    while len(found) < count:
+        try:
+            data = os.read(control, count - len(found))
+        except OSError:
+            data = b""
+        if not data:
+            return b""
+        found += data
+    return bytes(found)
 
 
 def _say(control: int, line: str) -> None:

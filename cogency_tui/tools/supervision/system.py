@@ -58,7 +58,7 @@ def let_go_of_output() -> None:
     os.close(null)
 
 
-def spawn(argv: Sequence[str]) -> tuple[int, int]:
+def spawn(argv: Sequence[bytes]) -> tuple[int, int]:
     """Start a shell in a session of its own, which ends with us; its pid, and the error number or 0."""
     parent = os.getpid()
     source, sink = os.pipe()
