@@ -125,7 +125,8 @@ class Registry:
         if isinstance(tool, SelfDescribed):
             converted = tool.convert(args)
         else:
-            label = tool.name if name == tool.name else f"{shown(name[:80])} is {tool.name} here"
+            ours = _folded(name) == _folded(tool.name)
+            label = tool.name if ours else f"{shown(name[:80])} is {tool.name} here"
             converted = schema.convert(label, args, tool.args, spellings.over(tool.aliases.arguments))
         touch = Touch()
         if isinstance(tool, Touching):

@@ -137,7 +137,7 @@ def find_replacements(
                 spans.append((match.start(), match.end(), _expanded(match, new) if regex else new))
             total += len(spans)
             if total > MOST_REPLACED:
-                raise ToolError(f"old is there more than {MOST_REPLACED:,} times.", "Narrow the pattern.")
+                raise ToolError(f"old occurs more than {MOST_REPLACED:,} times.", "Narrow the pattern.")
             if spans:
                 rewrites.append(Rewrite(os.fsencode(entry.path), hashlib.sha256(data).hexdigest(), spans))
     return Rewrites(rewrites, found.searched)
