@@ -30,9 +30,10 @@ _END_PATIENCE = 0.1
 class Ended:
     """How a command ended: `status` is negative for a signal, and None where that is not known.
 
-    `timed_out`: its time was over. `stopped`: the program ended it, and the shell had not ended by itself. `left_behind`: the shell had ended, and processes that it had started were
-    still running. `started` is False where the sandbox, or what supervises the command, did not come that
-    far. `stuck`: not all could be ended, because it belongs to another user.
+    `timed_out`: its time was over. `stopped`: the program ended it, and the shell had not ended by itself.
+    `left_behind`: the shell had ended, and processes that it had started were still running. `started` is
+    False where the sandbox, or what supervises the command, did not come that far. `stuck`: not all could be
+    ended, because it belongs to another user.
     """
 
     status: int | None
