@@ -65,6 +65,8 @@ _ELSEWHERE = {
 """Tools of other agents that cannot be taken as they are: the tool that does it here, if one does, and what
 to say where it is there."""
 
+_IN_SHORT = "In short, as name(arguments):"
+
 
 class Registry:
     """Tools by name, in order; a later tool takes the place of an earlier one of the same name."""
@@ -155,10 +157,10 @@ class Registry:
         return ToolError(f'There is no tool "{shown(name[:80])}".{meant}', f"Tools: {', '.join(names)}.")
 
     def describe(self) -> str:
-        """The tools as a system prompt presents them: those with a line each at the end."""
+        """The tools as a system prompt presents them: those with a line each at the end, below how to read that."""
         brief = [_in_a_line(tool) for tool in self if _is_brief(tool)]
         parts = [_described(tool) for tool in self if not _is_brief(tool)]
-        return "\n\n".join([*parts, "\n".join(brief)] if brief else parts)
+        return "\n\n".join([*parts, "\n".join([_IN_SHORT, *brief])] if brief else parts)
 
 
 def default_tools(background: Background | None = None, sandbox: Sandbox | None = None) -> list[Tool[Any]]:

@@ -241,6 +241,12 @@ def test_description_names_every_tool_and_argument() -> None:
     assert len(text) < 5000
 
 
+def test_tools_of_one_line_stand_below_how_to_read_them() -> None:
+    text = Registry(default_tools(Background())).describe()
+    assert "\n\nIn short, as name(arguments):\nprocesses([id: str" in text
+    assert "In short" not in default_registry().describe()
+
+
 class PickArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Arguments of many types."""
 
