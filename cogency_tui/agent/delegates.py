@@ -5,14 +5,14 @@ started it. It never may do more than who called it, and it ends with the call, 
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from cogency_tui.agent.model_call import Llm
-from cogency_tui.agent.named import NamedArgs, choose, listed, told_to_model
+from cogency_tui.agent.named import AgentArgs, choose, listed, told_to_model
 from cogency_tui.agent.outbox import Outbox
 from cogency_tui.agent.progress import Progress, ended
 from cogency_tui.agent.relics import Relic
@@ -22,7 +22,7 @@ from cogency_tui.agent.workflows import Workflow
 from cogency_tui.config import AgentSettings
 from cogency_tui.errors import ToolError
 from cogency_tui.providers.base import Provider
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, Tool, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, Tool, ToolContext, Touch
 from cogency_tui.tools.recall import Recall
 from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.web_search import Search
@@ -73,34 +73,38 @@ class SubAgents:
     """Runs a turn of a sub-agent of the configuration, for the conversation `parent`."""
 
     name = "agent"
-    args = NamedArgs
-    aliases = NO_ALIASES
+    args = AgentArgs
+    aliases = Aliases(
+        Spellings({"subagent_type": "name", "agent": "name", "prompt": "task"}),
+        dict.fromkeys(("task", "dispatch_agent", "subagent"), PLAIN),
+    )
 
     def __init__(self, parent: Running) -> None:
         self._parent = parent
         self._agents = parent.delegates.agents
         there = listed({name: agent.description for name, agent in self._agents.items()})
         self.description = (
-            "Have a sub-agent do a task by itself and get its answer. It knows nothing of this conversation: "
-            f'parameters {{"task": …}} must say all that it needs. Names: {there}.'
+            'Have a sub-agent do a task by itself and get its answer: {"name": …, "task": …}. It knows '
+            f"nothing of this conversation: task must say all that it needs. Names: {there}."
         )
 
-    def touch(self, args: NamedArgs, _context: ToolContext, /) -> Touch:
+    def touch(self, args: AgentArgs, _context: ToolContext, /) -> Touch:
         agent = self._agents.get(args.name)
         if agent is None:
             return Touch()
         reads = agent.permissions == "plan" or (agent.tools is not None and _READING.issuperset(agent.tools))
         return Touch(everything=True, writes=not reads)
 
-    async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:
+    async def plan(self, args: AgentArgs, context: ToolContext) -> Intent:
         """The sub-agent's own calls are what is asked for."""
         agent = choose(self.name, args.name, self._agents)
+        _task(args, agent)
         with told_to_model():
             self._provider(agent)
         self._check_tools(args.name, agent)
         return Intent("read", f"Have {args.name} do a task")
 
-    async def run(self, args: NamedArgs, context: ToolContext) -> Outcome:
+    async def run(self, args: AgentArgs, context: ToolContext) -> Outcome:
         agent = choose(self.name, args.name, self._agents)
         with told_to_model():
             progress = await self._turn(args, agent, context)
@@ -113,7 +117,7 @@ class SubAgents:
         calls = f"{progress.calls} call{'' if progress.calls == 1 else 's'}"
         return Outcome(f"{args.name} answered after {calls}", progress.answer)
 
-    async def _turn(self, args: NamedArgs, agent: AgentSettings, context: ToolContext) -> Progress:
+    async def _turn(self, args: AgentArgs, agent: AgentSettings, context: ToolContext) -> Progress:
         engine = self._parent.engine
         provider = self._provider(agent)
         dialect = self._parent.dialect
@@ -142,7 +146,7 @@ class SubAgents:
         progress = Progress(context.report)
         outbox = Outbox()
         turn = running.prepare(store, dialect, outbox, chunks=True)
-        task = asyncio.create_task(turn.run(_task(args.parameters), outbox.close))
+        task = asyncio.create_task(turn.run(_task(args, agent), outbox.close))
         try:
             async for event in outbox:
                 progress.add(event)
@@ -185,9 +189,18 @@ def _role(name: str, agent: AgentSettings) -> str:
     )
 
 
-def _task(parameters: Mapping[str, Any]) -> str:
-    """The message that a sub-agent is given: the task, and what else came with it by name."""
-    task: Any = parameters.get("task", "")
+def _task(args: AgentArgs, agent: AgentSettings) -> str:
+    """The message that a sub-agent is given: the task, and what else came with it by name.
+
+    Raises:
+        ToolError: the task is given twice, or missing while the sub-agent has no instructions of its own.
+    """
+    form = f'Form: {{"name": "{args.name}", "task": …}}'
+    if args.task and "task" in args.parameters:
+        raise ToolError(f'agent {args.name}: "task" is given twice, also among the parameters.', form)
+    task: Any = args.task or args.parameters.get("task")
     parts = [as_text(task)] if task else []
-    parts += [f"{name}: {as_text(value)}" for name, value in parameters.items() if name != "task"]
+    parts += [f"{name}: {as_text(value)}" for name, value in args.parameters.items() if name != "task"]
+    if not parts and not agent.instructions.strip():
+        raise ToolError(f'agent {args.name}: "task" is missing.', form)
     return "\n".join(parts) or "Do what your instructions say."

@@ -22,6 +22,12 @@ class NamedArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameters: dict[str, Any] = {}
 
 
+class AgentArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(min_length=1)]
+    task: str = ""
+    parameters: Annotated[dict[str, Any], Meta(description="what else it needs, by name")] = {}
+
+
 def choose(tool: str, name: str, known: Mapping[str, Thing]) -> Thing:
     """The thing of this name.
 

@@ -1,7 +1,8 @@
 """Finds calls that nothing runs: in Markdown code, in a thought, in another dialect, in a native syntax.
 
 An answer without a call ends the turn. One that ends in something call-shaped was not meant to: a `Slip`
-reports cause and cure to the model. A call with text after it is an example (protocols.md 8.2).
+reports cause and cure to the model. A call with text after it is an example (protocols.md 8.2), unless that
+text is one short paragraph in which the model announces what it does next.
 """
 
 import re
@@ -179,7 +180,46 @@ _INFO = re.compile(r"[ \t]*[\w-]{0,40}")
 _TOOL_CODE = re.compile(r"\s*tool_(?:code|call)s?\b")
 _RUN = re.compile(r"`+")
 _FENCE_LINE = re.compile(r"(?:^|(?<=[\r\n])) {0,3}(?:```|~~~)[^\r\n]*")
+_LINE_START = re.compile(r"(?<=\n)[^\n]")
+_BLANK_LINE = re.compile(r"\n\s*\n")
 _ENDS_IN_TAG = re.compile(r"</[\w:.-]{1,100}>\Z")
+
+# Announcements
+
+_LONGEST_ANNOUNCEMENT = 200
+_RESULT = (
+    r"(?:(?:the|its|their|that|this|those|these)\s+)?(?:results?|outputs?|contents?|matches|files?|response)"
+)
+_HAVING = (
+    rf"(?:once|when|after|as\s+soon\s+as)\s+(?:I\s+(?:have|see|get|know|receive|read)\b[^.!?]{{0,80}}?"
+    rf"|I['’]ve\s[^.!?]{{0,80}}?|{_RESULT}\s+(?:is|are)\b[^.!?,]{{0,40}}?"
+    rf"|(?:{_RESULT}|they|it)\s+(?:comes?|arrives?)\b[^.!?,]{{0,40}}?)"
+)
+_DOING = (
+    r"(?:wait|look|read|re-?read|run|execute|check|see|inspect|examine|open|search|find|list|view|fetch|load"
+    r"|call|try|test|verify|review|analy[sz]e|explore|scan|trace|dig|go|continue|proceed|start|begin|do|make(?!\s+sure)"
+    r"|edit|change|write|create|fix|apply|update|add|remove|delete|replace|rename|move|implement|install"
+    r"|build|compile|investigate|debug|determine|identify|locate|figure\s+out|grep"
+    r"|(?:take|have)\s+a\s+(?:\w+\s+)?look)\b"
+)
+_ADVERB = r"(?:then|now|also|just|first|next|again|quickly|carefully|be\s+able\s+to|need\s+to|have\s+to)"
+_ANNOUNCEMENT = re.compile(
+    r"[ \t*_(>]*(?:(?:OK(?:ay)?|and|so|then|next|now|first|afterwards|after\s+(?:that|this)|from\s+there"
+    rf"|in\s+the\s+meantime|meanwhile|with\s+{_RESULT}(?:\s+in\s+hand)?)[,:]?\s+){{0,3}}"
+    rf"(?:{_HAVING},?\s+I(?:['’](?:ll|m)|\s+(?:will|can|am))?\b"
+    rf"|(?:I['’]ll|I\s+will|I['’]m\s+going\s+to|I\s+am\s+going\s+to|let\s+me|let['’]s)\s+"
+    rf"(?:{_ADVERB}\s+){{0,2}}(?:{_DOING}|[^.!?]{{1,80}}?\s{_HAVING}[,.!…:\s])"
+    rf"|I(?:['’]m|\s+am)\s+(?:now\s+)?waiting\b)",
+    re.IGNORECASE,
+)
+"""How the model begins to say in the first person what it does next."""
+_ELSE = re.compile(
+    r"[?<§]|```|~~~|\b(?:if|when|whenever|once|until|unless|before|after|should|as\s+soon\s+as|for)\s+you\b|\bif\s+needed\b"
+    r"|\byour\s+(?:answer|reply|response|word|go-ahead|confirmation|approval|permission|decision|feedback)\b"
+    r"|\b(?:like|such\s+as)\s+(?:this|that|these)\b|\bthis\s+way\b|\bfor\s+example\b",
+    re.IGNORECASE,
+)
+"""What makes it an offer to the user, a remark on how calls are written, or a piece of one."""
 
 # JSON
 
@@ -317,7 +357,7 @@ _Place = Literal["bare", "fence", "span"]
 @dataclass(frozen=True, slots=True)
 class _Call:
     """A call-shaped piece of text that ends at `stop`. `sure` ones have a payload that reads as JSON;
-    `answered` ones have results after them that the model made up."""
+    `answered` ones have results after them that the model made up, `announced` ones what it does next."""
 
     label: str
     dialect: Dialect | None
@@ -327,6 +367,7 @@ class _Call:
     closed: bool = False
     place: _Place = "bare"
     answered: bool = False
+    announced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,12 +432,26 @@ def _last_call(contents: Sequence[str], tools: frozenset[str]) -> _Call | None:
         # Results that stand bare behind a bare call are made up, and so is what the model makes of them.
         call = _Text(_trimmed(text[: results[0]]), tools).bare_call()
         call = call and replace(call, answered=True)
+    call = call or _announced_call(text, tools)
     if call is None and len(contents) > 1 and _ENDS_IN_TAG.search(text):
         # A marker of the dialect within the block, say in the content of a file, has cut it into units.
         call = _Text(_trimmed("\n".join(contents)), tools).bare_call()
         if call is not None and not call.closed:
             return None
     return call
+
+
+def _announced_call(text: str, tools: frozenset[str]) -> _Call | None:
+    """The call that the text ends in but for one short paragraph that announces what comes next."""
+    end = len(_trimmed(text))
+    for line in _LINE_START.finditer(text, max(0, end - _LONGEST_ANNOUNCEMENT), end):
+        paragraph = text[line.start() : end]
+        if not _ANNOUNCEMENT.match(paragraph) or _BLANK_LINE.search(paragraph) or _ELSE.search(paragraph):
+            continue
+        call = _Text(_trimmed(text[: line.start()]), tools).call_at_end()
+        if call is not None and call.place != "span":
+            return replace(call, announced=True)
+    return None
 
 
 class _Text:
@@ -647,7 +702,7 @@ _SLIP_ONLY_THOUGHT = Slip(
     "You wrote only a thought: neither a call nor an answer.",
     "Write the next call, or the answer to the user, after the thought.",
 )
-_EXAMPLE = "If it was meant as an example, add a sentence after it."
+_EXAMPLE = "If it was meant as an example, what you wrote stands: add one closing sentence."
 _FORMS: dict[Dialect, str] = {
     "xml": "as an <execute> block",
     "delimiter": "as a §call: line with §execute on the line after it",
@@ -668,7 +723,8 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
             "reports results.",
             f"Write the call {_FORMS[dialect]} and stop there; the results come in the next message.",
         )
-    found = f"Your answer ends with {call.label}{_WHERE[call.place]}"
+    verb = "has" if call.announced else "ends with"
+    found = f"Your answer {verb} {call.label}{_WHERE[call.place]}"
     if call.dialect != dialect:
         return Slip(
             f"{found}, which is not how calls are written here, so nothing ran.",

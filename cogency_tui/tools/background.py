@@ -249,8 +249,9 @@ class _Process:
         try:
             await asyncio.wait({over, stopping}, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            stopped = not over.done()
             over.cancel()
             stopping.cancel()
             await completed(running.stop(self._grace))
-            self.ended = running.ended("")
+            self.ended = running.ended("", stopped=stopped)
             running.close()

@@ -30,9 +30,10 @@ _END_PATIENCE = 0.1
 class Ended:
     """How a command ended: `status` is negative for a signal, and None where that is not known.
 
-    `timed_out`: it was stopped. `left_behind`: the shell had ended, and processes that it had started were
-    still running. `started` is False where the sandbox, or what supervises the command, did not come that
-    far. `stuck`: not all could be ended, because it belongs to another user.
+    `timed_out`: its time was over. `stopped`: the program ended it, and the shell had not ended by itself.
+    `left_behind`: the shell had ended, and processes that it had started were still running. `started` is
+    False where the sandbox, or what supervises the command, did not come that far. `stuck`: not all could be
+    ended, because it belongs to another user.
     """
 
     status: int | None
@@ -42,12 +43,15 @@ class Ended:
     left_behind: bool = False
     started: bool = True
     stuck: bool = False
+    stopped: bool = False
 
     @property
     def told(self) -> str:
         """How the shell ended, in words."""
         if not self.started:
             return "could not be started"
+        if self.stopped:
+            return "stopped"
         if self.status is None:
             return "how it ended is not known: the process that watches over it was killed"
         if self.status < 0:
@@ -155,7 +159,7 @@ class Command:
         await self._supervised.stop(grace)
         await self._drained()
 
-    def ended(self, output: str, *, timed_out: bool = False) -> Ended:
+    def ended(self, output: str, *, timed_out: bool = False, stopped: bool = False) -> Ended:
         """How it ended, after `stop`."""
         supervised = self._supervised
         return Ended(
@@ -166,6 +170,7 @@ class Command:
             supervised.left and not timed_out,
             supervised.started,
             supervised.stuck,
+            stopped and not supervised.left,
         )
 
     def close(self) -> None:

@@ -129,7 +129,7 @@ def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
 
 
 def _ambiguous(plain: str, places: list[int], name: str) -> ToolError:
-    """That `old` is there several times, with the lines in which it begins."""
+    """Say that `old` occurs several times, with the lines in which it begins."""
     shown = places[:_MOST_LINES_NAMED]
     numbers = [plain.count("\n", 0, place) + 1 for place in shown]
     lines = [plain[plain.rfind("\n", 0, place) + 1 :].partition("\n")[0] for place in shown]
@@ -141,7 +141,7 @@ def _ambiguous(plain: str, places: list[int], name: str) -> ToolError:
         for number, line in zip(numbers, lines, strict=True)
         if len(line) <= _LONGEST_LINE_SHOWN
     ]
-    return ToolError(f"old is {len(places):,} times in {name} (lines {named}{more}).", "\n".join(hint))
+    return ToolError(f"old occurs {len(places):,} times in {name} (lines {named}{more}).", "\n".join(hint))
 
 
 def _places(plain: str, old: str, *, overlapping: bool) -> list[int]:

@@ -6,7 +6,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.background import Background, Listed
-from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext
+from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 
 _SUMMARY = 80
 
@@ -36,6 +36,10 @@ class Processes:
 
     def __init__(self, background: Background) -> None:
         self._background = background
+
+    def touch(self, args: ProcessesArgs, _context: ToolContext, /) -> Touch:
+        """Stand in the order of the block with commands, whose processes it shows and stops."""
+        return Touch(everything=True, writes=args.action == "stop")
 
     async def plan(self, args: ProcessesArgs, context: ToolContext) -> Intent:
         del context

@@ -52,8 +52,6 @@ _ELSEWHERE = {
     "python": ("shell", "python is shell here: python3 -c, or a script."),
     "execute_python": ("shell", "execute_python is shell here: python3 -c, or a script."),
     "code_interpreter": ("shell", "code_interpreter is shell here: python3 -c, or a script."),
-    "task": ("agent", "Task is agent here."),
-    "dispatch_agent": ("agent", "dispatch_agent is agent here."),
     "todo_write": ("", "No list of tasks is needed: go on with the first of them."),
     "todo_read": ("", "There is no list of tasks here: go on."),
     "update_plan": ("", "No list of tasks is needed: go on with the first of them."),
@@ -64,6 +62,8 @@ _ELSEWHERE = {
 }
 """Tools of other agents that cannot be taken as they are: the tool that does it here, if one does, and what
 to say where it is there."""
+
+_IN_SHORT = "In short, as name(arguments):"
 
 
 class Registry:
@@ -125,7 +125,8 @@ class Registry:
         if isinstance(tool, SelfDescribed):
             converted = tool.convert(args)
         else:
-            label = tool.name if name == tool.name else f"{shown(name[:80])} is {tool.name} here"
+            ours = _folded(name) == _folded(tool.name)
+            label = tool.name if ours else f"{shown(name[:80])} is {tool.name} here"
             converted = schema.convert(label, args, tool.args, spellings.over(tool.aliases.arguments))
         touch = Touch()
         if isinstance(tool, Touching):
@@ -154,10 +155,10 @@ class Registry:
         return ToolError(f'There is no tool "{shown(name[:80])}".{meant}', f"Tools: {', '.join(names)}.")
 
     def describe(self) -> str:
-        """The tools as a system prompt presents them: those with a line each at the end."""
+        """The tools as a system prompt presents them, those that take one line at the end."""
         brief = [_in_a_line(tool) for tool in self if _is_brief(tool)]
         parts = [_described(tool) for tool in self if not _is_brief(tool)]
-        return "\n\n".join([*parts, "\n".join(brief)] if brief else parts)
+        return "\n\n".join([*parts, "\n".join([_IN_SHORT, *brief])] if brief else parts)
 
 
 def default_tools(background: Background | None = None, sandbox: Sandbox | None = None) -> list[Tool[Any]]:

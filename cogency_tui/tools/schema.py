@@ -43,7 +43,7 @@ def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PL
     for name, field in known.items():
         if name not in given:
             if field.required:
-                problems.append(f'"{name}" is missing (it must be {_expected(field.type)})')
+                problems.append(f'"{name}" is missing (it must be {_wanted(field)})')
             continue
         given[name] = _coerced(given[name], field.type)
         try:
@@ -51,9 +51,7 @@ def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PL
         except msgspec.ValidationError as error:
             inner = f" ({error})" if "`$" in str(error) else ""
             spelt = "" if called[name] == name else f' (given as "{shown(called[name])}")'
-            problems.append(
-                f'"{name}"{spelt} must be {_expected(field.type)}, not {_value(given[name])}{inner}'
-            )
+            problems.append(f'"{name}"{spelt} must be {_wanted(field)}, not {_value(given[name])}{inner}')
     if problems:
         raise _refusal(label, problems, wanted)
     try:
@@ -135,7 +133,7 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(known), n=1)
-    return f', did you mean "{near[0]}"?' if near else ""
+    return f' (did you mean "{near[0]}"?)' if near else ""
 
 
 def _value(value: Any) -> str:
@@ -239,6 +237,12 @@ def _limits(kind: Any) -> str:
         if found.le is not None:
             return f"{_short(kind)} ≤ {found.le}"
     return _short(kind)
+
+
+def _wanted(field: FieldInfo) -> str:
+    """What an argument is, in words, with its unit where its meaning begins with that."""
+    unit = ", in seconds" if _meaning(field).startswith("seconds ") else ""
+    return f"{_expected(field.type)}{unit}"
 
 
 def _expected(kind: Any) -> str:

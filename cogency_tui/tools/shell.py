@@ -45,7 +45,10 @@ _IN_SANDBOX = "[it ran in a sandbox: no network, and only the project and /tmp c
 class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Annotated[str, msgspec.Meta(min_length=1, description="for bash -c")]
     cwd: Annotated[str, msgspec.Meta(description="directory inside the project")] = "."
-    timeout: Annotated[int, msgspec.Meta(ge=1, le=600, description="seconds until it is stopped")] = 120
+    timeout: Annotated[
+        int,
+        msgspec.Meta(ge=1, le=600, description="seconds until it is stopped; none in the background"),
+    ] = 120
     background: Annotated[
         bool, msgspec.Meta(description="for servers and the like: go on at once; see processes")
     ] = False

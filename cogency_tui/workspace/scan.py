@@ -98,21 +98,25 @@ def find_lines(
 ) -> Found:
     """Lines that hold a match of a regular expression, with `context` lines around each.
 
-    They are `path:12: text`, or where a file has several, its path, then `12: text` and `13- around it`.
+    They are `path:12: text`, or where any file has several lines to show, the path of each file, then
+    `12: text` and `13- around it`.
 
     Raises:
         ToolError: `content` is no regular expression.
     """
     regex = compiled_content(content, "content")
     found = Found()
+    files: list[tuple[str, list[str]]] = []
     with closing(_texts(workspace, start, pattern, found)) as texts:
         for entry, _, text in texts:
             before = found.matches
-            _add_matches(found, shown(entry.path), text.plain, regex, context)
+            if lines := _matching_lines(found, text.plain, regex, context):
+                files.append((shown(entry.path), lines))
             found.files += found.matches > before
             found.literal += not found.matches and escaped(content) != content and content in text.plain
             if not found.complete:
                 break
+    found.lines = _laid_out(files)
     return found
 
 
@@ -137,7 +141,7 @@ def find_replacements(
                 spans.append((match.start(), match.end(), _expanded(match, new) if regex else new))
             total += len(spans)
             if total > MOST_REPLACED:
-                raise ToolError(f"old is there more than {MOST_REPLACED:,} times.", "Narrow the pattern.")
+                raise ToolError(f"old occurs more than {MOST_REPLACED:,} times.", "Narrow the pattern.")
             if spans:
                 rewrites.append(Rewrite(os.fsencode(entry.path), hashlib.sha256(data).hexdigest(), spans))
     return Rewrites(rewrites, found.searched)
@@ -238,7 +242,8 @@ def _texts(
             yield entry, data, text
 
 
-def _add_matches(found: Found, path: str, plain: str, regex: re.Pattern[str], context: int) -> None:
+def _matching_lines(found: Found, plain: str, regex: re.Pattern[str], context: int) -> list[str]:
+    """The lines to show of one file, with their numbers; counts its matches in `found`."""
     position = counted = 0
     number = 1
     numbers: dict[int, str] = {}
@@ -255,12 +260,16 @@ def _add_matches(found: Found, path: str, plain: str, regex: re.Pattern[str], co
         if found.matches <= MOST_SHOWN:
             numbers[number] = _cut(plain, start, end, match.start())
         position = max(end, match.end()) + 1
-    if context and numbers:
-        found.lines += [path, *_with_context(plain.split("\n"), numbers, context)]
-    elif len(numbers) > 1:
-        found.lines += [path, *(f"{number}: {text}" for number, text in numbers.items())]
-    else:
-        found.lines += [f"{path}:{number}: {text}" for number, text in numbers.items()]
+    if context:
+        return list(_with_context(plain.split("\n"), numbers, context))
+    return [f"{number}: {text}" for number, text in numbers.items()]
+
+
+def _laid_out(files: list[tuple[str, list[str]]]) -> list[str]:
+    """The lines of all files in one layout: grouped by file as soon as one has several."""
+    if all(len(lines) == 1 for _, lines in files):
+        return [f"{path}:{line}" for path, lines in files for line in lines]
+    return [line for path, lines in files for line in (path, *lines)]
 
 
 def _with_context(lines: list[str], matches: dict[int, str], context: int) -> Iterator[str]:

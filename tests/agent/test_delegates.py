@@ -93,6 +93,54 @@ async def test_the_call_is_the_same_in_every_dialect(
 
 
 @pytest.mark.parametrize(
+    ("called", "args"),
+    [
+        ("agent", {"name": "reviewer", "task": "look"}),
+        ("agent", {"agent": "reviewer", "parameters": {"task": "look"}}),
+        ("Task", {"subagent_type": "reviewer", "prompt": "look", "description": "Looks."}),
+        ("dispatch_agent", {"agent": "reviewer", "prompt": "look"}),
+        ("subagent", {"agent": "reviewer", "task": "look"}),
+    ],
+)
+async def test_names_and_spellings_of_other_agents_are_understood(
+    bench: Bench, called: str, args: dict[str, Any]
+) -> None:
+    agent = bench.agent(block((called, args)), "Fine.", "Ok.", agents=REVIEWER)
+    (result,) = results(await turn(agent))
+    assert (result["tool"], result["payload"]["content"]) == ("agent", "Fine.")
+    assert words(scripted(agent).sent[1][1]["content"]) == "look"
+
+
+async def test_a_sub_agent_without_a_task_does_what_its_instructions_say(bench: Bench) -> None:
+    agent = bench.agent(block(("agent", {"name": "reviewer"})), "Fine.", "Ok.", agents=REVIEWER)
+    assert (await payload_of(agent))["content"] == "Fine."
+    assert words(scripted(agent).sent[1][1]["content"]) == "Do what your instructions say."
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"name": "plain"}, 'agent plain: "task" is missing. Form: {"name": "plain", "task": …}'),
+        (
+            {"name": "plain", "task": "a", "parameters": {"task": "b"}},
+            'agent plain: "task" is given twice, also among the parameters.',
+        ),
+        ({"name": "plain", "task": "a", "prompt": "b"}, '"task" and "prompt" both mean "task"'),
+        ({"task": "look"}, '"name" is missing'),
+    ],
+)
+async def test_a_task_that_is_missing_or_given_twice_is_a_failed_result(
+    bench: Bench, args: dict[str, Any], told: str
+) -> None:
+    agent = bench.agent(block(("agent", args)), "Ok.", agents={"plain": AgentSettings()})
+    async with agent:
+        payload = await payload_of(agent)
+        assert await delegated(agent) == []
+    assert payload["error"]
+    assert told in payload["outcome"]
+
+
+@pytest.mark.parametrize(
     ("parents", "configured", "edits"),
     [
         *(("plan", "auto", False), ("ask", "auto", False), ("ask", "edits", False), ("edits", "auto", True)),
@@ -295,6 +343,7 @@ async def test_what_is_configured_is_offered_and_nothing_else(bench: Bench) -> N
     assert "\nworkflow: " not in without
     assert "\nrelic(" in without
     assert "\nllm(" in without
+    assert '{"name": …, "task": …}' in described
     assert "Names: reviewer (reads a change), tester (runs the tests)." in described
     assert described == again
 

@@ -103,7 +103,7 @@ async def test_the_flat_names_do_the_same(keeper: Keeper) -> None:
         ("cache", {"action": "set", "key": "", "value": 1}, '"key" must be a string'),
         ("cache", {"action": "set", "key": "a", "value": 1, "ttl": "soon"}, '"ttl" must be'),
         ("cache", {"action": "set", "key": "a", "value": 1, "ttl": -1}, '"ttl" must be'),
-        ("cache", {"action": "get", "kee": "a"}, 'unknown argument "kee", did you mean "key"?'),
+        ("cache", {"action": "get", "kee": "a"}, 'unknown argument "kee" (did you mean "key"?)'),
         ("log_append", {}, '"entry" is missing'),
         ("log", {"action": "read", "limit": 0}, '"limit" must be an integer from 1 to 1000, not 0'),
     ],

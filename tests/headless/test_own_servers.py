@@ -94,7 +94,7 @@ def check_task(payloads: Sequence[ResultPayload]) -> None:
     assert "p1" in started["outcome"]
     assert "line 5" in read["content"]
     assert "line 6" not in read["content"]
-    assert stopped["outcome"].startswith("p1: killed by SIGTERM")
+    assert stopped["outcome"].startswith("p1: stopped after ")
     assert "Failed to connect" in gone["content"] or "Couldn't connect" in gone["content"]
     assert listed["outcome"] == "0 running, 1 ended"
     assert not any("refused" in payload for payload in payloads)

@@ -123,6 +123,25 @@ SLIPS = [
     Case("claude-bare-action-in-delimiter", "delimiter", f"§think: hm\n§respond: {ACTION}", "an <action> block, which"),
     Case("claude-execute-without-array", "action", f"<execute>{READ}</execute>", "an <execute> block, which"),
     Case("claude-execute-cut", "action", '<execute>[{"name": "read", "args": {"fi', "an <execute> block, which"),
+    # a. With a closing paragraph that announces what comes next
+    Case("fence-then-look", "xml", f"I'll search.\n\n```xml\n{EXECUTE}\n```\n\nThen I'll read the functions around the matches.", "Your answer has an <execute> block in a Markdown fence"),
+    Case("fence-then-answer", "xml", f"```xml\n{EXECUTE}\n```\nI'll read the result and then answer.", "in a Markdown fence"),
+    Case("fence-then-wait", "action", f"```\n{ACTION}\n```\n\nLet me wait for the results.", "in a Markdown fence"),
+    Case("fence-then-typographic-quote", "xml", f"```\n{EXECUTE}\n```\n\nNext, I’ll check the tests.", "in a Markdown fence"),
+    Case("fence-left-open-then-wait", "xml", f"```xml\n{EXECUTE}\n\nNow I will run the tests.", "in a Markdown fence"),
+    Case("fence-then-over-two-lines", "xml", f"```xml\n{EXECUTE}\n```\n\nNow I will look at the callers,\nand then at the tests.", "in a Markdown fence"),
+    Case("fence-then-look-and-tell-the-user", "xml", f"```xml\n{EXECUTE}\n```\n\nI'll look at the results and tell you what I find.", "in a Markdown fence"),
+    Case("fence-of-json-then-continue", "xml", f"```json\n{READ}\n```\n\nOnce I have the results, I can say more.", "a call as JSON in a Markdown fence"),
+    Case("fence-in-response-then-report", "action", f"<response>```xml\n{ACTION}\n```\n\nI'll report back once I have the results.</response>", "in a Markdown fence"),
+    Case("other-dialect-then-read", "xml", f"{ACTION}\n\nOnce the results are in, I'll summarise them.", "Your answer has an <action> block, which"),
+    Case("other-dialect-in-delimiter-then-end", "delimiter", f"§respond: {EXECUTE}\n\nThen I'll read it.\n§end", "an <execute> block, which"),
+    Case("native-then-waiting", "xml", f"{INVOKE}\n\nI'm waiting for the output.", "a <function_calls> block"),
+    Case("native-then-let-me", "xml", f"{HERMES}\n*Let me first check what it returns.*", "a <tool_call> block"),
+    Case("json-then-going-to", "xml", f"[{READ}]\n\nI'm going to read the file.", "a call as JSON"),
+    Case("announced-before-and-after", "xml", f"I'll read it:\n\n```json\n{READ}\n```\n\nThen I'll answer once I have the result.", "a call as JSON in a Markdown fence"),
+    Case("announced-around-without-blank-lines", "xml", f"I'll read it:\n```json\n{READ}\n```\nThen I'll check it.", "a call as JSON in a Markdown fence"),
+    Case("fence-then-a-closer-look", "xml", f"```xml\n{EXECUTE}\n```\n\nThen I'll take a closer look at it.", "in a Markdown fence"),
+    Case("native-then-when-they-arrive", "xml", f"{INVOKE}\n\nI'll summarise the results once they arrive.", "a <function_calls> block"),
     # b. In a thought
     Case("qwen-think-never-closed", "xml", f"Sure.<think>I need the file.\n{EXECUTE}", "Your thought contains an <execute> block"),
     Case("deepseek-think-only-with-block", "xml", f"<think>I need the file.\n{EXECUTE}</think>", "Your thought contains an <execute> block"),
@@ -294,6 +313,24 @@ NOT_SLIPS = [
     Case("package-json-cut", "xml", '{"name": "search", "version": "1.0.0", ', ""),
     Case("placeholder-as-json", "xml", 'A call is {"name": "read", "args": {…}}', ""),
     Case("thought-about-a-tag-then-html", "xml", '<think>Claude has <invoke name="a"><parameter name="b"> there.</think>It is <b>so</b>', ""),
+    Case("then-an-offer", "xml", f"```xml\n{EXECUTE}\n```\n\nI'll gladly explain more.", ""),
+    Case("then-an-explanation", "xml", f"```xml\n{EXECUTE}\n```\n\nThis reads the file, and then I'll see its lines.", ""),
+    Case("then-let-me-know", "xml", f"```xml\n{EXECUTE}\n```\n\nLet me know what to do next.", ""),
+    Case("then-let-me-explain", "xml", f"{INVOKE}\n\nLet me explain: it reads the file.", ""),
+    Case("then-if-you-like", "xml", f"```xml\n{EXECUTE}\n```\n\nI'll run it if you like.", ""),
+    Case("then-a-question", "xml", f"```xml\n{EXECUTE}\n```\n\nNow I will run it. Is that all right?", ""),
+    Case("then-the-user's-word", "xml", f"{HERMES}\n\nI'll wait for your approval.", ""),
+    Case("then-calls-like-this", "xml", f"```xml\n{EXECUTE}\n```\n\nI will write calls like this one.", ""),
+    Case("then-what-a-reader-does", "xml", f"```xml\n{EXECUTE}\n```\n\nThen you read the results.", ""),
+    Case("then-the-engine", "xml", f"```xml\n{EXECUTE}\n```\n\nNext, the engine runs it. Once it has the results, it sends them.", ""),
+    Case("then-two-paragraphs", "xml", f"```xml\n{EXECUTE}\n```\n\nThen I'll read the result.\n\nThat is the protocol.", ""),
+    Case("then-a-long-paragraph", "xml", f"```xml\n{EXECUTE}\n```\n\nThen I'll read the result{', and the next' * 20}.", ""),
+    Case("then-announced-before-the-fence", "xml", f"Then I'll read it:\n\n```xml\n{EXECUTE}\n```\n\nThat is a call.", ""),
+    Case("announced-without-a-call", "xml", "```python\nprint(1)\n```\n\nThen I'll run the tests.", ""),
+    Case("span-then-announced", "xml", f"`{EXECUTE}`\n\nThen I'll read the result.", ""),
+    Case("unknown-tool-then-announced", "xml", '```json\n{"name": "deploy", "args": {"to": "a"}}\n```\n\nThen I will check it.', ""),
+    Case("announced-within-the-call", "xml", f"```xml\n{INVOKE.replace('app.py', 'a' + chr(10) + 'Let me look.' + chr(10))}\n```\nThat is it.", ""),
+    Case("then-make-sure", "xml", f"```xml\n{EXECUTE}\n```\n\nI'll make sure that every call has this form.", ""),
     Case("code-call", "xml", "Use\n\n    read(file='app.py')", ""),
 ]  # fmt: skip
 
@@ -304,6 +341,14 @@ def test_slip(case: Case) -> None:
     assert slip is not None
     assert case.cause in slip.problem
     assert slip.cure
+
+
+def test_the_cure_for_an_example_is_one_closing_sentence() -> None:
+    slip = slip_of(f"```xml\n{EXECUTE}\n```")
+    assert slip is not None
+    assert slip.cure.endswith(
+        "If it was meant as an example, what you wrote stands: add one closing sentence."
+    )
 
 
 @pytest.mark.parametrize("case", NOT_SLIPS, ids=lambda case: case.id)

@@ -52,7 +52,7 @@ class Project:
     def _edit(self, file: str, old: str, new: str, all: bool = False) -> tuple[bool, str]:
         count = self.files.get(file, "").count(old)
         if not count or (count > 1 and not all):
-            return False, f"old is {count} times in {file}."
+            return False, f"old occurs {count} times in {file}."
         self.files[file] = self.files[file].replace(old, new)
         return True, f"--- a/{file}\n+++ b/{file}\n@@ -1 +1 @@\n-{old}\n+{new}\n"
 

@@ -100,15 +100,29 @@ async def test_stopping_ends_the_whole_tree(ground: Ground) -> None:
     id = await ground.start(text)
     await ground.read_until(id, "on")
     process = await ground.all.stop(id)
-    assert process.told.startswith("killed by SIGKILL after ")
+    assert process.told.startswith("stopped after ")
     assert not survivors(ground.mark)
+    assert (await ground.all.stop(id)).told == process.told
+
+
+async def test_a_shell_that_had_ended_before_the_stop_keeps_its_exit_status(ground: Ground) -> None:
+    text = "(while kill -0 $$ 2>/dev/null; do sleep 0.01; done; echo alone; sleep 1000) & exit 3"
+    id = await ground.start(text)
+    await ground.read_until(id, "alone")
+    assert (await ground.all.stop(id)).told.startswith("exit 3 after ")
+
+
+async def test_a_signal_from_elsewhere_is_named(ground: Ground) -> None:
+    id = await ground.start("kill -TERM $$")
+    process = await ground.all.settle(id, 10)
+    assert process.told.startswith("killed by SIGTERM after ")
     assert (await ground.all.stop(id)).told == process.told
 
 
 async def test_command_may_end_itself_properly(ground: Ground) -> None:
     id = await ground.start("trap 'echo bye; exit 0' TERM; echo on; while :; do sleep 0.01; done")
     await ground.read_until(id, "on")
-    assert (await ground.all.stop(id)).told.startswith("exit 0 after ")
+    assert (await ground.all.stop(id)).told.startswith("stopped after ")
     assert ground.all.read(id).endswith("bye\n")
 
 
@@ -196,4 +210,4 @@ async def test_cancelled_stop_goes_on(ground: Ground) -> None:
     stopping.cancel()
     with pytest.raises(asyncio.CancelledError):
         await stopping
-    assert (await ground.all.settle(id, 10)).told.startswith("killed by SIGKILL")
+    assert (await ground.all.settle(id, 10)).told.startswith("stopped after ")

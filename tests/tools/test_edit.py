@@ -30,7 +30,7 @@ async def test_edit_plan_shows_the_diff_and_changes_nothing(bench: Bench) -> Non
 
 async def test_edit_of_text_that_is_there_often_names_the_lines(bench: Bench) -> None:
     bench.put("a", "x = 1\ny\nx\nf(x)\n")
-    with pytest.raises(ToolError, match=r"old is 3 times in a \(lines 1, 3, 4\)") as caught:
+    with pytest.raises(ToolError, match=r"old occurs 3 times in a \(lines 1, 3, 4\)") as caught:
         await bench.plan("edit", file="a", old="x", new="z")
     assert caught.value.hint == (
         "Add lines around it until it is unique, or set all=true.\n1\tx = 1\n3\tx\n4\tf(x)"

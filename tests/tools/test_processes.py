@@ -7,6 +7,7 @@ import pytest
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.background import Background
+from cogency_tui.tools.base import Touch
 from cogency_tui.tools.processes import Processes
 from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.shell import Shell
@@ -66,7 +67,7 @@ async def test_stop_ends_it_and_gives_its_last_output(server: Bench, background:
     (server.root / "go").touch()
     await until(lambda: background.output("p1") == "ready\nmore\n")
     outcome = await server.run("processes", id="p1", action="stop")
-    assert outcome.outcome.startswith("p1: killed by SIGTERM after ")
+    assert outcome.outcome.startswith("p1: stopped after ")
     assert outcome.content.endswith("\nmore")
     again = await server.run("processes", id="p1", action="stop")
     assert again.outcome == outcome.outcome
@@ -92,3 +93,18 @@ async def test_stopping_is_a_command_of_the_conversation_s_own(server: Bench) ->
     intent = await server.plan("processes", id="p1", action="stop")
     assert (intent.effect, intent.summary, intent.own) == ("command", "Stop p1: # a server …", True)
     assert intent.detail.startswith("stop p1: # a server\necho ready")
+
+
+@pytest.mark.parametrize("args", [{}, {"id": "p1", "action": "read"}, {"id": "p1", "action": "stop"}])
+def test_it_stands_in_the_order_of_the_block_with_commands_and_with_a_stop(
+    bench: Bench, background: Background, args: dict[str, str]
+) -> None:
+    bench.registry = Registry([Shell(background=background), Processes(background)])
+
+    def touch(tool: str, **given: str) -> Touch:
+        return bench.registry.bind(tool, given, bench.context).touch
+
+    call = touch("processes", **args)
+    assert call.conflicts(touch("shell", command="true"))
+    assert call.conflicts(touch("processes", id="p1", action="stop"))
+    assert call.conflicts(touch("processes")) is (args.get("action") == "stop")

@@ -39,9 +39,9 @@ def test_wrong_value_is_told_with_what_was_expected(bench: Bench) -> None:
         ("read", {"file": "a", "start": 0}, "an integer of at least 1, not 0"),
         ("read", {"file": "a", "start": True}, "an integer of at least 1, not true"),
         ("read", {"file": "a", "start": 1.5}, "an integer of at least 1, not 1.5"),
-        ("read", {"file": "a", "strat": 3}, 'unknown argument "strat", did you mean "start"?'),
+        ("read", {"file": "a", "strat": 3}, 'unknown argument "strat" (did you mean "start"?). Arguments'),
         ("read", {"file": "a", "zzz": 3}, 'unknown argument "zzz".'),
-        ("shell", {"command": "x", "timeout": 601}, "an integer from 1 to 600, not 601"),
+        ("shell", {"command": "x", "timeout": 601}, "an integer from 1 to 600, in seconds, not 601"),
         ("shell", {"command": ""}, "a string that is not empty"),
         ("shell", {"command": "x", "cmd": "y"}, '"command" and "cmd" both mean "command"'),
         ("read", {"path": "a", "filename": "a"}, '"path" and "filename" both mean "file"'),
@@ -61,6 +61,11 @@ def test_wrong_value_is_told_with_what_was_expected(bench: Bench) -> None:
 )
 def test_mistake_is_named(bench: Bench, name: str, args: Any, told: str) -> None:
     assert told in _refused(bench, name, args)
+
+
+@pytest.mark.parametrize("called", ["Read", "READ", "re_ad"])
+def test_our_own_name_in_another_case_is_no_other_name(bench: Bench, called: str) -> None:
+    assert _refused(bench, called, {"x": 1}).startswith('read: unknown argument "x"; "file" is missing')
 
 
 def test_every_mistake_of_a_call_is_named_at_once(bench: Bench) -> None:
@@ -184,7 +189,8 @@ def test_names_for_background_commands_say_what_to_do() -> None:
     ("called", "args", "told"),
     [
         ("bash", {}, 'bash is shell here: "command" is missing'),
-        ("Read", {"file_path": "a", "x": 1}, 'Read is read here: unknown argument "x"'),
+        ("Read", {"file_path": "a", "x": 1}, 'unknown argument "x"'),
+        ("cat", {"file_path": "a", "x": 1}, 'cat is read here: unknown argument "x"'),
         ("grep", {"pattern": "x", "query": "y"}, '"pattern" and "query" both mean "content"'),
         ("grep", {"pattern": "x", "-i": True}, 'unknown argument "-i" (begin content with (?i))'),
         (
@@ -227,10 +233,18 @@ def test_description_names_every_tool_and_argument() -> None:
         assert f"{tool.name}: {tool.description}" in text
         for field in msgspec.structs.fields(tool.args):
             assert f"- {field.encode_name}: " in text
-    assert "- timeout: int 1 to 600, default 120 — seconds until it is stopped" in text
+    assert (
+        "- timeout: int 1 to 600, default 120 — seconds until it is stopped; none in the background" in text
+    )
     assert "- start: int ≥ 1, default 1" in text
     assert "- pattern: str, optional — " in text
     assert len(text) < 5000
+
+
+def test_tools_of_one_line_stand_below_how_to_read_them() -> None:
+    text = Registry(default_tools(Background())).describe()
+    assert "\n\nIn short, as name(arguments):\nprocesses([id: str" in text
+    assert "In short" not in default_registry().describe()
 
 
 class PickArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

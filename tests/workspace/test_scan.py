@@ -22,7 +22,13 @@ def _lines(workspace: Workspace, content: str, pattern: str | None = None, conte
 
 def test_lines_are_found_in_the_order_of_the_tree(workspace: Workspace, fill: Fill) -> None:
     fill({"b.py": "x = 1\ny\nx = 2\n", "a/c.py": "  x\n", "d.txt": "none\n"})
-    assert _lines(workspace, "x") == ["b.py", "1: x = 1", "3: x = 2", "a/c.py:1:   x"]
+    assert _lines(workspace, "x") == ["b.py", "1: x = 1", "3: x = 2", "a/c.py", "1:   x"]
+
+
+def test_lines_of_files_with_one_match_each_stand_beside_their_path(workspace: Workspace, fill: Fill) -> None:
+    fill({"a": "x\n", "b": "y\nx\n"})
+    assert _lines(workspace, "x") == ["a:1: x", "b:2: x"]
+    assert _lines(workspace, "x", context=1) == ["a", "1: x", "b", "1- y", "2: x"]
 
 
 def test_line_with_several_matches_is_shown_once(workspace: Workspace, fill: Fill) -> None:
