@@ -51,7 +51,7 @@ _EMPTY_RAW: dict[Dialect, str] = {"xml": "<execute>[]</execute>", "delimiter": "
 
 _FORGED = Slip(
     "You wrote results yourself. They were discarded: only the engine reports results.",
-    "Go on from the results that you were sent; to get others, write the calls and stop there.",
+    "What you concluded from them is not known to be so: correct it. To get results, write calls and stop.",
 )
 _CUT_BY_END = Slip(
     "Your answer was cut at <end>, which ends a turn wherever it stands outside of backticks.",
@@ -59,7 +59,7 @@ _CUT_BY_END = Slip(
 )
 _UNCLOSED = Slip(
     "Your answer ends in a thought that was never closed: what stands in it is not shown to the user.",
-    "Close the thought and finish the answer. To mention the tag, put it in backticks.",
+    "Write the answer again, whole, outside of the thought; to mention the tag, put it in backticks.",
 )
 _BROKEN_OFF = "Not run: the connection broke off before the block was complete. Write it again."
 _GO_ON = (
@@ -211,7 +211,7 @@ class Cycle:
         """Report what the answer has where nothing runs it, so that the turn does not end with that, and
         results that the model made up."""
         ends, calls = self.answered, bool(self._outcomes)
-        if self._parser.forged:
+        if self._parser.forged and ends:
             await self._refuse({"error": _FORGED.problem, "tool": "execute"}, _FORGED.cure)
         elif self._boundary and not calls:
             await self._report_empty_batch()
@@ -363,7 +363,9 @@ class Cycle:
         self._spoken = True
         await self._emit(event)
         if event["type"] == "error" and "call" in event["payload"]:
-            await self._refuse(event["payload"], _WRITE_AGAIN[self._setup.dialect])
+            await self._refuse(
+                event["payload"], event["payload"].get("hint", _WRITE_AGAIN[self._setup.dialect])
+            )
         if self._setup.runs_calls:
             self._schedule(event)
 

@@ -105,7 +105,7 @@ class ActionParser(TagMachine):
                 self._begin_body()
 
     def _answer_marks(self) -> AnswerMarks:
-        return {"aside": True} if self._markers is self._outside else {}
+        return {"aside": self._markers is self._outside}
 
     def _begin_action(self, marker: str) -> None:
         self._resume_answer()
@@ -119,7 +119,10 @@ class ActionParser(TagMachine):
         self._step = ActionParser._attributes
 
     def _cut_off(self) -> None:
-        if self._step not in (ActionParser._skip, ActionParser._skip_prose):
+        if self._step is ActionParser._skip_to_tag:
+            held = self._tags.flush()
+            self._block.advance(held, 0, len(held))
+        elif self._step is not ActionParser._skip:
             self._problem = f"The action was cut off at {self._block.place()}; it did not run"
         if self._step in (ActionParser._after_body, ActionParser._closing_tag):
             self._problem = "The action was cut off: </action> is missing after its object; it did not run"
@@ -186,7 +189,7 @@ class ActionParser(TagMachine):
         except JsonError as exc:
             self._block.advance(text, index, exc.index)
             if self._block.is_empty:
-                self._mention(f"Invalid action: {exc}; {MENTIONED}")
+                self._pass_over(f"Invalid action: {exc}; {MENTIONED}")
             else:
                 self._fail(f"Invalid JSON in the action at {self._block.place()}: {exc}")
             return exc.index
@@ -212,12 +215,11 @@ class ActionParser(TagMachine):
         plain, stop, closed = self._action_end.scan(text, index)
         if plain:
             found = json.dumps(plain[0], ensure_ascii=False)
-            self._fail(f"Invalid action: expected </action> after the object, found {found}")
-        self._block.advance(text, index, stop)
-        if closed and plain:
-            self._report(self._problem)
-            self._resume_answer()
+            self._pass_over(f"Invalid action: expected </action> after the object, found {found}")
+            for piece in (plain, "</action>" if closed else self._action_end.flush()):
+                self._skip_to_tag(piece, 0)
         elif closed:
+            self._block.advance("</action>", 0, len("</action>"))
             self._complete()
         return stop
 
@@ -245,11 +247,11 @@ class ActionParser(TagMachine):
         self._problem = message
         self._step = ActionParser._skip
 
-    def _mention(self, message: str) -> None:
-        """Take a tag without an object for one that prose mentions: another tag after it begins an action."""
+    def _pass_over(self, message: str) -> None:
+        """Pass over what is no part of an object: the next tag outside of Markdown code is a tag again."""
         self._problem = message
         self._tags.restart()
-        self._step = ActionParser._skip_prose
+        self._step = ActionParser._skip_to_tag
 
     def _report(self, message: str) -> None:
         payload: ErrorPayload = {
@@ -270,18 +272,18 @@ class ActionParser(TagMachine):
             self._resume_answer()
         return stop
 
-    def _skip_prose(self, text: str, index: int) -> int:
-        _, stop, marker = self._tags.scan(text, index)
-        if marker and marker != "</action>":
-            self._report(self._problem)
-            self._begin_action(marker)
-            if marker == "<action>":
-                self._begin_body()
-            return stop
-        self._block.advance(text, index, stop)
+    def _skip_to_tag(self, text: str, index: int) -> int:
+        plain, stop, marker = self._tags.scan(text, index)
+        self._block.advance(plain, 0, len(plain))
+        if marker == "</action>":
+            self._block.advance(marker, 0, len(marker))
         if marker:
             self._report(self._problem)
             self._resume_answer()
+        if marker and marker != "</action>":
+            self._begin_action(marker)
+            if marker == "<action>":
+                self._begin_body()
         return stop
 
 

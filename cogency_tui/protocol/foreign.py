@@ -702,6 +702,7 @@ _SLIP_ONLY_THOUGHT = Slip(
     "You wrote only a thought: neither a call nor an answer.",
     "Write the next call, or the answer to the user, after the thought.",
 )
+_ANNOUNCED_EXAMPLE = "If it was meant as an example, end the answer without announcing a next step."
 _EXAMPLE = "If it was meant as an example, what you wrote stands: add one closing sentence."
 _FORMS: dict[Dialect, str] = {
     "xml": "as an <execute> block",
@@ -723,25 +724,26 @@ def _slip_in_answer(call: _Call, dialect: Dialect) -> Slip:
             "reports results.",
             f"Write the call {_FORMS[dialect]} and stop there; the results come in the next message.",
         )
+    example = _ANNOUNCED_EXAMPLE if call.announced else _EXAMPLE
     verb = "has" if call.announced else "ends with"
     found = f"Your answer {verb} {call.label}{_WHERE[call.place]}"
     if call.dialect != dialect:
         return Slip(
             f"{found}, which is not how calls are written here, so nothing ran.",
-            f"Write the call {_FORMS[dialect]}{_BARE[call.place]}. {_EXAMPLE}",
+            f"Write the call {_FORMS[dialect]}{_BARE[call.place]}. {example}",
         )
     if call.place != "bare":
-        cure = f"Write the call again{_BARE[call.place]}. {_EXAMPLE}"
+        cure = f"Write the call again{_BARE[call.place]}. {example}"
         return Slip(f"{found}, so nothing ran.", cure)
     if dialect == "delimiter":
         return Slip(
             "§call: counts only at the start of a line, and only its JSON object may follow on that line, "
             "so nothing ran.",
-            f"Write the call {_FORMS[dialect]}. {_EXAMPLE}",
+            f"Write the call {_FORMS[dialect]}. {example}",
         )
     return Slip(
         f"{found} that an unclosed backtick earlier on its line turns into code, so nothing ran.",
-        f"Write the block at the start of a line, after any prose. {_EXAMPLE}",
+        f"Write the block at the start of a line, after any prose. {example}",
     )
 
 

@@ -32,6 +32,9 @@ from cogency_tui.protocol.transcript import (
 OPENING = ("<think>", "<execute>", "<results>", "<respond>", "<end>", "<end/>")
 _TAGS = (*OPENING, "</respond>")
 _SPACE = " \t\r\n"
+_MENTIONED_CURE = (
+    "Write the answer again; or, if it was meant as a call: <execute>, one JSON array of calls, </execute>."
+)
 
 
 class XmlParser(TagMachine):
@@ -100,7 +103,9 @@ class XmlParser(TagMachine):
             return index
         char = text[index]
         if char not in steps:
-            self._fail(f"Invalid execute block at {self._block.place()}: {self._slip(char, expected)}")
+            mentioned = self._step is XmlParser._before_array and char != "{"
+            message = f"Invalid execute block at {self._block.place()}: {self._slip(char, expected)}"
+            self._fail(message, _MENTIONED_CURE if mentioned else "")
             return index
         self._step = steps[char]
         if char == "{":
@@ -118,7 +123,7 @@ class XmlParser(TagMachine):
         found = json.dumps(char, ensure_ascii=False)
         hint = ""
         if self._step is XmlParser._before_array:
-            hint = "; one call is an array, too" if char == "{" else f"; {MENTIONED}"
+            hint = "; even a single call goes into an array" if char == "{" else f"; {MENTIONED}"
         return f"expected {expected}{after}, found {found}{hint}"
 
     def _element(self, text: str, index: int) -> int:
@@ -181,7 +186,7 @@ class XmlParser(TagMachine):
             return True
         return False
 
-    def _fail(self, message: str) -> None:
+    def _fail(self, message: str, hint: str = "") -> None:
         """Pass over the rest of the block, to report it whole."""
         call = self._call
         self._problem = {
@@ -189,6 +194,8 @@ class XmlParser(TagMachine):
             "call": call.call_id if call else self._emitter.new_id(),
             "tool": (call.name if call else "") or "execute",
         }
+        if hint:
+            self._problem["hint"] = hint
         self._closing = LiteralScanner("</execute>")
         self._step = XmlParser._skip
 

@@ -124,6 +124,16 @@ async def test_what_comes_after_a_mentioned_action_runs(make_agent: MakeAgent, p
     assert [event["payload"]["error"] for event in results(events)] == [True, False]
 
 
+async def test_an_action_without_its_closing_tag_hides_no_other(make_agent: MakeAgent, project: Path) -> None:
+    unclosed = '<action id="a">{"name": "list", "parameters": {}}'
+    answer = f"Every <action> gets an id. Here they are: two!\n\n{unclosed}\n\n{GOOD['action']}\n\nWait."
+    agent = make_agent(answer, DONE["action"], dialect="action", mode="replay")
+    events = await turn(agent)
+    assert (project / "made.txt").exists()
+    assert [event["payload"]["error"] for event in results(events)] == [True, True, False]
+    assert "".join(sent(agent)[1][-2]["content"].split()) == "".join(answer.split())
+
+
 async def test_results_made_up_beside_actions_do_not_end_the_turn(
     make_agent: MakeAgent, project: Path
 ) -> None:

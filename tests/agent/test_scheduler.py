@@ -675,7 +675,7 @@ async def test_another_turn_knows_nothing_of_it() -> None:
     await other.end()
     assert (other.step.got["b"], other.failed(b)) == ("$one", False)
     assert other.outcome(c) == 'Skipped: it depends on "a", which was never declared'
-    assert other.scheduler.used_ids == {"b", "c"}
+    assert other.scheduler.used_ids == {"b"}, "a skipped action may be written again under its id"
 
 
 async def test_what_failed_in_an_earlier_cycle_skips_its_dependents() -> None:

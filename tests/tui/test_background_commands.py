@@ -62,7 +62,7 @@ async def test_x_stops_it_after_a_question(project: Path) -> None:
         await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
         await pilot.press("y")
         await until(pilot, lambda: background.get("p1").ended is not None)
-        await until(pilot, lambda: "p1: killed" in told(pilot) or "p1: exit" in told(pilot))
+        await until(pilot, lambda: "p1: stopped" in told(pilot))
         await until(pilot, lambda: "failed" in shown(calls_of(pilot)))
 
 
