@@ -41,7 +41,7 @@ BREAKS = 3
 """Answers that break off, in a row, that end a turn."""
 
 _LAST = "Not run: this was the last step of the turn."
-_MALFORMED = "Not run: the answer has a failure, reported here, that stops all of its calls."
+_MALFORMED = "Not run because of another error in this answer."
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 
 
