@@ -33,6 +33,7 @@ from cogency_tui.protocol.events import (
     ThinkEvent,
 )
 from cogency_tui.protocol.foreign import Slip, find_slip
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
 
@@ -274,7 +275,10 @@ class Cycle:
         for call in list(self._open.values()):
             name = as_tool_call(call_record(call)).get("name")
             tool = name if isinstance(name, str) else "unknown"
-            await self.result(_result(call["id"], tool, why, self._clock(), error=True))
+            result = _result(call["id"], tool, why, self._clock(), error=True)
+            if not self._scheduler.begun(call["id"]):
+                Sources().record(result["payload"])
+            await self.result(result)
 
     async def mend(self) -> None:
         """Leave an answer that broke off so that the model can go on from what the store has."""

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from cogency_tui.protocol.events import CallEvent
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.base import Touch
 
 _RETRIES = 3
@@ -32,7 +33,8 @@ class State(Enum):
 class Job:
     """One call. `scope` are the results that had a name when it was written, `names` those of them that
     its arguments stand for; `problem` is why it cannot run, `refused` why permissions do not let it;
-    `malformed` marks an action that could not be read."""
+    `malformed` marks an action that could not be read. `begun`: its tool was started; `sources` are those of
+    what it brought."""
 
     call: CallEvent
     tool: str
@@ -47,6 +49,8 @@ class Job:
     malformed: bool = False
     in_turn: bool = True
     value: Any = None
+    sources: Sources = field(default_factory=Sources)
+    begun: bool = False
     task: asyncio.Task[None] | None = None
 
     @property

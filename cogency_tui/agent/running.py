@@ -27,10 +27,12 @@ from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.agent.turn import Turn, TurnSetup
 from cogency_tui.agent.untrusted import sources_of
 from cogency_tui.config import Dialect, Mode, Settings
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.conversations import Store
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.mcp.names import described_by, source_of
 from cogency_tui.tools.registry import Registry
 
 
@@ -117,8 +119,7 @@ class Running:
         engine.servers.configure(engine.project_settings.now.mcp)
         self._take_tools()
         if not self._recalled:
-            for source in await sources_of(store, self.conversation_id, engine.workspace):
-                self.gate.tainted(source)
+            self.gate.note(await sources_of(store, self.conversation_id, engine.workspace))
             self._recalled = True
 
     async def gather_tools(self, seconds: float | None) -> None:
@@ -149,6 +150,11 @@ class Running:
     def prepare(self, store: Store, dialect: Dialect, outbox: Outbox, *, chunks: bool) -> Turn:
         """The next turn, whose events go to `outbox`."""
         self.dialect = dialect
+        described = {source_of(tool.name): described_by(tool.name) for tool in self.registry}
+        described.pop("", None)
+        for server, source in described.items():
+            # Its words stand in the system prompt.
+            self.gate.note(Sources(possible=(source,)), server)
         if not self.depth:
             self.budget.begin()
         setup = TurnSetup(
@@ -161,6 +167,7 @@ class Running:
             calibration=self._calibration,
             budget=self.budget,
             tools=self.registry.names,
+            sources=Sources(possible=tuple(described.values())),
             environment=partial(self.environment, store),
             channel=self._open_channel,
             scheduler=partial(self._scheduler, TurnActions()),

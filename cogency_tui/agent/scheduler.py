@@ -19,6 +19,7 @@ from cogency_tui.agent.progress import first_line
 from cogency_tui.agent.variables import as_text, names_in_call, substitute_call
 from cogency_tui.errors import RefusedError, StrangerError, ToolError
 from cogency_tui.protocol.events import CallEvent, ResultEvent, ResultPayload
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.registry import Registry
@@ -156,6 +157,10 @@ class Scheduler:
             return as_text(job.value)
         return None if job.state.open else f"({name}: {job.state.value})"
 
+    def begun(self, call_id: str) -> bool:
+        """Whether the tool of a call was started."""
+        return any(job.begun for job in self._jobs if job.call["id"] == call_id)
+
     def cancel(self) -> None:
         """Have everything stop; no result comes any more."""
         self._cancelled = True
@@ -211,7 +216,8 @@ class Scheduler:
             job.task = asyncio.create_task(self._run(job))
             if job.detached:
                 started = Outcome("Started; its result is not reported")
-                self._results.append(self._result(job, started, error=False))
+                # What it will bring is not known yet: as where nothing was recorded.
+                self._results.append(self._event(job, started, error=False))
                 _DETACHED.add(job.task)
                 job.task.add_done_callback(_DETACHED.discard)
         return True
@@ -249,21 +255,24 @@ class Scheduler:
     async def _attempt(self, job: Job) -> Outcome:
         job.started = self._clock()
         timer = asyncio.timeout(job.timeout)
-        source = ""
+        intent = Intent("read", job.tool)
         try:
             bound = self._bind(job, {name: job.scope[name].value for name in job.names})
             intent = await bound.plan()
             await self._permit(job, intent)
             job.started = self._clock()
             self._report(job, "")
-            source = intent.source
+            job.begun = True
+            if intent.effect in ("command", "tool"):
+                # It may leave files behind, whatever ends it.
+                self._note(job, intent, intent.sources)
             async with timer:
                 outcome = await bound.run(partial(self._report, job))
-            self._gate.tainted(source)
+            self._note(job, intent, intent.sources | outcome.sources)
             return outcome
         except ToolError as exc:
             if isinstance(exc, StrangerError):
-                self._gate.tainted(source)
+                self._note(job, intent, intent.sources)
             return Outcome(exc.advice, failed=True)
         except _BREAKAGES as exc:
             if isinstance(exc, TimeoutError) and timer.expired():
@@ -271,6 +280,11 @@ class Scheduler:
             if isinstance(exc, asyncio.CancelledError) and _is_cancelled():
                 raise
             return Outcome(self._broke(job, exc), failed=True)
+
+    def _note(self, job: Job, intent: Intent, sources: Sources) -> None:
+        """Note what a call brings, for the conversation and for its result."""
+        job.sources |= sources
+        self._gate.note(sources, intent.source)
 
     async def _permit(self, job: Job, intent: Intent) -> None:
         try:
@@ -287,7 +301,7 @@ class Scheduler:
 
     def _report(self, job: Job, text: str) -> None:
         if not self._cancelled and not job.detached:
-            event = self._result(job, Outcome("running", text), error=False)
+            event = self._event(job, Outcome("running", text), error=False)
             event["partial"] = True
             self._preview(event)
 
@@ -306,6 +320,11 @@ class Scheduler:
             self.failure = f"The action {failed}, and was to end the turn then"
 
     def _result(self, job: Job, outcome: Outcome, *, error: bool) -> ResultEvent:
+        event = self._event(job, outcome, error=error)
+        job.sources.record(event["payload"])
+        return event
+
+    def _event(self, job: Job, outcome: Outcome, *, error: bool) -> ResultEvent:
         now = self._clock()
         payload: ResultPayload = {"outcome": outcome.outcome, "content": outcome.content, "error": error}
         if job.refused:

@@ -14,7 +14,7 @@ from cogency_tui.config import DIALECTS, Dialect, Settings, config_directory
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
-from cogency_tui.providers.catalog import create_provider, secrets
+from cogency_tui.providers.catalog import create_provider, host_of, secrets
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -266,6 +266,7 @@ class Works:
                 store=agent.store,
                 mode=lambda: agent.mode,
                 named=self.named,
+                host_of=lambda name: host_of(name, agent.settings, self._environ),
                 journal=Journal(agent.workspace, agent.store),
                 recall=agent.recall,
                 project_settings=agent.project_settings,

@@ -324,6 +324,12 @@ def create_requests(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX requests_by_conversation ON requests (conversation_id)")
 
 
+def add_sources_to_relics(connection: sqlite3.Connection) -> None:
+    """Whose content a value or an entry has, as the conversation knew that stored it; NULL where none did."""
+    for table in ("relic_values", "relic_log"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN sources TEXT")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -337,6 +343,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_reviews,
     create_profile,
     create_requests,
+    add_sources_to_relics,
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.journaling import Journal
 from cogency_tui.workspace.paths import Workspace
 
@@ -102,9 +103,10 @@ class Intent:
     `neighbour` a server on this machine that a command reaches and this conversation did not start;
     `confined` a command that can reach neither the network nor, for writing, anything outside. `brings`
     says where content of strangers comes from that a command, or the `tool` of an MCP server, may bring into
-    the conversation. `detail` is what the person is shown: a unified diff or a command, complete and
-    unescaped; the screen makes it safe. `own` marks what only reads, reaches or stops a process that this
-    conversation has started.
+    the conversation; `could_bring` names what nothing keeps from bringing some. `configured` marks a host
+    that the user has chosen to answer. `detail` is what the person is shown: a unified diff or a command,
+    complete and unescaped; the screen makes it safe. `own` marks what only reads, reaches or stops a process
+    that this conversation has started.
     """
 
     effect: Effect
@@ -119,6 +121,8 @@ class Intent:
     neighbour: str = ""
     confined: bool = False
     brings: str = ""
+    could_bring: str = ""
+    configured: bool = False
     tool: str = ""
     own: bool = False
 
@@ -132,7 +136,14 @@ class Intent:
     @property
     def source(self) -> str:
         """Whose content its result has, where neither the person nor the project answers for it."""
-        return self.brings if self.effect in ("command", "tool") else self.goes_to or self.outside
+        if self.effect in ("command", "tool"):
+            return self.brings
+        return "" if self.configured else self.goes_to or self.outside
+
+    @property
+    def sources(self) -> Sources:
+        """The source of its result, and what could bring more."""
+        return Sources(*((name,) if name else () for name in (self.source, self.could_bring)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +152,15 @@ class Outcome:
 
     `value` is what the call produced, where `content` is a report about that: `$name` stands for it in the
     action dialect. `failed` marks a call that ran to its end and still has to count as a failure (a command
-    that exited with a status other than 0): unlike `ToolError` it has content.
+    that exited with a status other than 0): unlike `ToolError` it has content. `sources` are those that only
+    running it showed, beside the intent's.
     """
 
     outcome: str
     content: Any = None
     failed: bool = False
     value: Any = None
+    sources: Sources = field(default_factory=Sources)
 
     @property
     def produced(self) -> Any:

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.command_line import parse
+from cogency_tui.tools.confinement import alters, unconfined
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import INTERPRETERS, Visit, visit
 from cogency_tui.tools.shell_paths import Places, joined
@@ -106,13 +108,20 @@ class Reach:
     """What a command names: as `network` the program that goes there, as `outside` a path outside the
     project, as `guarded` why one that it may write is asked about in every mode. `neighbour` is the server on
     this machine that the program reaches, where the conversation did not start it and the command goes
-    nowhere else; `brings` is whose content its output may have. Each is empty where there is none."""
+    nowhere else; `brings` is whose content its output has, and `could_bring` the first program that is not
+    known to bring none. Each is empty where there is none."""
 
     network: str = ""
     outside: str = ""
     guarded: str = ""
     brings: str = ""
+    could_bring: str = ""
     neighbour: str = ""
+
+    @property
+    def sources(self) -> Sources:
+        """What it brings, and what could bring more."""
+        return Sources(*((name,) if name else () for name in (self.brings, self.could_bring)))
 
 
 def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts | None = None) -> Reach:
@@ -120,11 +129,15 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     the servers on it that the conversation did not start."""
     places = Places(cwd)
     network = brings = outside = guarded = neighbour = neighbours_client = ""
+    could_bring = alters(command)
     if _REROUTED.search(command):
         ports = None
     for simple in parse(command):
         program = _network_program(simple)
-        reads = program in _READERS or bool(program and INTERPRETERS.fullmatch(program))
+        reads = (
+            program in _READERS or bool(program and INTERPRETERS.fullmatch(program)) or _opens_device(simple)
+        )
+        written = _written_in(simple, command)
         local = visit(simple) if program and ports is not None and not _opens_device(simple) else None
         source = program
         if local is None or ports is None:
@@ -133,7 +146,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             source, stranger = _stranger(local, ports)
             if stranger and not neighbour:
                 neighbour, neighbours_client = f"{source}, which belongs to {stranger}", program
-        brings = brings or (source if reads else "")
+        brings = brings or (source if reads else written)
+        could_bring = could_bring or ("" if local else unconfined(simple))
         guarded = guarded or _own_limits(simple)
         for location, read in _named(simple, places, workspace):
             if not location.inside:
@@ -144,7 +158,15 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         places.follow(simple)
     if network:
         neighbour = ""
-    return Reach(network or neighbours_client, outside, guarded, brings, neighbour)
+    return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour)
+
+
+def _written_in(simple: Simple, command: str) -> str:
+    """The interpreter, where the program that it is given on its input goes to the network."""
+    given = any(redirection.operator.startswith("<<") for redirection in simple.redirections)
+    if given and INTERPRETERS.fullmatch(simple.program) and _INLINE.search(command):
+        return simple.program
+    return ""
 
 
 def _stranger(local: Visit, ports: ListeningPorts) -> tuple[str, str]:

@@ -111,6 +111,7 @@ class Shell:
         stake = await in_thread(at_stake, args.command, cwd.path, context.workspace)
         far = await in_thread(reach, args.command, cwd.path, context.workspace, self._ports)
         calm = await in_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
+        confined = await self._sandbox.probe(context.workspace) or calm.held
         guarded = odd.replace("its name", "the command") or far.guarded
         return Intent(
             "command",
@@ -124,7 +125,8 @@ class Shell:
             network=far.network,
             neighbour=far.neighbour,
             brings=far.brings,
-            confined=await self._sandbox.probe(context.workspace) or calm.held,
+            could_bring="" if confined else far.could_bring,
+            confined=confined,
             own=calm.own and not (far.outside or guarded or stake.what),
         )
 

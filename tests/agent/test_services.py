@@ -9,6 +9,7 @@ import pytest
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.journal import Journal
 from cogency_tui.agent.model_call import ANSWER_LIMIT
+from cogency_tui.agent.permissions import Gate
 from cogency_tui.agent.project_settings import ProjectSettings
 from cogency_tui.agent.recall import Recall
 from cogency_tui.agent.relics import Relic
@@ -50,9 +51,20 @@ class Keeper:
         own = ProjectSettings(Trust(project.parent / "trusted.toml"), project, settings, project.parent)
         servers = Servers(Surroundings(workspace.root))
         engine = Engine(
-            settings, workspace, {}, [], opened, lambda: "replay", none, journal, recall, own, servers
+            settings,
+            workspace,
+            {},
+            [],
+            opened,
+            lambda: "replay",
+            none,
+            lambda _name: "",
+            journal,
+            recall,
+            own,
+            servers,
         )
-        self._registry = Registry([Relic(engine, lambda: self.now)])
+        self._registry = Registry([Relic(engine, Gate(lambda: "auto", lambda: None), lambda: self.now)])
         self._context = ToolContext(workspace)
 
     async def call(self, name: str, **parameters: Any) -> Outcome:
