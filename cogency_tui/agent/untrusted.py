@@ -112,8 +112,9 @@ def _derived(tool: str, call: CallEvent, workspace: Workspace) -> Sources:
     if tool == "shell":
         place = _resolved(workspace.root / str(given.get("cwd", ".")))
         found = Sources()
-        for text in texts:
-            found |= reach(text, place, workspace).sources
+        for name, text in given.items():
+            if isinstance(text, str) and name != "cwd":
+                found |= reach(text, place, workspace).sources
         return found
     if tool == "recall":
         # What those had read is not looked up again: they may be gone.

@@ -35,7 +35,7 @@ class Kept:
 
     value: Any
     expires: float | None
-    sources: Sources | None = None
+    sources: Sources | None = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Entry:
 
     timestamp: float
     entry: Any
-    sources: Sources | None = None
+    sources: Sources | None = NONE
 
 
 class Relics:

@@ -55,6 +55,7 @@ async def test_an_outcome_marked_failed_keeps_its_content() -> None:
         "outcome": "exit status 1",
         "content": {"output": "x"},
         "error": True,
+        "sources": [],
     }
 
 
