@@ -26,6 +26,8 @@ EARLIER = Sources(("earlier conversations",))
 
 _IMPORTED = Sources(("an imported conversation",))
 _WEB = "the web"
+_COMMAND = {"command", "cmd"}
+"""Arguments of the shell, whatever a model calls it."""
 
 
 async def sources_of(store: Store, conversation_id: str, workspace: Workspace) -> Sources:
@@ -88,19 +90,24 @@ def _is_imported(conversation: Conversation) -> bool:
 
 
 def sources_in(events: Iterable[Event], workspace: Workspace) -> Sources:
-    """The sources of what the results among these events brought, and the user's commands. Blocks."""
+    """The sources of what the results among these events brought, the calls that were cut off before they had
+    one, and the user's commands. Blocks."""
     calls: dict[str, CallEvent] = {}
     found = Sources()
     for event in events:
         if event["type"] == "call":
             calls[event["id"]] = event
         elif event["type"] == "result":
+            call = calls.pop(event["id"], None)
             stored = recorded(event["payload"])
-            if stored is None and event["id"] in calls:
-                stored = _derived(event["tool"], calls[event["id"]], workspace)
+            if stored is None and call is not None:
+                stored = _derived(event["tool"], call, workspace)
             found |= stored or Sources()
         elif event["type"] == "user":
             found |= recorded(event) or _of_own_command(event["content"], workspace)
+    for call in calls.values():
+        tool = as_tool_call(call_record(call)).get("name")
+        found |= _derived(tool if isinstance(tool, str) else "", call, workspace)
     return found
 
 
@@ -109,7 +116,7 @@ def _derived(tool: str, call: CallEvent, workspace: Workspace) -> Sources:
     args: Any = as_tool_call(call_record(call)).get("args")
     given = cast("dict[str, Any]", args if isinstance(args, dict) else {})
     texts = [value for value in given.values() if isinstance(value, str)]
-    if tool == "shell":
+    if tool == "shell" or _COMMAND & given.keys():
         place = _resolved(workspace.root / str(given.get("cwd", ".")))
         found = Sources()
         for name, text in given.items():

@@ -190,6 +190,12 @@ def test_sources_are_told_from_what_is_stored(
     assert not sources_in([damaged, *call(name, args)[1:]], Workspace(project))
 
 
+@pytest.mark.parametrize("name", ["shell", "bash"])
+def test_a_call_that_was_cut_off_may_have_brought_something(project: Path, name: str) -> None:
+    (cut_off, _) = call(name, {"command": "git clone x"})
+    assert sources_in([cut_off], Workspace(project)) == Sources(possible=("git",))
+
+
 def test_stored_sources_are_read_and_not_derived(project: Path) -> None:
     for sources in (Sources(), Sources(("a.com",)), Sources(("a.com",), ("make",))):
         events = call("shell", {"command": "curl x.com"})
