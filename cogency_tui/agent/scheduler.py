@@ -179,6 +179,7 @@ class Scheduler:
             call_id=self._call_id(job),
             variables=variables,
             wants_value=bool(job.output_key),
+            refuse_by_mode=self._gate.refuse_by_mode,
         )
         return self._registry.bind(job.called, args, context)
 
@@ -252,8 +253,7 @@ class Scheduler:
         source = ""
         try:
             bound = self._bind(job, {name: job.scope[name].value for name in job.names})
-            intent = await bound.plan()
-            await self._permit(job, intent)
+            intent = await self._permitted(job, bound)
             job.started = self._clock()
             self._report(job, "")
             source = intent.source
@@ -272,9 +272,12 @@ class Scheduler:
                 raise
             return Outcome(self._broke(job, exc), failed=True)
 
-    async def _permit(self, job: Job, intent: Intent) -> None:
+    async def _permitted(self, job: Job, bound: BoundCall) -> Intent:
+        """What the call is about to do, once it may."""
         try:
+            intent = await bound.plan()
             await self._gate.check(self._call_id(job), job.tool, intent)
+            return intent
         except RefusedError as exc:
             # The user is not asked again about what they have refused.
             job.refused = exc.reason
