@@ -90,7 +90,9 @@ _PRIVATE = r"(?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _PEM_BEGIN = "-----BEGIN "
 _PEM = re.compile(rf"({_PEM_BEGIN}{_PRIVATE})((?:(?!-----)[\s\S]){{0,{_MOST_HELD}}})(-----END {_PRIVATE})?")
 _KEY_MATERIAL = re.compile(r"[A-Za-z0-9+/=]{24}")
-_KEY_LINE = re.compile(r"[ \t\d|:>+-]{0,24}[A-Za-z0-9+/=\\\"', \t]*")
+_KEY_LINE = re.compile(r"[ \t\d|:>+-]{0,24}(?:[A-Za-z0-9+/=]{16,}|)[ \t\r]*")
+_KEY_START = re.compile(r"\A(?:\\[nr]|[ \t\d|:>+-]){0,24}(?:[A-Za-z0-9+/=]|\\[nr]){24,}")
+"""A key that is part of a line, as in a string."""
 
 _PREFIXES = (*_BODIES, _PEM_BEGIN)
 _LONGEST_PREFIX = max(map(len, _PREFIXES))
@@ -110,6 +112,11 @@ def looks_like_key(value: str) -> bool:
 def markers_in(text: str) -> int:
     """How many secrets a text has given way to markers."""
     return sum(1 for _ in _MARKERS.finditer(text))
+
+
+def has_secret(text: str) -> bool:
+    """Whether something in a text looks like a key."""
+    return _without_keys(text) != text
 
 
 class Redactor:
@@ -220,7 +227,8 @@ def _private_key(found: re.Match[str]) -> str:
         return f"{begin}{MARKER}{end}"
     lines = body.split("\n")
     count = next((n for n, line in enumerate(lines) if not _KEY_LINE.fullmatch(line)), len(lines))
-    return "\n".join([f"{begin}{MARKER}", *lines[max(count, 1) :]])
+    rest = [_KEY_START.sub("", lines[count]), *lines[count + 1 :]] if count < len(lines) else []
+    return "\n".join([f"{begin}{MARKER}", *rest] if count else [f"{begin}{MARKER}{rest[0]}", *rest[1:]])
 
 
 def _undecided(text: str) -> int:

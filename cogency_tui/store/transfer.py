@@ -17,6 +17,7 @@ from typing import Any, cast
 import msgspec
 
 from cogency_tui.errors import StoreError, UsageError
+from cogency_tui.redaction import Redactor, has_secret
 from cogency_tui.store import events
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import (
@@ -40,7 +41,8 @@ _ADVICE = "Export it again with `cogency-tui conversations export ID --format js
 
 
 def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    """The lines of a conversation, each a JSON object. Contents that are not kept any more are left out.
+    """The lines of a conversation, each a JSON object. Contents that are not kept any more are left out, and
+    those that hold what looks like a key; in events a marker stands for it.
 
     Raises:
         StoreError: there is no such conversation.
@@ -84,10 +86,11 @@ def _conversation(connection: sqlite3.Connection, conversation: Conversation) ->
     key = to_column(conversation.id)
     yield {"conversation": asdict(conversation)}
     position: dict[int, int] = {}
+    redactor = Redactor({})
     rows = connection.execute("SELECT seq, body FROM events WHERE conversation_id = ? ORDER BY seq", (key,))
     for index, (seq, body) in enumerate(rows):
         position[seq] = index
-        yield {"event": json.loads(from_column(body)), "number": seq}
+        yield {"event": redactor.value(json.loads(from_column(body))), "number": seq}
     sql = f"SELECT {', '.join(_USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
     for row in connection.execute(sql, (key,)):
         yield {"usage": dict(zip(_USAGE, map(_plain, row), strict=True))}
@@ -109,10 +112,11 @@ def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[di
             if edit[f"{side}_kept"] and digest not in sent:
                 sent.add(digest)
                 try:
-                    data = base64.b64encode(blobs.read(digest, size)).decode()
+                    data = blobs.read(digest, size)
                 except StoreError:
                     continue
-                yield {"content": digest, "size": size, "data": data}
+                if not has_secret(data.decode("utf-8", "replace")):
+                    yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
         yield {"edit": edit}
     sql = (
         "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"

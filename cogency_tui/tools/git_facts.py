@@ -103,9 +103,10 @@ class Repository:
         there = self._ask("for-each-ref", "--format=%(refname)", "refs/stash")
         if not there:
             return None if there is None else []
-        answer = self._ask("rev-list", "--walk-reflogs", "--format=%gd: %gs", "refs/stash", "--")
-        # The name of each commit stands on a line before.
-        return None if answer is None else answer.split("\n")[1::2]
+        answer = self._ask("rev-list", "--walk-reflogs", "--format=%s", "refs/stash", "--")
+        # The name of each commit stands on a line before its subject.
+        subjects = None if answer is None else answer.split("\n")[1::2]
+        return subjects and [f"stash@{{{number}}}: {each}" for number, each in enumerate(subjects)]
 
     def commits_only_in(self, branch: str) -> int | None:
         """How many commits of a local branch are in no other branch or tag."""

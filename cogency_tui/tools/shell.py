@@ -1,6 +1,7 @@
 """`shell`: a command in the project.
 
-Invariant: keys are not in its environment, nor in what the system shows of ours; and how it ended is told apart: exit status, signal, time-out.
+Invariant: keys are not in its environment, nor in what the system shows of ours; and how it ended is told
+apart: exit status, signal, time-out.
 """
 
 import errno
