@@ -83,7 +83,7 @@ _AWS = re.compile(
 )
 _AWS_SIGNS = re.compile(r"secret_?(?:access_?)?key", re.IGNORECASE)
 _USERINFO = re.compile(
-    r"((?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/?#@:\"'<>`]{0,256}:)"
+    r"((?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s/?#@:\"'<>`]{0,256}:)"
     r"(?![${<*]|%[s(])([^\s/?#@\"'<>`]{1,512})@"
 )
 _PRIVATE = r"(?:[A-Z0-9]{1,16} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
@@ -98,6 +98,10 @@ _PREFIXES = (*_BODIES, _PEM_BEGIN)
 _LONGEST_PREFIX = max(map(len, _PREFIXES))
 _PEM_END = re.compile(rf"-----END {_PRIVATE}")
 _WORD_CHARACTERS = string.ascii_letters + string.digits + "-_+/=.:@%~!$&()*,;\\"
+_IN_WORD = re.compile(r"(?!\Z)(?!.?\\[nrt]\Z)(?!%[0-9A-F]{2}\Z).{0,2}[\w-]\Z", re.DOTALL)
+"""What stands before a place in a word, unless it is an escape."""
+
+_CONTEXT = 24
 _WIDEST = 4096
 """Characters of one word that a stream holds back."""
 
@@ -147,16 +151,19 @@ class RedactedStream:
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self._own = Veil(secrets)
         self._held = ""
+        self._before = ""
 
     def feed(self, text: str, *, final: bool = False) -> str:
         """What can be shown now; what may be the beginning of a secret is held back, but for the last
         piece."""
         text = self._held + self._own.feed(text, final=final)
-        cut = len(text) if final else _undecided(text)
+        cut = len(text) if final else _undecided(text, self._before)
         if len(text) - cut > _MOST_HELD:
             cut = len(text)
-        self._held = text[cut:]
-        return _without_keys(text[:cut])
+        text, self._held = text[:cut], text[cut:]
+        before, self._before = self._before, (self._before + text)[-_CONTEXT:]
+        shown = _without_keys(before + text)
+        return shown.removeprefix(before) if shown.startswith(before) else _without_keys(text)
 
 
 class Veil:
@@ -231,8 +238,8 @@ def _private_key(found: re.Match[str]) -> str:
     return "\n".join([f"{begin}{MARKER}", *rest] if count else [f"{begin}{MARKER}{rest[0]}", *rest[1:]])
 
 
-def _undecided(text: str) -> int:
-    """Where the end of `text` begins that may be the beginning of a secret."""
+def _undecided(text: str, before: str) -> int:
+    """Where the end of `text`, which follows `before`, begins that may be the beginning of a secret."""
     cut = len(text)
     block = text.rfind(_PEM_BEGIN)
     if block >= 0 and not _PEM_END.search(text, block):
@@ -243,11 +250,15 @@ def _undecided(text: str) -> int:
         cut = min(cut, sign)
     word = text[max(0, len(text) - _WIDEST) :]
     word = word[len(word.rstrip(_WORD_CHARACTERS)) :]
-    if any(prefix in word for prefix in (*_PREFIXES, "://")) or _ends_like_prefix(text):
+    if any(prefix in word for prefix in (*_PREFIXES, "://")) or _ends_like_prefix(before + text):
         cut = min(cut, len(text) - len(word))
     return cut
 
 
 def _ends_like_prefix(text: str) -> bool:
-    ends = (text[start:] for start in range(max(0, len(text) - _LONGEST_PREFIX), len(text)))
-    return any(prefix.startswith(end) for end in ends for prefix in (*_PREFIXES, "://"))
+    """Whether a prefix may be about to be completed."""
+    if text.endswith((":", ":/")):
+        return True
+    starts = range(max(0, len(text) - _LONGEST_PREFIX), len(text))
+    ends = (text[start:] for start in starts if not _IN_WORD.match(text[max(0, start - 3) : start]))
+    return any(prefix.startswith(end) for end in ends for prefix in _PREFIXES)

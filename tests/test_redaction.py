@@ -137,6 +137,7 @@ def test_a_stream_holds_nothing_back_that_is_no_key() -> None:
     stream = RedactedStream({})
     assert stream.feed("Downloading 45%") == "Downloading 45%"
     assert stream.feed("....") == "...."
+    assert stream.feed(" it reports") == " it reports"
     assert stream.feed("a sk-") == "a "
     assert stream.feed("ip it\n") == "sk-ip it\n"
 
