@@ -293,7 +293,11 @@ class BoundCall:
         """
         report = report or self.context.report
         stream = RedactedStream(self.context.secrets)
-        context = replace(self.context, report=lambda text: report(stream.feed(text)))
+
+        def redacted(text: str) -> None:
+            report(stream.feed(text))
+
+        context = replace(self.context, report=redacted)
         with self._redacting():
             outcome = await self.tool.run(self.args, context)
         if rest := stream.feed("", final=True):
