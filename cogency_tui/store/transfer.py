@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from io import BytesIO
+from itertools import chain
 from typing import Any, cast
 
 import msgspec
@@ -42,7 +43,7 @@ _ADVICE = "Export it again with `cogency-tui conversations export ID --format js
 
 def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
     """The lines of a conversation, each a JSON object. Contents that are not kept any more are left out, and
-    those that hold what looks like a key; in events a marker stands for it.
+    those that hold what looks like a key; elsewhere a marker stands for it.
 
     Raises:
         StoreError: there is no such conversation.
@@ -51,8 +52,9 @@ def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[
     if row is None:
         raise events.missing(id)
     yield {"format": FORMAT, "version": VERSION}
-    yield from _conversation(connection, conversation_of(row))
-    yield from _edits(connection, id, blobs)
+    redactor = Redactor({})
+    for line in chain(_conversation(connection, conversation_of(row)), _edits(connection, id, blobs)):
+        yield line if "content" in line else redactor.value(line)
 
 
 def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs) -> str:
@@ -86,11 +88,10 @@ def _conversation(connection: sqlite3.Connection, conversation: Conversation) ->
     key = to_column(conversation.id)
     yield {"conversation": asdict(conversation)}
     position: dict[int, int] = {}
-    redactor = Redactor({})
     rows = connection.execute("SELECT seq, body FROM events WHERE conversation_id = ? ORDER BY seq", (key,))
     for index, (seq, body) in enumerate(rows):
         position[seq] = index
-        yield {"event": redactor.value(json.loads(from_column(body))), "number": seq}
+        yield {"event": json.loads(from_column(body)), "number": seq}
     sql = f"SELECT {', '.join(_USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
     for row in connection.execute(sql, (key,)):
         yield {"usage": dict(zip(_USAGE, map(_plain, row), strict=True))}

@@ -51,6 +51,11 @@ def exchange(events: Sequence[Event]) -> Iterator[Said | Done]:
             yield _done(as_tool_call(call_record(event)), results.get(event["id"]))
 
 
+def title_of(conversation: Conversation) -> str:
+    """Its title, which is what the user wrote first unless it was given another."""
+    return Redactor({}).text(conversation.title or "Untitled")
+
+
 def facts(conversation: Conversation) -> list[tuple[str, str]]:
     """What is known of a conversation, with a name for each."""
     turns = f"{conversation.turns} turn{'' if conversation.turns == 1 else 's'}"
