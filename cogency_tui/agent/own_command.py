@@ -128,14 +128,15 @@ class OwnCommand:
         self._emit({"type": "end", "timestamp": self._clock()})
 
     async def _carry_out(self) -> Ran:
-        from cogency_tui.tools.base import ToolContext
+        from cogency_tui.tools.base import BoundCall, ToolContext
         from cogency_tui.tools.shell import Shell, ShellArgs
 
         engine = self._running.engine
         await self._note_sources()
         shell = Shell(sandbox=engine.sandbox)
         context = ToolContext(engine.workspace, report=self._report, secrets=engine.secrets)
-        outcome = await shell.run(ShellArgs(self._command, timeout=LONGEST), context)
+        args = ShellArgs(self._command, timeout=LONGEST)
+        outcome = await BoundCall(shell, args, context, shell.touch(args, context)).run()
         output = str(outcome.content).partition("\n")[2]
         return Ran(self._command, outcome.outcome, self._shortened(output))
 

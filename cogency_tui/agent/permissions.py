@@ -191,6 +191,15 @@ class Gate:
             ask = self._ask()
             return None if ask is None else await ask(question)
 
+    def refuse_by_mode(self, intent: Intent) -> None:
+        """Return unless the mode in force refuses such a call, whatever anybody would answer.
+
+        Raises:
+            RefusedError: it does.
+        """
+        if not intent.own:
+            self._reason_of_mode(intent, self._mode())
+
     async def check(self, call_id: str, tool: str, intent: Intent) -> None:
         """Return when the call may run.
 

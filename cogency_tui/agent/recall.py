@@ -7,15 +7,14 @@ cancels one stops it. Every list is paged by key: a page's `next` is given back 
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Literal, TypeVar
 
 from cogency_tui.agent.comparison import Comparison, compare
 from cogency_tui.agent.recalled import Hit, Indexed, Page, Preview, hit_of, listed
+from cogency_tui.child_processes import start_interpreter
 from cogency_tui.store import events, transfer
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
@@ -36,6 +35,8 @@ HITS = 500
 
 BACKLOG = 300
 """Events that are not in the index, from which on bringing it up to date is worth a process."""
+
+_UPDATE = "from cogency_tui.store.search.child import main; main()"
 
 
 class Recall:
@@ -200,13 +201,7 @@ class Recall:
             return
         async with self._indexing:
             directory = (await self._store()).database.path.parent
-            child = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "cogency_tui.store.search.child", str(directory)),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                cwd=Path(__file__).parents[2],
-            )
+            child = await start_interpreter(_UPDATE, str(directory))
             assert child.stdout is not None
             try:
                 async for line in child.stdout:

@@ -184,6 +184,7 @@ class Scheduler:
             call_id=self._call_id(job),
             variables=variables,
             wants_value=bool(job.output_key),
+            refuse_by_mode=self._gate.refuse_by_mode,
         )
         return self._registry.bind(job.called, args, context)
 
@@ -258,8 +259,7 @@ class Scheduler:
         intent = Intent("read", job.tool)
         try:
             bound = self._bind(job, {name: job.scope[name].value for name in job.names})
-            intent = await bound.plan()
-            await self._permit(job, intent)
+            intent = await self._permitted(job, bound)
             job.started = self._clock()
             self._report(job, "")
             job.begun = True
@@ -286,9 +286,12 @@ class Scheduler:
         job.sources |= sources
         self._gate.note(sources, intent.source)
 
-    async def _permit(self, job: Job, intent: Intent) -> None:
+    async def _permitted(self, job: Job, bound: BoundCall) -> Intent:
+        """What the call is about to do, once it may."""
         try:
+            intent = await bound.plan()
             await self._gate.check(self._call_id(job), job.tool, intent)
+            return intent
         except RefusedError as exc:
             # The user is not asked again about what they have refused.
             job.refused = exc.reason

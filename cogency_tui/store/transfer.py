@@ -12,11 +12,13 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from io import BytesIO
+from itertools import chain
 from typing import Any, cast
 
 import msgspec
 
 from cogency_tui.errors import StoreError, UsageError
+from cogency_tui.redaction import Redactor, has_secret
 from cogency_tui.store import events
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import (
@@ -40,7 +42,8 @@ _ADVICE = "Export it again with `cogency-tui conversations export ID --format js
 
 
 def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    """The lines of a conversation, each a JSON object. Contents that are not kept any more are left out.
+    """The lines of a conversation, each a JSON object. Contents that are not kept any more are left out, and
+    those that hold what looks like a key; elsewhere a marker stands for it.
 
     Raises:
         StoreError: there is no such conversation.
@@ -49,8 +52,9 @@ def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[
     if row is None:
         raise events.missing(id)
     yield {"format": FORMAT, "version": VERSION}
-    yield from _conversation(connection, conversation_of(row))
-    yield from _edits(connection, id, blobs)
+    redactor = Redactor({})
+    for line in chain(_conversation(connection, conversation_of(row)), _edits(connection, id, blobs)):
+        yield line if "content" in line else redactor.value(line)
 
 
 def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs) -> str:
@@ -109,10 +113,11 @@ def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[di
             if edit[f"{side}_kept"] and digest not in sent:
                 sent.add(digest)
                 try:
-                    data = base64.b64encode(blobs.read(digest, size)).decode()
+                    data = blobs.read(digest, size)
                 except StoreError:
                     continue
-                yield {"content": digest, "size": size, "data": data}
+                if not has_secret(data.decode("utf-8", "replace")):
+                    yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
         yield {"edit": edit}
     sql = (
         "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"

@@ -5,14 +5,17 @@ that conflict; and, when its turn has come, what exactly it is about to do (`Int
 permissions can ask the person with the diff or the command in hand.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
+from cogency_tui.redaction import RedactedStream, Redactor
 from cogency_tui.tools.journaling import Journal
 from cogency_tui.workspace.paths import Workspace
 
@@ -178,7 +181,8 @@ class ToolContext:
     `call_id` is the call of the conversation that the tool runs for, set for each call. `journal` records
     what is changed, where there is one. `variables` are the values that the call's `$names` stand for, as
     text, where the tool takes them as its environment; `wants_value` says whether the `value` of the outcome
-    is used; `output_limit` is how many characters of a result the model is sent.
+    is used; `output_limit` is how many characters of a result the model is sent. `refuse_by_mode` is asked
+    by a plan whose next look at the project costs something, or trusts what is there.
     """
 
     workspace: Workspace
@@ -190,6 +194,7 @@ class ToolContext:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     wants_value: bool = False
     output_limit: int = 30_000
+    refuse_by_mode: Callable[[Intent], None] = field(default=lambda _intent: None)
 
 
 class Tool(Protocol, Generic[Args]):
@@ -268,7 +273,11 @@ class Brief(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BoundCall:
-    """A call whose arguments are as its tool wants them. `name` is the tool's own, whatever was called."""
+    """A call whose arguments are as its tool wants them. `name` is the tool's own, whatever was called.
+
+    Invariant: neither what it reports, nor its outcome, nor its error has a key of ours or what looks like
+    one (`redaction`), wherever the tool came upon it. This is the one place that sees to that.
+    """
 
     tool: Tool[Any]
     args: msgspec.Struct
@@ -286,7 +295,8 @@ class BoundCall:
         Raises:
             ToolError: it cannot be done as asked.
         """
-        return await self.tool.plan(self.args, self.context)
+        with self._redacting():
+            return await self.tool.plan(self.args, self.context)
 
     async def run(self, report: Callable[[str], None] | None = None) -> Outcome:
         """Do it; `report` is given output while it still runs.
@@ -294,5 +304,31 @@ class BoundCall:
         Raises:
             ToolError: it could not be done; the text is for the model.
         """
-        context = replace(self.context, report=report) if report else self.context
-        return await self.tool.run(self.args, context)
+        report = report or self.context.report
+        stream = RedactedStream(self.context.secrets)
+
+        def redacted(text: str) -> None:
+            report(stream.feed(text))
+
+        context = replace(self.context, report=redacted)
+        with self._redacting():
+            outcome = await self.tool.run(self.args, context)
+        if rest := stream.feed("", final=True):
+            report(rest)
+        redact = Redactor(self.context.secrets)
+        return replace(
+            outcome,
+            outcome=redact.text(outcome.outcome),
+            content=redact.value(outcome.content),
+            value=redact.value(outcome.value),
+        )
+
+    @contextmanager
+    def _redacting(self) -> Generator[None]:
+        """Take secrets out of what an error says."""
+        try:
+            yield
+        except ToolError as exc:
+            redact = Redactor(self.context.secrets)
+            exc.args, exc.hint = (redact.text(str(exc)),), redact.text(exc.hint)
+            raise

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.redaction import MARKER, markers_in
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.workspace import diff
@@ -59,8 +60,27 @@ def change(location: Location, before: bytes, old: Text, new: Text) -> Change:
     return Change(location, before, new.encode(), diff.unified(old.plain, new.plain, location.relative))
 
 
+def refuse_markers(name: str, before: bytes, after: bytes) -> None:
+    """Refuse to write a marker where a secret stands.
+
+    Raises:
+        ToolError: there would be more markers than there are.
+    """
+    if markers_in(after.decode("utf-8", "replace")) > markers_in(before.decode("utf-8", "replace")):
+        raise ToolError(
+            f"{MARKER} would be written into {name} as it is: it stands for a secret that you are not shown.",
+            "Use edit around the secret, with old and new that do not reach over it; the file keeps it.",
+        )
+
+
 def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Intent:
-    """What is about to be written, with every reason to ask."""
+    """What is about to be written, with every reason to ask.
+
+    Raises:
+        ToolError: a secret would give way to its marker.
+    """
+    for one in changes:
+        refuse_markers(one.location.relative, one.before or b"", one.after)
     guards = ((one, workspace.guard(one.location)) for one in changes)
     return Intent(
         "write",

@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.redaction import MARKER, markers_in
 from cogency_tui.tools import changes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
@@ -120,6 +121,11 @@ def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
     if old == args.new.replace("\r\n", "\n"):
         raise ToolError("old and new are the same.", "Nothing would change.")
     places = _places(text.plain, old, overlapping=not args.all)
+    if not places and markers_in(old):
+        raise ToolError(
+            f"old has {MARKER}, which stands for a secret of {location.relative} that you are not shown.",
+            "Give an old that ends before the secret, or begins behind it; the file keeps it.",
+        )
     if not places:
         raise ToolError(f"old is not in {location.relative}.", near_miss(text.plain, old))
     if len(places) > 1 and not args.all:

@@ -1,30 +1,38 @@
 """What git knows of a directory, asked without changing anything.
 
 Invariant: nothing that the repository's own configuration names is run (a monitor, hooks, filters, those of
-its submodules), nothing goes to the network, no key is in git's environment, and nothing waits for long.
-Where git cannot say, the answer is None. The calls block.
+its submodules, what pages, signs, verifies or asks), because only plumbing is used and `status` and `clean`,
+with all of these switched off; nothing goes to the network, no key is in git's environment, and nothing waits
+for long. Where git cannot say, the answer is None. The calls block.
 """
 
 import os
-import subprocess
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
-from cogency_tui.tools.secrecy import scrubbed
+from cogency_tui.child_processes import run_helper
 
 _PATIENCE = 5.0
 _SAFE = (
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
     "core.quotePath=false",
-    # A repository inside the project that has no .git is none of the person's making.
-    "safe.bareRepository=explicit",
     # Others would take a file for unchanged by less than all that is known of it.
     "core.checkStat=default",
     "core.trustctime=true",
+    # Nothing is asked that signs or shows signatures; if it ever is, nothing is started for it.
+    "log.showSignature=false",
+    *(f"gpg.{program}=false" for program in ("program", "openpgp.program", "x509.program", "ssh.program")),
+    "gpg.ssh.defaultKeyCommand=false",
+    "core.pager=cat",
+    "core.sshCommand=false",
+    "core.askPass=false",
+    "core.alternateRefsCommand=false",
+    "credential.helper=",
+    "protocol.allow=never",
 )
 _ENVIRONMENT = {
     "LC_ALL": "C",
@@ -92,8 +100,13 @@ class Repository:
 
     def stashes(self) -> list[str] | None:
         """The stashes, the newest first: `stash@{0}: WIP on main: …`."""
-        answer = self._ask("stash", "list")
-        return None if answer is None else answer.splitlines()
+        there = self._ask("for-each-ref", "--format=%(refname)", "refs/stash")
+        if not there:
+            return None if there is None else []
+        answer = self._ask("rev-list", "--walk-reflogs", "--format=%s", "refs/stash", "--")
+        # The name of each commit stands on a line before its subject.
+        subjects = None if answer is None else answer.split("\n")[1::2]
+        return subjects and [f"stash@{{{number}}}: {each}" for number, each in enumerate(subjects)]
 
     def commits_only_in(self, branch: str) -> int | None:
         """How many commits of a local branch are in no other branch or tag."""
@@ -191,25 +204,22 @@ class Repository:
         target: BinaryIO | None = None,
     ) -> bytes | None:
         """What git wrote, where its exit status is 0 or `also`."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        environment = scrubbed(environment, {}) | _ENVIRONMENT
+        environment = dict(_ENVIRONMENT)
         if literal:
             environment["GIT_LITERAL_PATHSPECS"] = "1"
         options = [part for setting in (*_SAFE, *settings) for part in ("-c", setting)]
         try:
-            ended = subprocess.run(
+            status, answer = run_helper(
                 ["git", *options, *arguments],
+                seconds=self._patience,
+                environ=environment,
                 cwd=self.directory,
-                env=environment,
-                input=said,
-                stdout=target or subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=self._patience,
-                check=False,
+                request=said,
+                target=target,
             )
-        except (OSError, subprocess.TimeoutExpired, ValueError):
+        except (OSError, ValueError):
             return None
-        return (ended.stdout or b"") if ended.returncode in (0, also) else None
+        return answer if status in (0, also) else None
 
 
 def _staged(answer: bytes) -> Iterator[tuple[bytes, str]]:

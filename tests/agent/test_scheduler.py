@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import random
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.config import Permissions
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.files import Read, Write
@@ -1120,3 +1122,23 @@ def test_every_graph_of_actions_comes_to_its_end(actions: list[Action], seed: in
         asyncio.run(play())
     finally:
         logging.disable(logging.NOTSET)
+
+
+async def test_a_command_that_the_mode_refuses_asks_git_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho $* >> {tmp_path}/asked\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    (tmp_path / "project").mkdir()
+    modes: tuple[Permissions, ...] = ("plan", "ask")
+    for mode in modes:
+        stage = Stage([Shell()], root=tmp_path / "project", permissions=mode)
+        refused = stage.submit("shell", {"command": "git stash drop; rm -r x; git clean -fdx"})
+        await stage.end()
+        assert stage.failed(refused)
+        # The same command is looked at where it may run.
+        assert (tmp_path / "asked").exists() == (mode != "plan")
+        assert bool(stage.results[refused]["payload"].get("refused"))
