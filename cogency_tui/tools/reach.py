@@ -12,7 +12,8 @@ from pathlib import Path
 
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.listening_ports import ListeningPorts
-from cogency_tui.tools.loopback import INTERPRETERS, Visit, visit
+from cogency_tui.tools.loopback import Visit, visit
+from cogency_tui.tools.programs import base_name, facts, goes_to_network, is_interpreter
 from cogency_tui.tools.shell_paths import Places, joined
 from cogency_tui.tools.shell_words import Simple, Word
 from cogency_tui.workspace.names import shown
@@ -24,61 +25,6 @@ _HARMLESS = re.compile(
 )
 _OPTION_PATH = re.compile(r"-[A-Za-z]((?:/|~/|\.\.).*)|--?[\w-]+=(.*)")
 
-_READERS = frozenset(
-    ("aria2c", "curl", "elinks", "ftp", "gh", "glab", "http", "https", "lftp", "links", "lynx")
-    + ("nc", "ncat", "netcat", "socat", "ssh", "telnet", "w3m", "wget", "xh")
-)
-"""Programs whose output is what somebody on the network says."""
-
-_NETWORK = _READERS | frozenset(
-    (
-        "ansible",
-        "ansible-playbook",
-        "apt",
-        "apt-get",
-        "aws",
-        "az",
-        "brew",
-        "bunx",
-        "dig",
-        "dnf",
-        "fly",
-        "gcloud",
-    )
-    + (
-        "heroku",
-        "helm",
-        "host",
-        "mosh",
-        "npx",
-        "nslookup",
-        "pacman",
-        "ping",
-        "pipx",
-        "scp",
-        "sendmail",
-        "sftp",
-    )
-    + ("terraform", "traceroute", "twine", "uvx", "vercel", "wrangler", "yum")
-)
-_SUBCOMMANDS = {
-    "bun": ("add", "create", "i", "install", "publish", "update", "x"),
-    "bundle": ("install", "update"),
-    "cargo": ("add", "fetch", "install", "login", "publish", "search", "update"),
-    "composer": ("create-project", "install", "require", "update"),
-    "docker": ("build", "buildx", "login", "pull", "push", "run", "search"),
-    "gem": ("fetch", "install", "push", "update"),
-    "git": ("clone", "fetch", "ls-remote", "pull", "push", "remote", "send-email", "submodule"),
-    "go": ("get", "install", "mod"),
-    "npm": ("add", "ci", "exec", "i", "install", "login", "publish", "update", "view"),
-    "pip": ("download", "index", "install", "search", "wheel"),
-    "pip3": ("download", "index", "install", "search", "wheel"),
-    "pnpm": ("add", "dlx", "i", "install", "publish", "update"),
-    "podman": ("build", "login", "pull", "push", "run", "search"),
-    "poetry": ("add", "install", "lock", "publish", "update"),
-    "uv": ("add", "lock", "pip", "publish", "sync", "tool"),
-    "yarn": ("add", "dlx", "install", "publish", "upgrade"),
-}
 _INLINE = re.compile(r"://|\bsocket\b|\burllib\b|\brequests\b|\bhttp\b|\bfetch\(", re.IGNORECASE)
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
 _SERVES_FILES = ("-m", "http.server")
@@ -91,14 +37,7 @@ _OWN_NAMES = ("cogency-tui", "cogency_tui")
 _OWN_LIMITS = frozenset(("config", "permissions", "trust"))
 """Commands of this program by which a person says what the agent may do."""
 
-_WORDS_ONLY = frozenset(("echo", "printf", "test", "[", "[[", "expr", "true", "false", "export", "exit"))
-"""Programs whose arguments are no files."""
-
 _PATTERN_FIRST = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "gawk", "grep", "jq", "rg", "sed", "tr"))
-_WRITING = frozenset(
-    ("chmod", "chown", "cp", "dd", "install", "ln", "mkdir", "mv", "patch", "rm", "rmdir", "rsync", "sed")
-    + ("shred", "tee", "touch", "truncate", "unlink")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +63,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         ports = None
     for simple in parse(command):
         program = _network_program(simple)
-        reads = program in _READERS or bool(program and INTERPRETERS.fullmatch(program))
+        reads = "reader" in facts(program) or is_interpreter(program)
         local = visit(simple) if program and ports is not None and not _opens_device(simple) else None
         source = program
         if local is None or ports is None:
@@ -160,13 +99,12 @@ def _network_program(simple: Simple) -> str:
     program = simple.program
     if _opens_device(simple):
         return program or "the shell"
-    if program in _NETWORK:
+    if "network" in facts(program):
         return program
     texts = [word.text for word in simple.arguments]
-    if program in _SUBCOMMANDS:
-        first = next((word.text for word in simple.operands("Cc")), "")
-        return program if first in _SUBCOMMANDS[program] else ""
-    if INTERPRETERS.fullmatch(program):
+    if goes_to_network(base_name(program), texts):
+        return program
+    if is_interpreter(program):
         if tuple(text for text in texts if text != "-u")[:2] == _SERVES_FILES:
             return "" if _BINDING.search(" ".join(texts)) else _SERVES_OTHERS.format(program)
         installs = texts[:3] in (["-m", "pip", "install"], ["-m", "pip", "download"])
@@ -183,7 +121,7 @@ def _own_limits(simple: Simple) -> str:
     """Why a run of this very program is asked about in every mode; empty where it is not."""
     texts = [word.text for word in simple.arguments]
     if simple.program not in _OWN_NAMES:
-        if not INTERPRETERS.fullmatch(simple.program) or _OWN_NAMES[1] not in texts:
+        if not is_interpreter(simple.program) or _OWN_NAMES[1] not in texts:
             return ""
         texts = texts[texts.index(_OWN_NAMES[1]) + 1 :]
     said = next((text for text in texts if text in _OWN_LIMITS), "")
@@ -195,9 +133,11 @@ def _named(simple: Simple, places: Places, workspace: Workspace) -> Iterator[tup
     for redirection in simple.redirections:
         for location in _located(redirection.target, places, workspace):
             yield location, not redirection.writes
-    if simple.program in _WORDS_ONLY:
+    if "words" in facts(simple.program):
         return
-    read = simple.program not in _WRITING or (simple.program == "sed" and not simple.has("i", "in-place"))
+    read = "writer" not in facts(simple.program) or (
+        simple.program == "sed" and not simple.has("i", "in-place")
+    )
     for word in _path_words(simple):
         for location in _located(word, places, workspace):
             yield location, read
