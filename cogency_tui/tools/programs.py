@@ -100,6 +100,35 @@ def base_name(program: str) -> str:
     return program if program in RULES else program.rstrip("0123456789.")
 
 
+PLACE_OPTIONS: Mapping[str, Sequence[str]] = {
+    program: names.split()
+    for program, names in {
+        **dict.fromkeys(("cp", "install", "ln", "mv"), "-t --target-directory"),
+        **dict.fromkeys(("cc", "clang", "clang++", "g++", "gcc", "ld", "rustc", "sort"), "-o --output"),
+        "bsdtar": "-C",
+        "cargo": "-C --target-dir",
+        "cmake": "-B --prefix",
+        "curl": "-o --output --output-dir",
+        "git": "-C --git-dir --work-tree",
+        "gmake": "-C --directory",
+        "go": "-C -o",
+        "hg": "-R --cwd",
+        "just": "-d --working-directory",
+        "make": "-C --directory",
+        "ninja": "-C",
+        "npm": "-C --prefix",
+        "patch": "-d -o --directory --output",
+        "pip": "-t --target --prefix --root",
+        "pnpm": "-C --dir",
+        "tar": "-C --directory",
+        "tsc": "--outDir --outFile",
+        "unzip": "-d",
+        "uv": "--directory --project",
+        "wget": "-O -P --output-document --directory-prefix",
+    }.items()
+}
+"""Options that say where a program works or writes."""
+
 NETWORK_COMMANDS: Mapping[str, frozenset[str]] = {
     program: frozenset(commands.split())
     for program, commands in {
