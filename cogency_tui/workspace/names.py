@@ -204,8 +204,10 @@ def protected(parts: Sequence[str]) -> str:
 
 
 def in_repository(root: Path, parts: Sequence[str]) -> str:
-    """Why a file with these path components below `root` is asked about as a part of a bare repository, of one
-    that is there or that it would complete; empty where it is none. Blocks."""
+    """Why a file below `root` is asked about as a part of a bare repository; empty where it is none.
+
+    The repository is there, or the file would complete it. Blocks.
+    """
     directory = root
     for part in parts:
         name = _folded(part)
