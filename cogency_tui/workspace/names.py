@@ -35,19 +35,8 @@ _PROTECTED_DIRECTORIES = {
     ".cogency": _OURS,
     **dict.fromkeys((".husky", ".githooks", ".git-hooks", "githooks"), _HOOKS),
     **dict.fromkeys(
-        (
-            ".vscode",
-            ".vs",
-            ".idea",
-            ".run",
-            ".fleet",
-            ".zed",
-            ".nova",
-            ".devcontainer",
-            ".idx",
-            ".helix",
-            ".vim",
-        )
+        (".vscode", ".vs", ".idea", ".run", ".fleet", ".zed", ".nova", ".devcontainer", ".idx")
+        + (".helix", ".vim")
         + (".nvim", ".emacs.d", ".doom.d", ".spacemacs.d"),
         _EDITOR,
     ),
