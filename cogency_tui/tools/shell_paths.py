@@ -20,6 +20,8 @@ _DEEPEST_GLOB = 3
 _MOST_PLACES = 20
 _MOST_ALTERNATIVES = 64
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_DEEPEST_BRACES = 5
+_ROW = re.compile(r"\{(?:-?\d+|[A-Za-z])\.\.(?:-?\d+|[A-Za-z])(?:\.\.-?\d+)?\}")
 _SEQUENCE = re.compile(r"\{[^{},]*\.\.[^{}]*\}")
 
 
@@ -35,8 +37,9 @@ class Places:
         """Take note of a `cd`."""
         if simple.program not in ("cd", "pushd"):
             return
-        target = next(iter(simple.operands()), None)
-        found = None if target is None else self.paths(target)
+        target = next(iter(simple.operands()), None if simple.arguments else Word(str(Path.home())))
+        earlier = target is None or target.text[:1] in ("-", "+")
+        found = None if target is None or earlier else self.targets(target)
         if found is None:
             self.known = False
             return
@@ -56,6 +59,19 @@ class Places:
             return None
         found = (path for place in self.directories for path in _expanded(place, names, bool(word.pattern)))
         return list(islice(dict.fromkeys(path for path in found if os.path.lexists(path)), MOST))
+
+    def targets(self, word: Word) -> list[Path] | None:
+        """Where a word may lead, whether something is there or not; None where that is not known."""
+        pattern = word.resolved or word.pattern
+        if not word.sure or not (self.known or (pattern or word.text).startswith("/")):
+            return None
+        names = _all_alternatives(pattern) if pattern else [word.text]
+        if names is None:
+            return None
+        matched = (path for place in self.directories for path in _expanded(place, names, globbing=True))
+        literal = (joined(place, name) for place in self.directories for name in names if name)
+        globbing = any(map(glob.has_magic, names))
+        return list(dict.fromkeys([*islice(matched if globbing else (), MOST), *literal]))
 
     def all_of(self, words: Iterable[Word]) -> tuple[list[Path], bool]:
         """What several words stand for, and whether all of them are known."""
@@ -85,6 +101,19 @@ def _alternatives(pattern: str) -> list[str] | None:
     choices = [piece.split(",") if index % 2 else [piece] for index, piece in enumerate(pieces)]
     found = ["".join(parts) for parts in islice(product(*choices), _MOST_ALTERNATIVES + 1)]
     return found if len(found) <= _MOST_ALTERNATIVES else None
+
+
+def _all_alternatives(pattern: str) -> list[str] | None:
+    """The alternatives of braces, within braces too; a row of numbers or letters counts as one name."""
+    names = [_ROW.sub("0", pattern)]
+    for _ in range(_DEEPEST_BRACES):
+        if not any(map(_BRACES.search, names)):
+            return names
+        found = [_alternatives(name) for name in names]
+        names = [name for each in found for name in each or ()]
+        if None in found or len(names) > _MOST_ALTERNATIVES:
+            return None
+    return None
 
 
 def _expanded(place: Path, names: list[str], globbing: bool) -> Iterator[Path]:

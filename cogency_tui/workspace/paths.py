@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.directory import Directory, refusals, require_regular
-from cogency_tui.workspace.names import closest, protected, shown, unusual
+from cogency_tui.workspace.names import closest, in_repository, protected, shown, unusual
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
@@ -97,8 +97,9 @@ class Workspace:
         """Why writing there is asked for in every mode; empty where it is not (safety.md, promise 2)."""
         for path in (location.path, location.asked):
             root = self._root_of(path)
-            parts = path.relative_to(root).parts if root else path.parts
-            if reason := unusual("/".join(parts)) or protected(parts):
+            parts = path.relative_to(root or path.anchor).parts
+            reason = unusual("/".join(parts)) or protected(parts)
+            if reason := reason or in_repository(root or Path(path.anchor), parts):
                 return reason
         return ""
 

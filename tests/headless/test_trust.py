@@ -154,7 +154,7 @@ def test_rules_are_listed_and_revoked(run: Run, project: Path, tmp_path: Path) -
 def test_rules_that_do_not_count_say_why(run: Run) -> None:
     file = config_directory() / FILE_NAME
     file.parent.mkdir(parents=True)
-    file.write_text('[[rules]]\nid = "a"\neffect = "command"\npattern = "rm"\n')
+    file.write_text('[[rules]]\nid = "a"\neffect = "write"\npattern = "../x"\n')
     done = run("permissions", "list")
     assert done.returncode == 2
     assert f"{file}, line 1" in done.stderr
