@@ -121,7 +121,7 @@ class EditCommands:
     async def revert(self, choice: Choice, consent: Consent) -> int:
         """Print what taking back the chosen edits would do, then do it."""
         conversation = await self._conversation_of(choice.ids)
-        journal = self._journal(conversation.project)
+        journal = await self._journal(conversation.project)
         undo = Undo(journal, conversation.id)
         if choice.redo:
             plan = await undo.redo()
@@ -138,7 +138,7 @@ class EditCommands:
         """Print what having a file as an edit left it would do, or as it was `before` that; then do it."""
         edit = await self._edit(id)
         conversation = await self._conversation_of([id])
-        journal = self._journal(conversation.project)
+        journal = await self._journal(conversation.project)
         plan = await Undo(journal, conversation.id).restore([edit], before=before)
         if not plan.changes and not plan.obstacles:
             path = (edit.old_path or edit.path) if before else edit.path
@@ -214,11 +214,14 @@ class EditCommands:
                 )
         return edit
 
-    def _journal(self, project: str) -> Journal:
+    async def _journal(self, project: str) -> Journal:
         async def store() -> Store:
             return self._store
 
-        return Journal(Workspace(Path(project)), store)
+        journal = Journal(Workspace(Path(project)), store)
+        for notice in await journal.settle():
+            talk(notice)
+        return journal
 
 
 def _in_the_way(plan: Plan, verb: str) -> WorkspaceError:
