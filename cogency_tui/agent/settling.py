@@ -1,8 +1,8 @@
 """Settling: what calls had changed that were interrupted because their process ended, or the store failed.
 
-Invariant: what is on the disk decides. A planned change was made where its file holds what was planned; what a
-command changed is what differs from its shadow. Where a file was changed since by somebody else, what it held
-before is recorded as a snapshot, which can be restored.
+Invariant: what is on the disk decides. A planned change was made where its file holds what was planned; what
+a command changed is what differs from its shadow. Where a file was changed since by somebody else, what it
+held before is recorded as a snapshot, which can be restored.
 """
 
 import time

@@ -79,12 +79,13 @@ class EditCommands:
         if conversation is None:
             talk(f"No conversations in {name_of(str(self._project))} yet.")
             return 0
+        journal = await self._journal(conversation.project)
         edits = await self._edits.of_conversation(conversation.id)
         marks, undone = await self._edits.marks(conversation.id), taken_back(edits)
         wanted = Paths(Path(conversation.project), paths)
         chosen = [edit for edit in reversed(edits) if edit.origin.turn == (turn or edit.origin.turn)]
         chosen = [edit for edit in chosen if wanted.cover(edit.path, edit.old_path)]
-        blobs = await self._journal(conversation.project).blobs()
+        blobs = await journal.blobs()
         for edit in chosen:
             counts = diff.count(await in_thread(difference, edit, blobs))
             state = state_of(edit, marks, undone)
@@ -102,7 +103,7 @@ class EditCommands:
         conversation = edit.origin.conversation
         marks = await self._edits.marks(conversation)
         state = state_of(edit, marks, taken_back(await self._edits.of_conversation(conversation)))
-        journal = self._journal(edit.origin.project)
+        journal = await self._journal(edit.origin.project)
         contents, blobs = await journal.contents(), await journal.blobs()
 
         def work() -> tuple[str, Counts, EditFate]:
