@@ -36,6 +36,7 @@ from cogency_tui.store.conversations import Store
 from cogency_tui.store.edits import Also, Edits
 from cogency_tui.store.intents import Intents, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
+from cogency_tui.temporary import sweep
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.changes import Change
 from cogency_tui.workspace import snapshot
@@ -102,6 +103,13 @@ class Journal:
         await in_thread((await self.blobs()).sync)
         return await (await self.edits()).add(origin, call, tool, changes, also)
 
+    async def forget(self, intent: int) -> None:
+        """Remove an intent that came to nothing, or whose edits are recorded; later where the store fails."""
+        try:
+            await (await self.intents()).drop(intent)
+        except StoreError:
+            self.unfinished.add(intent)
+
     async def settle(self) -> list[str]:
         """Record what calls had changed that were interrupted when their process ended, or the store failed;
         what the user is to be shown of that.
@@ -153,6 +161,7 @@ class Journal:
             blobs = Blobs(data / "blobs", limit=self.limits.kept, quota=self.limits.quota)
             contents = Contents(self.workspace, blobs, self.limits)
             self._kept = blobs, contents, ShadowFile(data, self.workspace.root, blobs)
+            await in_thread(sweep)
             if await in_thread(lambda: blobs.crowded):
                 await self.clean_up()
         return self._kept

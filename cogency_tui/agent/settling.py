@@ -16,11 +16,15 @@ from cogency_tui.agent.contents import Contents
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.transcript import INTERRUPTED
+from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.intents import Intent
 from cogency_tui.store.versions import ABSENT, FileChange, Version
+from cogency_tui.temporary import owner
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.workspace import snapshot
+from cogency_tui.workspace.batch import sweep
 from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
     from cogency_tui.agent.journal import Journal
@@ -34,10 +38,17 @@ _MOST_LISTED = 50
 
 @dataclass(slots=True)
 class _Found:
-    """What a call had changed; `problem` says why that is not known, where it is not."""
+    """What a call had changed; `problem` says why that is not known, where it is not. `left` are files that
+    it had put aside, and that are too large to be kept."""
 
     changes: list[FileChange] = field(default_factory=list[FileChange])
     problem: str = ""
+    left: list[str] = field(default_factory=list[str])
+
+    @property
+    def to_record(self) -> list[FileChange]:
+        """The changes, and of files that were changed since what can be restored."""
+        return [change for change in self.changes if change.kind != "snapshot" or change.before.kept]
 
     @property
     def names(self) -> list[str]:
@@ -56,9 +67,9 @@ async def settle(journal: "Journal") -> list[str]:
         for intent in _in_order(await intents.below(journal.root), journal.unfinished):
             found = await _found(journal, intent)
             await in_thread((await journal.blobs()).sync)
-            made = await intents.settle(intent, found.changes, _answer(intent, found))
+            made = await intents.settle(intent, found.to_record, _answer(intent, found))
             journal.unfinished.discard(intent.id)
-            if made is not None and (found.changes or found.problem):
+            if made is not None and (made or found.problem or found.left):
                 notices.append(_notice(intent, found))
         await in_thread((await journal.shadow()).clean, await intents.shadows())
     return notices
@@ -72,15 +83,22 @@ def _in_order(intents: Iterable[Intent], unfinished: set[int]) -> list[Intent]:
 
 async def _found(journal: "Journal", intent: Intent) -> _Found:
     if not intent.shadow.name:
-        contents = await journal.contents()
-        return _Found(await in_thread(_of_plan, intent.changes, contents))
+        contents, blobs = await journal.contents(), await journal.blobs()
+        plans = () if intent.ended is not None else intent.changes
+        found = await in_thread(_of_plan, plans, contents)
+        return _Found(found, left=await in_thread(_sweep, intent, journal.workspace, blobs))
     others, beside = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
     try:
-        before, changes = await _of_command(journal, intent)
+        changes, late = await _of_command(journal, intent)
     except StoreError as error:
         return _Found(problem=str(error))
     taken = unclaimed(changes, [*others, *planned_by(beside)])
-    return _Found([*before, *taken])
+    return _Found([_as_before(change) if change.path in late else change for change in taken])
+
+
+def _as_before(change: FileChange) -> FileChange:
+    """What a file held before somebody else changed it, so that it can be restored."""
+    return FileChange(change.old_path or change.path, change.before, change.before)
 
 
 def _of_plan(plans: Iterable[FileChange], contents: Contents) -> list[FileChange]:
@@ -96,7 +114,7 @@ def _made(plan: FileChange, contents: Contents) -> list[FileChange]:
         return []
     if now.holds(plan.after) or now.kind == "absent":
         return [replace(plan, after=now)]
-    return [FileChange(plan.path, plan.before, plan.before)] if plan.before.kept else []
+    return [_as_before(plan)]
 
 
 def _moved(plan: FileChange, now: Version, old: Version) -> list[FileChange]:
@@ -107,6 +125,13 @@ def _moved(plan: FileChange, now: Version, old: Version) -> list[FileChange]:
     return [FileChange(plan.old_path, plan.before, ABSENT)] if old.kind == "absent" else []
 
 
+def _sweep(intent: Intent, workspace: Workspace, blobs: Blobs) -> list[str]:
+    """Remove what is left beside the files that a call was about to change; what has to stay. Blocks."""
+    paths = [path for each in intent.changes for path in (each.path, each.old_path) if path]
+    over = owner() if intent.is_own else ""
+    return sweep(workspace, paths, lambda source: blobs.put(source).kept, over)
+
+
 def _now(path: str, contents: Contents) -> Version:
     try:
         return contents.now(path)
@@ -114,15 +139,15 @@ def _now(path: str, contents: Contents) -> Version:
         return Version("file")
 
 
-async def _of_command(journal: "Journal", intent: Intent) -> tuple[list[FileChange], list[FileChange]]:
-    """Snapshots of what was changed since by others, and what a command had changed.
+async def _of_command(journal: "Journal", intent: Intent) -> tuple[list[FileChange], set[str]]:
+    """What differs from what a command found, and the paths that were changed after its process had ended.
 
     Raises:
         StoreError: its shadow cannot be read.
     """
     blobs, shadow = await journal.blobs(), await journal.shadow()
 
-    def compare() -> tuple[list[FileChange], list[FileChange]]:
+    def compare() -> tuple[list[FileChange], set[str]]:
         before, known, alive = shadow.read(intent.shadow)
         contents = Contents(journal.workspace, blobs, journal.limits)
         contents.resume(known)
@@ -130,12 +155,7 @@ async def _of_command(journal: "Journal", intent: Intent) -> tuple[list[FileChan
         differences = snapshot.differences(journal.workspace, before, after)
         changes = changes_of(differences, contents, journal.limits.left)
         latest = (alive + _LINGERING) * 1e9
-        late = {path for path, stamp in after.files.items() if stamp.changed > latest}
-        kept = [change for change in changes if change.path in late and change.before.kept]
-        return (
-            [FileChange(each.old_path or each.path, each.before, each.before) for each in kept],
-            [change for change in changes if change.path not in late],
-        )
+        return changes, {path for path, stamp in after.files.items() if stamp.changed > latest}
 
     return await in_thread(compare)
 
@@ -166,6 +186,8 @@ def _notice(intent: Intent, found: _Found) -> str:
     if found.problem:
         return f"{what}; what it had changed is not known: {found.problem}"
     names = found.names
+    if found.left:
+        return f"{what}; what files held before that are too large to be kept is in {', '.join(found.left)}."
     if not names:
         return f"{what}; files that it may have changed were changed since, and can be restored as they were."
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""

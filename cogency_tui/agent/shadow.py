@@ -23,8 +23,8 @@ from cogency_tui.errors import StoreError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.database import store_error
 from cogency_tui.store.intents import Shadow
-from cogency_tui.store.processes import own_start, start_of
 from cogency_tui.store.versions import Version
+from cogency_tui.temporary import is_gone, owner
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.workspace.place import Stamp
 from cogency_tui.workspace.snapshot import Snapshot
@@ -37,7 +37,7 @@ _LONGEST = 512 << 20
 """Bytes after which a new file is begun."""
 
 _HEAD = 8
-_OWNED = re.compile(r"(?P<pid>\d+)-(?P<start>[0-9a-f]{12})-[0-9a-f]{8}")
+_OWNED = re.compile(r"(?P<owner>\d+-[0-9a-f]{12})-[0-9a-f]{8}")
 
 
 class _Look(msgspec.Struct, array_like=True, tag="look", frozen=True):
@@ -92,7 +92,7 @@ class ShadowFile:
         new = {path: each for path, each in known.items() if not _same(self._written.get(path), each)}
         records = [*self._contents(new), _look(self._look, snapshot)]
         self._blobs.sync()
-        path = self._path or self._directory / _own_name()
+        path = self._path or self._directory / f"{owner()}-{secrets.token_hex(4)}"
         try:
             self._write(path, b"".join(map(_framed, records)))
         except OSError as exc:
@@ -144,7 +144,7 @@ class ShadowFile:
                 found = _OWNED.fullmatch(entry.name)
                 if found is None or entry.name in stays or not entry.is_file(follow_symlinks=False):
                     continue
-                if _start(start_of(int(found["pid"]))) != found["start"]:
+                if is_gone(found["owner"]):
                     Path(entry.path).unlink(missing_ok=True)
 
     def _forget(self) -> None:
@@ -189,16 +189,6 @@ class ShadowFile:
                     os.fsync(handle)
                 finally:
                     os.close(handle)
-
-
-def _own_name() -> str:
-    pid = os.getpid()
-    return f"{pid}-{_start(own_start(pid))}-{secrets.token_hex(4)}"
-
-
-def _start(start: str | None) -> str:
-    """The start of a process as a part of a name; empty where it runs no more."""
-    return "" if start is None else hashlib.sha256(start.encode()).hexdigest()[:12]
 
 
 def _same(written: Known | None, now: Known) -> bool:

@@ -6,7 +6,6 @@ same lines nothing is written before a person has decided. An undo needs no git,
 
 import secrets
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from dataclasses import replace
 
 from cogency_tui.agent.contents import Contents
@@ -24,10 +23,10 @@ from cogency_tui.agent.selection import (
     steps,
     to_undo,
 )
-from cogency_tui.errors import LossError, StoreError, UsageError, WorkspaceError
+from cogency_tui.errors import LossError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edits import Also
-from cogency_tui.store.intents import dropping
+from cogency_tui.store.intents import ending
 from cogency_tui.store.versions import ABSENT, Edit, FileChange, Undone, Version
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.workspace.batch import Batch
@@ -171,11 +170,11 @@ class Undo:
         def prepare() -> None:
             for change in changes:
                 _require_as_planned(change, contents)
-            for change in changes:
-                _stage(change, batch, journal.workspace, blobs)
             blobs.sync()
 
         def change_files() -> list[FileChange]:
+            for change in changes:
+                _stage(change, batch, journal.workspace, blobs)
             made = batch.commit()
             paths = [located(journal.workspace, change.path).path for change in changes]
             return [
@@ -188,14 +187,13 @@ class Undo:
                 await in_thread(prepare)
                 intent = await intents.begin(journal.root, origin, call, plan.tool, changes)
                 done = [*await in_thread(change_files), *plan.unchanged]
-                recorded = await journal.record(origin, call, plan.tool, done, dropping(intent, also))
+                recorded = await journal.record(origin, call, plan.tool, done, ending(intent, also))
             except BaseException:
                 await in_thread(batch.roll_back)
-                with suppress(StoreError):
-                    # Otherwise it is found to have come to nothing, later.
-                    await intents.drop(intent)
+                await journal.forget(intent)
                 raise
             await in_thread(batch.finish)
+            await journal.forget(intent)
         return recorded
 
     async def _edits(self) -> list[Edit]:

@@ -51,7 +51,7 @@ _REFERENCED = (
 )
 
 
-Also = Callable[[sqlite3.Connection, list[Edit]], None]
+Also = Callable[[sqlite3.Connection, list[Edit]], object]
 """Something to write in the transaction that records edits."""
 
 

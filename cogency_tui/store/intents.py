@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cogency_tui.processes import own_start, start_of
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.store import drafts, edits, events
 from cogency_tui.store.database import Database
 from cogency_tui.store.edits import Also
-from cogency_tui.store.processes import own_start, start_of
 from cogency_tui.store.text import from_column, to_column
 from cogency_tui.store.versions import Edit, FileChange, Origin, Undone, Version
 
@@ -31,6 +31,7 @@ _INSERT = (
     f"INSERT INTO intents ({', '.join(_COLUMNS[1:])}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL,"
     " (SELECT coalesce(max(id), 0) FROM edits), ?, ?, ?)"
 )
+_END = "UPDATE intents SET ended = ? WHERE id = ?"
 _DELETE = "DELETE FROM intents WHERE id = ?"
 _MOVE = (
     "UPDATE intents SET shadow = ?, position = ?, last = (SELECT coalesce(max(id), 0) FROM edits)"
@@ -52,7 +53,8 @@ class Intent:
     """What a call is about to do below the directory `root`: `changes` are planned; a command has a `shadow`
     in their place.
 
-    `began` and `ended` in Unix seconds; `ended` is None while the call is waited for. `last` is the number of
+    `began` and `ended` in Unix seconds; `ended` is None while a command is waited for, or changes are not
+    recorded. `last` is the number of
     the last edit when it began.
     """
 
@@ -113,11 +115,9 @@ class Intents:
         return await self._database.write(work, durable=True)
 
     async def end(self, id: int) -> None:
-        """Note that the command is not waited for any more."""
+        """Note that a command is not waited for any more."""
         row = (self._clock(), id)
-        await self._database.write(
-            lambda connection: connection.execute("UPDATE intents SET ended = ? WHERE id = ?", row)
-        )
+        await self._database.write(lambda connection: connection.execute(_END, row))
 
     async def move(self, id: int, shadow: Shadow) -> None:
         """Have a command that goes on count from here."""
@@ -187,11 +187,16 @@ class Intents:
         return await self._database.write(work, durable=True)
 
 
-def dropping(id: int, also: Also | None = None) -> Also:
-    """What removes an intent in the transaction that records its edits, and does `also`."""
+def dropping(id: int) -> Also:
+    """What removes an intent in the transaction that records its edits."""
+    return lambda connection, _made: connection.execute(_DELETE, (id,))
+
+
+def ending(id: int, also: Also | None) -> Also:
+    """As `dropping`, but the intent stays until what its act has put aside is removed; and does `also`."""
 
     def work(connection: sqlite3.Connection, made: list[Edit]) -> None:
-        connection.execute(_DELETE, (id,))
+        connection.execute(_END, (time.time(), id))
         if also is not None:
             also(connection, made)
 

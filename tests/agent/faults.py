@@ -105,7 +105,9 @@ async def command(desk: Desk, faults: Faults) -> None:
             partial((desk.root / "src/d").rename, desk.root / "src/e"),
         ):
             faults.step("within")
+            faults.armed = False
             work()
+            faults.armed = True
         faults.step("within")
 
 
