@@ -161,7 +161,7 @@ class Commands:
             contents.refresh(found)
             contents.keep_large()
             watching.begin(found)
-            return shadow.append(found, contents.known, anew=not (self._running or self._lasting))
+            return shadow.append(found, contents.known, settled=self._settled)
 
         try:
             async with journal.lock:
@@ -305,9 +305,14 @@ class Commands:
 
         def describe() -> Shadow:
             contents.refresh(after)
-            return shadow.append(after, contents.known, anew=False)
+            return shadow.append(after, contents.known, settled=self._settled)
 
         await (await journal.intents()).move(begun.intent, await in_thread(describe))
+
+    @property
+    def _settled(self) -> bool:
+        """Whether no command refers to an earlier shadow than the last: those in the background are moved."""
+        return not (self._running or self._journal.unfinished)
 
     def _first_time(self, problem: str) -> str:
         """The problem, unless it has been told."""

@@ -12,7 +12,7 @@ import re
 import secrets
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -75,20 +75,24 @@ class ShadowFile:
         self._root = root
         self._blobs = blobs
         self._path: Path | None = None
+        self._earlier: list[Path] = []
         self._length = 0
         self._look = Snapshot({}, frozenset(), frozenset(), 0)
         self._written: dict[str, Known] = {}
 
-    def append(self, snapshot: Snapshot, known: Mapping[str, Known], *, anew: bool) -> Shadow:
+    def append(self, snapshot: Snapshot, known: Mapping[str, Known], *, settled: bool) -> Shadow:
         """Have what the project is now on the disk for good, and all kept contents with it.
 
-        `anew` says that nothing refers to what was appended before.
+        `settled` says that no intent refers to a file of this process but the last.
 
         Raises:
             StoreError: the disk refuses.
         """
-        if anew and self._length > _LONGEST:
-            self.close()
+        if settled:
+            self._remove(self._earlier)
+        if self._path is not None and self._length > _LONGEST:
+            self._earlier.append(self._path)
+            self._forget()
         new = {path: each for path, each in known.items() if not _same(self._written.get(path), each)}
         records = [*self._contents(new), _look(self._look, snapshot)]
         self._blobs.sync()
@@ -110,10 +114,8 @@ class ShadowFile:
                 os.utime(self._path)
 
     def close(self) -> None:
-        """Remove the file."""
-        if self._path is not None:
-            with suppress(OSError):
-                self._path.unlink(missing_ok=True)
+        """Remove what this process has written."""
+        self._remove([*self._earlier, *([self._path] if self._path else [])])
         self._forget()
 
     def read(self, shadow: Shadow) -> tuple[Snapshot, dict[str, Known], float]:
@@ -146,6 +148,12 @@ class ShadowFile:
                     continue
                 if is_gone(found["owner"]):
                     Path(entry.path).unlink(missing_ok=True)
+
+    def _remove(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+        self._earlier.clear()
 
     def _forget(self) -> None:
         self._path, self._length = None, 0

@@ -75,6 +75,8 @@ class Blobs:
         self._used: int | None = None
         self._unsynced: set[str] = set()
         self._synced: set[str] = set()
+        self._named: set[Path] = set()
+        """Directories whose own names the disk has."""
 
     @property
     def used(self) -> int:
@@ -164,13 +166,13 @@ class Blobs:
             done.add(digest)
             directories.add(path.parent)
         try:
-            for directory in sorted(directories):
+            above = {each.parent for each in directories - self._named}
+            if above and self.directory not in self._named:
+                above.add(self.directory.parent)
+            for directory in sorted(directories | above):
                 with _failures(directory), suppress(FileNotFoundError):
                     _sync(directory)
-            if directories:
-                with _failures(self.directory):
-                    _sync(self.directory)
-                    _sync(self.directory.parent)
+            self._named |= directories | above
         except StoreError:
             self._unsynced |= done
             raise

@@ -5,15 +5,23 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent import shadow
+from cogency_tui.agent.contents import Limits
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.store import database
+from cogency_tui.store.conversations import Store
+from cogency_tui.store.edits import Edits
 from cogency_tui.store.versions import net
+from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.files import Write, WriteArgs
+from tests.agent.conftest import MakeAgent
 from tests.agent.faults import CALL, OLD, WORKS, Faults, fill, prepare, reopened
 from tests.agent.journaling import Desk, Tree, desk_at, settle
 
@@ -200,6 +208,22 @@ async def test_a_shadow_grows_by_what_changed_and_goes_with_its_process(tmp_path
         assert not file.exists()
 
 
+async def test_a_shadow_that_has_grown_long_is_begun_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shadow, "_LONGEST", 100)
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        desk.put("a", "old\n")
+        for number in range(4):
+            async with desk.calls.around_command(f"{number}", "shell"):
+                (intent,) = await (await desk.journal.intents()).below(desk.journal.root)
+                before, known, _ = (await desk.journal.shadow()).read(intent.shadow)
+                assert "a" in before.files.keys() & known.keys()
+        assert len(list((tmp_path / "data/shadows").iterdir())) == 2
+        await desk.journal.close()
+        assert list((tmp_path / "data/shadows").iterdir()) == []
+
+
 async def test_what_a_user_changed_after_a_kill_is_not_the_commands(tmp_path: Path) -> None:
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("a", "old\n")
@@ -207,14 +231,14 @@ async def test_what_a_user_changed_after_a_kill_is_not_the_commands(tmp_path: Pa
         async with desk.calls.around_command(CALL, "shell"):
             desk.put("a", "the command's\n")
             (intent,) = await (await desk.journal.intents()).below(desk.journal.root)
-            shadow = tmp_path / "data/shadows" / intent.shadow.name
-            copy = shadow.read_bytes()
+            file = tmp_path / "data/shadows" / intent.shadow.name
+            copy = file.read_bytes()
             row = await _row(desk)
         await _orphan(desk, row)
         (tmp_path / "data/shadows").mkdir(exist_ok=True)
-        shadow.write_bytes(copy)
+        file.write_bytes(copy)
         # The process died long ago; all that is on the disk is later.
-        os.utime(shadow, (1e9, 1e9))
+        os.utime(file, (1e9, 1e9))
         desk.put("b", "the user's\n")
         await desk.journal.settle()
         found = {edit.path: edit.kind for edit in await desk.edits() if edit.interrupted}
@@ -255,3 +279,56 @@ async def test_two_that_settle_at_once_record_once(tmp_path: Path) -> None:
 
 async def _drop(desk: Desk) -> None:
     await desk.store.database.write(lambda connection: connection.execute("DELETE FROM intents"))
+
+
+async def test_the_user_and_the_model_are_told_what_an_interrupted_call_had_changed(
+    make_agent: MakeAgent, project: Path, tmp_path: Path
+) -> None:
+    events = [event async for event in make_agent("Hello.")("begin", conversation_id="c")]
+    assert events[-1]["type"] == "end"
+    store = await Store.open(tmp_path / "data")
+    async with store:
+        desk = Desk(project, store, "c", Limits())
+        content = '{"name": "shell", "args": {"command": "make"}}'
+        await store.append("c", {"type": "call", "timestamp": time.time(), "id": CALL, "content": content})
+        async with desk.calls.around_command(CALL, "shell"):
+            desk.put("greet.py", "print('bye')\n")
+            row = await _row(desk)
+            await _drop(desk)
+            await _orphan(desk, row)
+            async with make_agent("Well.") as agent:
+                events = [event async for event in agent("go on", conversation_id="c")]
+                stored = await (await agent.store()).events("c")
+    (notice,) = [event["payload"] for event in events if event["type"] == "error"]
+    assert notice == {
+        "error": "A call of shell in conversation c was interrupted; what it had changed is recorded: "
+        "changed greet.py.",
+        "notice": True,
+    }
+    (answer,) = [event for event in stored if event["type"] == "result"]
+    assert answer["payload"]["content"] == (
+        "interrupted: the program ended before the call did.\nIt had changed by then:\nchanged greet.py"
+    )
+    kinds = [event["type"] for event in stored]
+    assert kinds == ["user", "respond", "call", "result", "user", "respond"]
+
+
+async def test_a_tool_reports_a_change_that_was_made_and_not_recorded_as_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        context = ToolContext(desk.workspace, journal=desk.calls, call_id=CALL)
+        add = Edits.add
+
+        async def full(*_args: object) -> None:
+            raise StoreError("The disk is full.", "Free some space.")
+
+        monkeypatch.setattr(Edits, "add", full)
+        outcome = await Write().run(WriteArgs("a", "new\n"), context)
+        monkeypatch.setattr(Edits, "add", add)
+        assert not outcome.failed
+        assert outcome.content.startswith("created a: 1 line, 4 bytes\n")
+        assert "could not be recorded, and so cannot be reverted: The disk is full." in outcome.content
+        assert (desk.root / "a").read_text() == "new\n"
+        await desk.write(("b", "b\n"))
+        assert await desk.told() == [("created", "a"), ("created", "b")]
