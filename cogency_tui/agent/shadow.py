@@ -94,8 +94,11 @@ class ShadowFile:
             self._earlier.append(self._path)
             self._forget()
         new = {path: each for path, each in known.items() if not _same(self._written.get(path), each)}
-        records = [*self._contents(new), _look(self._look, snapshot)]
         self._blobs.sync()
+        if self._path is not None and not new and _is_as(self._look, snapshot):
+            self.touch()
+            return Shadow(self._path.name, self._length)
+        records = [*self._contents(new), _look(self._look, snapshot)]
         path = self._path or self._directory / f"{owner()}-{secrets.token_hex(4)}"
         try:
             self._write(path, b"".join(map(_framed, records)))
@@ -207,6 +210,11 @@ def _is_object(name: str, data: bytes) -> bool:
     """Whether git calls these bytes so."""
     hasher = hashlib.sha1 if len(name) == hashlib.sha1().digest_size * 2 else hashlib.sha256
     return hasher(b"blob %d\0" % len(data) + data).hexdigest() == name
+
+
+def _is_as(before: Snapshot, now: Snapshot) -> bool:
+    """Whether nothing differs but the time; the earlier one finds no less."""
+    return (before.files, before.directories, before.closed) == (now.files, now.directories, now.closed)
 
 
 def _look(before: Snapshot, now: Snapshot) -> _Look:
