@@ -19,6 +19,7 @@
     │   └── ProviderProtocolError
     ├── BudgetError              what may be spent is spent; nothing was sent
     ├── ToolError                a tool that could not do what was asked; the model is told
+    │   ├── JournalError         a change that cannot be recorded beforehand; it was not made
     │   ├── RefusedError         permissions, or the user, did not let a call run
     │   └── WorkspaceError       a path or a file that cannot be used as asked
     │       └── LossError
@@ -132,6 +133,11 @@ class BudgetError(CogencyError):
 
 class ToolError(CogencyError):
     """A tool could not do what was asked. The text goes to the model as a failed result."""
+
+
+class JournalError(ToolError):
+    """A change, or a command, that cannot be recorded beforehand, so that it could not be reverted. Nothing
+    was done."""
 
 
 class StrangerError(ToolError):

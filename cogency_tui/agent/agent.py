@@ -227,6 +227,7 @@ class Agent:
         self._works.held = True
         self._works.patient = patient
         await self.store()
+        await self._works.settle()
         await asyncio.to_thread(import_module, "cogency_tui.agent.delegates")
         await self._works.start_servers()
 

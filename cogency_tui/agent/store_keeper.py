@@ -2,11 +2,11 @@
 
 import asyncio
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cogency_tui.errors import StoreError
+from cogency_tui.temporary import make_directory
 
 if TYPE_CHECKING:
     from cogency_tui.store.conversations import Store
@@ -18,7 +18,7 @@ class StoreKeeper:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._opening: asyncio.Task[Store] | None = None
-        self._scratch = ""
+        self._scratch: Path | None = None
 
     async def store(self) -> "Store":
         """The person's store, or one that lasts until it is closed; then its notices say why.
@@ -43,7 +43,7 @@ class StoreKeeper:
             if opening.exception() is None:
                 await opening.result().close()
         if self._scratch:
-            scratch, self._scratch = self._scratch, ""
+            scratch, self._scratch = self._scratch, None
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
     async def _open(self) -> "Store":
@@ -53,11 +53,11 @@ class StoreKeeper:
             return await Store.open(self._directory)
         except StoreError as exc:
             try:
-                self._scratch = await asyncio.to_thread(tempfile.mkdtemp, prefix="cogency-tui-")
+                self._scratch = await asyncio.to_thread(make_directory, "store")
             except OSError:
                 # Not even for the moment can anything be written.
                 raise exc from None
-            store = await Store.open(Path(self._scratch))
+            store = await Store.open(self._scratch)
             store.notices.append(
                 f"{exc.advice} Until then, conversations last only as long as the program runs."
             )

@@ -5,8 +5,7 @@ same lines nothing is written before a person has decided. An undo needs no git,
 """
 
 import secrets
-import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from cogency_tui.agent.contents import Contents
@@ -26,6 +25,8 @@ from cogency_tui.agent.selection import (
 )
 from cogency_tui.errors import LossError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.edits import Also
+from cogency_tui.store.intents import ending
 from cogency_tui.store.versions import ABSENT, Edit, FileChange, Undone, Version
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.workspace.batch import Batch
@@ -33,9 +34,6 @@ from cogency_tui.workspace.merge import hunks, without_hunk
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.place import located
-
-Also = Callable[[sqlite3.Connection, list[Edit]], None]
-"""Something to write in the transaction that records edits."""
 
 
 class Undo:
@@ -163,15 +161,18 @@ class Undo:
 
     async def _apply(self, plan: Plan, also: Also | None) -> list[Edit]:
         journal = self._journal
-        edits, contents, blobs = await journal.edits(), await journal.contents(), await journal.blobs()
-        origin = await edits.origin(self._conversation)
+        intents, contents, blobs = await journal.intents(), await journal.contents(), await journal.blobs()
+        origin = await (await journal.edits()).origin(self._conversation)
         changes = [each.change for each in plan.changes]
 
         batch = Batch(journal.workspace)
 
-        def change_files() -> list[FileChange]:
+        def prepare() -> None:
             for change in changes:
                 _require_as_planned(change, contents)
+            blobs.sync()
+
+        def change_files() -> list[FileChange]:
             for change in changes:
                 _stage(change, batch, journal.workspace, blobs)
             made = batch.commit()
@@ -180,15 +181,19 @@ class Undo:
                 replace(change, made=made.get(path, "")) for change, path in zip(changes, paths, strict=True)
             ]
 
+        call, intent = f"{plan.tool}-{secrets.token_hex(4)}", 0
         async with journal.lock:
             try:
-                done = await in_thread(change_files)
-                call = f"{plan.tool}-{secrets.token_hex(4)}"
-                recorded = await edits.add(origin, call, plan.tool, [*done, *plan.unchanged], also)
+                await in_thread(prepare)
+                intent = await intents.begin(journal.root, origin, call, plan.tool, changes)
+                done = [*await in_thread(change_files), *plan.unchanged]
+                recorded = await journal.record(origin, call, plan.tool, done, ending(intent, also))
             except BaseException:
                 await in_thread(batch.roll_back)
+                await journal.forget(intent)
                 raise
             await in_thread(batch.finish)
+            await journal.forget(intent)
         return recorded
 
     async def _edits(self) -> list[Edit]:

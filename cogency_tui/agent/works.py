@@ -175,6 +175,19 @@ class Works:
             self._learning = Learner(agent.profile, lambda: agent.provider, own)
         return self._learning
 
+    async def settle(self) -> None:
+        """Record what calls in the project had changed whose process is gone; the store's notices say so.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        from cogency_tui.store.intents import Intents
+
+        store = await self._agent.store()
+        intents = await Intents(store.database).below(str(self._agent.project))
+        if not all(intent.is_live for intent in intents):
+            await self.shared().journal.settle()
+
     async def start_servers(self) -> None:
         """Begin to start the MCP servers that are configured, so that no message waits for them."""
         settings = self._agent.project_settings
@@ -215,6 +228,7 @@ class Works:
             )
             return dialect
         await store.recover(conversation)
+        await self.settle()
         if agent.dialect is None:
             dialect = known.dialect if known.dialect in DIALECTS else dialect
         name, model = agent.provider.name, agent.provider.model

@@ -79,12 +79,13 @@ class EditCommands:
         if conversation is None:
             talk(f"No conversations in {name_of(str(self._project))} yet.")
             return 0
+        journal = await self._journal(conversation.project)
         edits = await self._edits.of_conversation(conversation.id)
         marks, undone = await self._edits.marks(conversation.id), taken_back(edits)
         wanted = Paths(Path(conversation.project), paths)
         chosen = [edit for edit in reversed(edits) if edit.origin.turn == (turn or edit.origin.turn)]
         chosen = [edit for edit in chosen if wanted.cover(edit.path, edit.old_path)]
-        blobs = await self._journal(conversation.project).blobs()
+        blobs = await journal.blobs()
         for edit in chosen:
             counts = diff.count(await in_thread(difference, edit, blobs))
             state = state_of(edit, marks, undone)
@@ -102,7 +103,7 @@ class EditCommands:
         conversation = edit.origin.conversation
         marks = await self._edits.marks(conversation)
         state = state_of(edit, marks, taken_back(await self._edits.of_conversation(conversation)))
-        journal = self._journal(edit.origin.project)
+        journal = await self._journal(edit.origin.project)
         contents, blobs = await journal.contents(), await journal.blobs()
 
         def work() -> tuple[str, Counts, EditFate]:
@@ -121,7 +122,7 @@ class EditCommands:
     async def revert(self, choice: Choice, consent: Consent) -> int:
         """Print what taking back the chosen edits would do, then do it."""
         conversation = await self._conversation_of(choice.ids)
-        journal = self._journal(conversation.project)
+        journal = await self._journal(conversation.project)
         undo = Undo(journal, conversation.id)
         if choice.redo:
             plan = await undo.redo()
@@ -138,7 +139,7 @@ class EditCommands:
         """Print what having a file as an edit left it would do, or as it was `before` that; then do it."""
         edit = await self._edit(id)
         conversation = await self._conversation_of([id])
-        journal = self._journal(conversation.project)
+        journal = await self._journal(conversation.project)
         plan = await Undo(journal, conversation.id).restore([edit], before=before)
         if not plan.changes and not plan.obstacles:
             path = (edit.old_path or edit.path) if before else edit.path
@@ -214,11 +215,14 @@ class EditCommands:
                 )
         return edit
 
-    def _journal(self, project: str) -> Journal:
+    async def _journal(self, project: str) -> Journal:
         async def store() -> Store:
             return self._store
 
-        return Journal(Workspace(Path(project)), store)
+        journal = Journal(Workspace(Path(project)), store)
+        for notice in await journal.settle():
+            talk(notice)
+        return journal
 
 
 def _in_the_way(plan: Plan, verb: str) -> WorkspaceError:

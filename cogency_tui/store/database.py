@@ -118,12 +118,13 @@ class Database:
         except sqlite3.Error as exc:
             raise store_error(exc, self.path) from exc
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], *, durable: bool = False) -> T:
         """What `work` returns, its changes committed; none of them if it raises.
 
-        Cancelling the caller does not undo what was asked for.
+        A `durable` commit also outlives a power cut, and so does every commit before it: it waits for the
+        disk. Cancelling the caller does not undo what was asked for.
         """
-        return await self.read(partial(_transact, work))
+        return await self.read(partial(_transact_durably if durable else _transact, work))
 
     async def _start(self) -> None:
         connection = _Connection(self._connect)
@@ -180,6 +181,15 @@ def _transact(work: Work[T], connection: sqlite3.Connection) -> T:
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         return work(connection)
+
+
+def _transact_durably(work: Work[T], connection: sqlite3.Connection) -> T:
+    # The setting counts for the commits that follow; those of one connection come one after the other.
+    connection.execute("PRAGMA synchronous = FULL")
+    try:
+        return _transact(work, connection)
+    finally:
+        connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _open_file(path: Path, patience: float) -> sqlite3.Connection:

@@ -330,6 +330,42 @@ def add_sources_to_relics(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE {table} ADD COLUMN sources TEXT")
 
 
+def create_intents(connection: sqlite3.Connection) -> None:
+    """What a process is about to change in the directory `root`, and which edits a process left unrecorded.
+
+    `files` is a JSON list of planned changes. `shadow` names the file that describes the project before a
+    command, up to the byte `position`; `ended` is when nobody waits for the command any more; `last` is the
+    number of the last edit when it began.
+    """
+    connection.execute(
+        """
+        CREATE TABLE intents (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            root TEXT NOT NULL,
+            conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+            caller TEXT NOT NULL,
+            turn INTEGER NOT NULL,
+            project TEXT NOT NULL,
+            call TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            pid INTEGER NOT NULL,
+            started TEXT NOT NULL,
+            began REAL NOT NULL,
+            ended REAL,
+            last INTEGER NOT NULL,
+            files TEXT NOT NULL,
+            shadow TEXT NOT NULL,
+            position INTEGER NOT NULL
+        )
+        """
+    )
+    connection.execute("CREATE INDEX intents_by_root ON intents (root)")
+    connection.execute(
+        "CREATE TABLE interrupted_edits ("
+        "edit INTEGER PRIMARY KEY REFERENCES edits (id) ON DELETE CASCADE) WITHOUT ROWID"
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -344,6 +380,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_profile,
     create_requests,
     add_sources_to_relics,
+    create_intents,
 )
 
 

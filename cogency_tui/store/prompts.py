@@ -19,7 +19,7 @@ from typing import BinaryIO, TypeVar
 import msgspec
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.processes import own_start, start_of
+from cogency_tui.processes import own_start, start_of
 
 Kind = TypeVar("Kind")
 

@@ -92,19 +92,24 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
     )
 
 
-async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> None:
+async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> Sequence[str]:
     """Make all changes, or none; record them, and note what the agent now knows to be in these files.
+
+    Returns lines about changes that were made and could not be recorded.
 
     Raises:
         ToolError: one cannot be made; the files are as they were.
     """
+    notes: Sequence[str] = ()
     if context.journal is None:
         await in_thread(apply, context.workspace, changes)
     else:
-        async with context.journal.writing(context.call_id, tool, changes):
+        async with context.journal.writing(context.call_id, tool, changes) as recorded:
             await in_thread(apply, context.workspace, changes)
+        notes = recorded.notes
     for one in changes:
         context.seen[one.location.path] = fingerprint(one.after)
+    return notes
 
 
 def apply(workspace: Workspace, changes: Sequence[Change]) -> None:

@@ -76,8 +76,9 @@ class Edit:
 
     async def run(self, args: EditArgs, context: ToolContext) -> Outcome:
         change = await in_thread(_edited, args, context)
-        await changes.make(context, self.name, [change])
-        return Outcome(f"Edited {change.location.relative} {change.size}", change.diff)
+        notes = await changes.make(context, self.name, [change])
+        content = "\n".join([*notes, change.diff])
+        return Outcome(f"Edited {change.location.relative} {change.size}", content)
 
 
 class ReplaceArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,8 +110,8 @@ class Replace:
 
     async def run(self, args: ReplaceArgs, context: ToolContext) -> Outcome:
         made, count = await _replaced(args, context)
-        await changes.make(context, self.name, made)
-        return Outcome(f"Replaced {_extent(made, count)}", _report(made))
+        notes = await changes.make(context, self.name, made)
+        return Outcome(f"Replaced {_extent(made, count)}", "\n".join([*notes, _report(made)]))
 
 
 def _edited(args: EditArgs, context: ToolContext) -> changes.Change:

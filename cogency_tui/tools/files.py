@@ -101,12 +101,12 @@ class Write:
 
     async def run(self, args: WriteArgs, context: ToolContext) -> Outcome:
         change = await in_thread(_written, args, context)
-        await changes.make(context, self.name, [change])
+        notes = await changes.make(context, self.name, [change])
         lines = len(lines_of(args.content.replace("\r\n", "\n")))
         verb = "Created" if change.before is None else "Replaced"
         size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(change.after):,} bytes"
         outcome = f"{verb} {change.location.relative} ({size})"
-        return Outcome(outcome, f"{verb.lower()} {change.location.relative}: {size}")
+        return Outcome(outcome, "\n".join([f"{verb.lower()} {change.location.relative}: {size}", *notes]))
 
 
 class ListArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -133,6 +133,12 @@ class Repository:
         plain = self._without_attributes(objects)
         return {os.fsdecode(path): name for path, name in objects.items() if path in plain}
 
+    def staged(self) -> dict[str, str]:
+        """The ordinary files of the index, by their paths from the directory: each with the name of the
+        object that it had when it was staged, whatever the file holds now."""
+        answer = self._ask_bytes("ls-files", "--stage", "-v", "-z", filters=False) or b""
+        return {os.fsdecode(path): name for path, name in _staged(answer)}
+
     def read(self, name: str, target: BinaryIO) -> bool:
         """Write the content of an object into a file; whether that could be done."""
         return self._run(["cat-file", "blob", name], target=target) is not None

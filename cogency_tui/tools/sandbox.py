@@ -23,6 +23,7 @@ from typing import Literal
 
 from cogency_tui.child_processes import helper_environment
 from cogency_tui.errors import ToolError
+from cogency_tui.temporary import make_directory
 from cogency_tui.text import one_line
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.command import run_command
@@ -153,7 +154,7 @@ class Sandbox:
     def _command_line(self, workspace: Workspace, cwd: Path) -> list[str]:
         # Who cleans temporary files up after some days may have taken ours.
         if self._temporary is None or not _kind(self._temporary):
-            self._temporary = Path(tempfile.mkdtemp(prefix="cogency-sandbox-"))
+            self._temporary = make_directory("sandbox")
         mounts = _mounts(workspace, self._temporary, self._hidden)
         return [
             self._program,

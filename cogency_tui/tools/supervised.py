@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cogency_tui.store.processes import start_of
+from cogency_tui.processes import start_of
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.supervision.family import descendants
 from cogency_tui.tools.supervision.supervisor import GUARD_PATIENCE, command_line, packed
