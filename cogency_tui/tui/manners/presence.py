@@ -37,6 +37,12 @@ class Presence:
             self._write(_SAVE)
             self._show()
 
+    def show(self) -> None:
+        """Show the title once more: the terminal may have missed it."""
+        if self._shown is not None:
+            self._shown = ""
+            self._show()
+
     def end(self) -> str:
         """The sequence that brings the former title back; nothing where ours was not shown."""
         shown, self._shown = self._shown, None
