@@ -28,6 +28,7 @@ from cogency_tui.tui.appearance import Appearance
 from cogency_tui.tui.collecting import Collecting
 from cogency_tui.tui.commands import CommandSource
 from cogency_tui.tui.drawing.guard import TerminalGuard
+from cogency_tui.tui.leaving import is_of_leaving
 from cogency_tui.tui.manners.driver import TerminalDriver
 from cogency_tui.tui.manners.hangup import when_hung_up
 from cogency_tui.tui.manners.presence import Presence
@@ -140,6 +141,10 @@ class CogencyApp(App[int]):
     def get_driver_class(self) -> type[Driver]:
         """The terminal's, unless the environment names another: a browser's."""
         return super().get_driver_class() if "TEXTUAL_DRIVER" in os.environ else TerminalDriver
+
+    def _handle_exception(self, error: Exception) -> None:
+        if not is_of_leaving(error, app_left=self._exit or not self._running):
+            super()._handle_exception(error)
 
     def send_to_terminal(self, sequence: str) -> None:
         """Have the terminal act on a control sequence, between two frames; one that is not read misses it."""

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,10 @@ def signals(*numbers: int) -> Callable[[Terminal], None]:
     return send
 
 
+def keys(text: str) -> Callable[[Terminal], None]:
+    return lambda terminal: terminal.send(text)
+
+
 def modes_of(raw: bytes) -> set[int]:
     """The private modes that differ from their default."""
     last = {int(mode): sign == b"h" for mode, sign in re.findall(rb"\x1b\[\?(\d+)([hl])", raw)}
@@ -54,8 +57,8 @@ def expect_restored(terminal: Terminal, before: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("leave", "status"),
     [
-        (lambda terminal: terminal.send(CTRL_Q), 0),
-        (lambda terminal: terminal.send(CTRL_C + CTRL_C), 0),
+        (keys(CTRL_Q), 0),
+        (keys(CTRL_C + CTRL_C), 0),
         (signals(signal.SIGINT), 130),
         (signals(signal.SIGINT, signal.SIGINT), 130),
         (signals(signal.SIGTERM), 143),
@@ -109,12 +112,12 @@ def test_after_it_was_stopped_and_continued_it_is_left_at_once(project: Path, ho
         expect_restored(terminal, before)
 
 
-def test_the_title_is_shown_once_more_when_the_program_goes_on(project: Path) -> None:
+def test_the_terminal_is_the_shells_while_the_program_is_stopped(project: Path) -> None:
     with started(project) as terminal:
-        terminal.wait_for(READY)
+        before = terminal.attributes_before
+        terminal.wait_for(lambda _text: terminal.raw.count(b"\x1b]2;shop") == 1)
         terminal.send(CTRL_Z)
         wait_until_stopped(terminal.process.pid)
-        assert terminal.raw.endswith(b"\x1b[?1004l")
-        assert terminal.attributes()[3] & termios.ECHO
+        expect_restored(terminal, before)
         os.kill(terminal.process.pid, signal.SIGCONT)
         terminal.wait_for(lambda _text: terminal.raw.count(b"\x1b]2;shop") == 2)

@@ -32,8 +32,8 @@ class Presence:
         self._state: State = "idle"
 
     def begin(self) -> None:
-        """Keep the title that there is, and show ours."""
-        if self._terminal.has_title:
+        """Save the title that there is, unless ours is shown already, and show ours."""
+        if self._terminal.has_title and self._shown is None:
             self._write(_SAVE)
             self._show()
 
