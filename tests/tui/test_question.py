@@ -209,6 +209,49 @@ async def test_a_command_is_shown_with_what_it_hides() -> None:
         assert "Asked because it runs a command." in body_of(app)
 
 
+async def test_a_command_that_looks_like_a_diff_is_shown_as_a_command() -> None:
+    detail = "--- a/x || rm -r y\n+++ b/x\n@@ -1 +1 @@\n+rm -r z"
+    app = Asking(replace(COMMAND, detail=detail), Clock())
+    async with app.run_test(size=(100, 30)):
+        body = app.question.query_one(DialogBody)
+        strips = body.render_lines(body.size.region)
+        assert "$ --- a/x || rm -r y" in body_of(app)
+    assert len({segment.style.bgcolor for strip in strips for segment in strip if segment.style}) == 1
+
+
+@pytest.mark.parametrize("size", [(160, 45), (100, 30), (80, 24), (60, 16)])
+@pytest.mark.parametrize(
+    ("blank", "note"),
+    [
+        ("\n" * 201, "… 200 empty lines …"),
+        ("\n \t" * 200 + "\n", "… 200 empty lines …"),
+        (" " * 5000, "⟨5000 spaces⟩"),
+    ],
+)
+async def test_nothing_hides_behind_blanks(size: tuple[int, int], blank: str, note: str) -> None:
+    app = Asking(replace(COMMAND, detail=f"ls{blank}rm -r x"), Clock())
+    async with app.run_test(size=size):
+        text = body_of(app)
+        assert "$ ls" in text
+        assert "rm -r x" in text
+        assert note in text
+
+
+@pytest.mark.parametrize("size", [(160, 45), (100, 30), (80, 24), (60, 16)])
+async def test_of_a_long_command_its_end_is_seen_at_once(size: tuple[int, int]) -> None:
+    detail = "\n".join(["echo begin", *["echo nothing"] * 200, "rm -r x"])
+    app = Asking(replace(COMMAND, detail=detail), Clock())
+    async with app.run_test(size=size) as pilot:
+        text = body_of(app)
+        assert "$ echo begin" in text
+        assert "… 196 more lines; all of them below …" in text
+        assert "rm -r x" in text
+        app.question.action_scroll(1000)
+        await pilot.pause()
+        assert body_of(app).count("echo nothing") > 2
+        assert body_of(app).rstrip().endswith("rm -r x")
+
+
 async def test_an_edit_is_shown_as_a_diff_in_colour() -> None:
     app = Asking(EDIT, Clock())
     async with app.run_test(size=(100, 30)):
