@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from cogency_tui import __version__
 from cogency_tui.config import DIALECTS, MODES, PERMISSIONS
@@ -20,9 +21,16 @@ _ACTIONS = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """Reports a help that cannot be written, which argparse passes over."""
+
+    def print_help(self, file: Any = None) -> None:
+        print(self.format_help(), end="", file=file)
+
+
 def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argparse.ArgumentParser:
     """The options of the interface, which is there beside these commands; `prompt` is what is asked first."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="cogency-tui",
         description="A full-screen terminal coding agent. Type a request; watch it read, edit and run.",
         epilog="Commands: " + ", ".join(commands) + ". `cogency-tui COMMAND --help` says more of each.",
@@ -54,7 +62,7 @@ def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argpars
 
 def parser_of(name: str, description: str) -> argparse.ArgumentParser:
     """The options of a command."""
-    parser = argparse.ArgumentParser(prog=f"cogency-tui {name}", description=description)
+    parser = _Parser(prog=f"cogency-tui {name}", description=description)
     if name == "run":
         parser.add_argument(
             "prompt", nargs="?", default="", metavar="PROMPT", help="what to ask; stdin is added"

@@ -158,8 +158,10 @@ def _code_point(code: int) -> str:
 
 
 def fold_blanks(text: str) -> Iterator[tuple[str, bool]]:
-    """`text` in parts, each with whether it is ours: a note in the place of many empty lines, or of many spaces,
-    behind which the rest would be out of sight."""
+    """`text` in parts, each with whether it is a note of ours.
+
+    A note stands for many empty lines or spaces, behind which the rest would be out of sight.
+    """
     at = 0
     for match in _BLANKS.finditer(text):
         yield text[at : match.start()], False

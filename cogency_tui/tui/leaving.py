@@ -1,13 +1,14 @@
 """Errors that are none: a handler, timer or worker misses widgets because the app or the screen is left."""
 
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, cast
 
 from textual._context import NoActiveAppError, active_message_pump
 from textual.app import ScreenError
 from textual.css.query import NoMatches
 from textual.dom import DOMNode, NoScreen
 from textual.widget import MountError
-from textual.worker import WorkerFailed, get_current_worker
+from textual.worker import Worker, WorkerFailed, active_worker  # pyright: ignore[reportUnknownVariableType]
 
 _MISSING = (NoMatches, NoScreen, ScreenError, MountError, NoActiveAppError)
 
@@ -21,8 +22,8 @@ def is_of_leaving(error: Exception, *, app_left: bool) -> bool:
 def _node_of(error: Exception) -> object:
     """The node whose handler or worker failed."""
     # Textual leaves the parameter of `Worker` open.
-    current: Any = get_current_worker
-    return current().node if isinstance(error, WorkerFailed) else active_message_pump.get(None)
+    worker = cast("ContextVar[Worker[Any]]", active_worker)
+    return worker.get().node if isinstance(error, WorkerFailed) else active_message_pump.get(None)
 
 
 def _is_removed(node: object) -> bool:

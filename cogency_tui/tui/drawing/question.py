@@ -71,7 +71,7 @@ def draw_question(question: Question, width: int, inks: Inks) -> list[Line]:
 
 
 def _summarise(whole: list[Line], width: int, inks: Inks) -> list[Line]:
-    """Beginning and end of a text that is too long to be seen at once; what is at its end may be what matters."""
+    """Beginning and end of a text that is too long to be seen at once."""
     between = len(whole) - _HEAD - _TAIL
     if len(whole) <= _TALL:
         return []
