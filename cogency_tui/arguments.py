@@ -1,6 +1,7 @@
 """What may be given on the command line: the options of the interface, and those of each command."""
 
 import argparse
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,10 @@ _ACTIONS = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports a help that cannot be written, which argparse passes over."""
+    """Reports what cannot be written, which argparse passes over."""
 
-    def print_help(self, file: Any = None) -> None:
-        print(self.format_help(), end="", file=file)
+    def _print_message(self, message: str, file: Any = None) -> None:
+        print(message, end="", file=file or sys.stderr)
 
 
 def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argparse.ArgumentParser:

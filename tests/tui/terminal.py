@@ -121,8 +121,8 @@ class Terminal:
         while time.monotonic() < deadline:
             self.send(key)
             with suppress(AssertionError):
-                return self.wait_for(wanted, timeout=0.5)
-        return self.wait_for(wanted, timeout=0.5)
+                return self.wait_for(wanted, timeout=1.5)
+        return self.wait_for(wanted, timeout=1.5)
 
     def resize(self, columns: int, rows: int) -> None:
         """As a person who pulls at the window's corner."""
