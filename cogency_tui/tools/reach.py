@@ -7,18 +7,17 @@ It is for asking, and no boundary: any program may go anywhere (only a sandbox h
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import INTERPRETERS, Visit, visit
-from cogency_tui.tools.shell_paths import Places, joined
-from cogency_tui.tools.shell_words import Simple, Word
+from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
+from cogency_tui.tools.shell_words import TOO_MANY, Simple, Word
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
-_MOST_WORDS = 500
+_TOO_LONG = "the command: it names too much for all of it to be looked at"
 _HARMLESS = re.compile(
     r"/dev/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd(?:/\d+)?)|/proc/self/fd/\d+"
 )
@@ -142,6 +141,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             elif not read and (reason := workspace.guard(location)):
                 guarded = guarded or f"{location.relative}: {reason}"
         places.follow(simple)
+        if simple == TOO_MANY or places.lookups.used_up:
+            guarded = guarded or _TOO_LONG
     if network:
         neighbour = ""
     return Reach(network or neighbours_client, outside, guarded, brings, neighbour)
@@ -209,7 +210,7 @@ def _path_words(simple: Simple) -> Iterator[Word]:
     if simple.program in _PATTERN_FIRST and not simple.has("ef", "regexp", "file", "expression"):
         pattern = next(iter(simple.operands("Fv" if "awk" in simple.program else "ABCm")), None)
         arguments = [word for word in arguments if word is not pattern]
-    for word in islice(arguments, _MOST_WORDS):
+    for word in arguments:
         if found := _OPTION_PATH.fullmatch(word.text):
             yield Word(found[1] or found[2], word.known)
         elif simple.program == "dd" and "=" in word.text:
@@ -219,9 +220,11 @@ def _path_words(simple: Simple) -> Iterator[Word]:
 
 
 def _located(word: Word, places: Places, workspace: Workspace) -> Iterator[Location]:
-    if not word.text or "\0" in word.text or _HARMLESS.fullmatch(word.text):
+    if not 0 < len(word.text) <= LONGEST_PATH or "\0" in word.text or _HARMLESS.fullmatch(word.text):
         return
     found = places.paths(word)
+    if places.lookups.used_up:
+        return
     if not found and word.known and not word.pattern and "://" not in word.text:
         found = [joined(place, word.text) for place in places.directories]
     for path in found or ():

@@ -4,6 +4,7 @@ Invariant: keys are not in its environment, nor in what the system shows of ours
 to have said; and how it ended is told apart: exit status, signal, time-out.
 """
 
+import asyncio
 import errno
 import os
 from collections.abc import Mapping, Sequence
@@ -108,9 +109,10 @@ class Shell:
         place = "" if cwd.relative == "." else f" in {cwd.relative}"
         how = " in the background" if args.background else ""
         odd = unusual(args.command.replace("\n", " ").replace("\t", " "))
-        stake = await in_thread(at_stake, args.command, cwd.path, context.workspace)
-        far = await in_thread(reach, args.command, cwd.path, context.workspace, self._ports)
-        calm = await in_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
+        # They change nothing: a cancellation need not wait for them.
+        stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace)
+        far = await asyncio.to_thread(reach, args.command, cwd.path, context.workspace, self._ports)
+        calm = await asyncio.to_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
         guarded = odd.replace("its name", "the command") or far.guarded
         return Intent(
             "command",

@@ -1,0 +1,128 @@
+"""What a stranger chooses the size of costs time in proportion to it, and has a bound that says so."""
+
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogency_tui.tools.command_line import MOST
+from cogency_tui.tools.destruction import UNKNOWN, at_stake
+from cogency_tui.tools.reach import reach
+from cogency_tui.tools.shell_code import runs_unwritten
+from cogency_tui.workspace.paths import Workspace
+
+FLOOR = 0.05
+"""Seconds of CPU time below which nothing is said of growth."""
+
+GROWTH = 8
+"""How much more the fourfold may cost: four where it is linear, sixteen where it is quadratic."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An input of any size, and what is done with it."""
+
+    name: str
+    build: Callable[[int], Any]
+    run: Callable[[Any], object]
+    size: int
+
+
+def assert_linear(case: Case) -> None:
+    """See that four times as much costs about four times the work."""
+    less, more = case.build(case.size), case.build(4 * case.size)
+    # What is loaded with the first run is not counted, and noise only adds.
+    base = max(FLOOR, min(_cost(case.run, less) for _ in range(2)))
+    cost = _cost(case.run, more)
+    if cost > GROWTH * base:
+        cost = min(cost, _cost(case.run, more))
+    assert cost <= GROWTH * base, f"{case.name}: {base:.3f} s, then {cost:.3f} s"
+
+
+def _cost(run: Callable[[Any], object], value: object) -> float:
+    began = time.process_time()
+    run(value)
+    return time.process_time() - began
+
+
+COMMANDS: list[tuple[str, Callable[[int], str], int]] = [
+    ("commas in braces left open", lambda n: "rm *{" + "," * n, 20_000),
+    ("dots in braces left open", lambda n: "rm *{" + "." * n, 20_000),
+    ("braces left open", lambda n: "rm *" + "{a" * n, 10_000),
+    ("braces in braces", lambda n: "rm *" + "{,a" * n + "}" * n, 10_000),
+    ("words with alternatives", lambda n: "rm " + ("*{" + "," * 60 + "} ") * n, 200),
+    ("globs", lambda n: "rm " + "*/*/* " * n, 500),
+    ("a pattern of stars", lambda n: "rm " + "*a" * n, 15_000),
+    ("components of a path", lambda n: "rm " + "a/" * n, 15_000),
+    ("commands", lambda n: "rm a;" * n, 5_000),
+    ("directories gone to", lambda n: "cd a;" * n, 5_000),
+    ("files", lambda n: "rm " + "a " * n, 2_000),
+    ("shells in shells", lambda n: "eval " * n, 2_000),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Workspace:
+    root = tmp_path / "project"
+    for number in range(40):
+        place = root / f"d{number}" / "below"
+        place.mkdir(parents=True)
+        (place / "file").write_text("x")
+        (root / f"file{number}").write_text("x")
+    return Workspace(root)
+
+
+@pytest.mark.parametrize(("name", "build", "size"), COMMANDS, ids=[each[0] for each in COMMANDS])
+def test_a_command_is_looked_into_in_linear_time(
+    project: Workspace, name: str, build: Callable[[int], str], size: int
+) -> None:
+    def look(command: str) -> None:
+        at_stake(command, project.root, project)
+        reach(command, project.root, project)
+        runs_unwritten(command, ["name"])
+
+    assert_linear(Case(name, build, look, size))
+
+
+def test_what_is_too_much_to_look_into_is_asked_about(project: Workspace) -> None:
+    commands = "true;" * MOST + "rm file1"
+    assert "commands is not looked at" in at_stake(commands, project.root, project).what
+    assert "too much" in reach(commands, project.root, project).guarded
+    words = "rm " + "file1 " * 11_000
+    assert UNKNOWN in at_stake(words, project.root, project).what
+    assert "too much" in reach(words, project.root, project).guarded
+
+
+def test_a_path_outside_is_found_however_many_words_stand_before_it(project: Workspace) -> None:
+    assert reach("cat " + "file1 " * 2_000 + "/etc/passwd", project.root, project).outside == "/etc/passwd"
+
+
+@pytest.mark.parametrize("command", ["rm file1;", "git reset --hard;", "git checkout -- file{};"])
+def test_git_is_asked_no_more_often_for_many_commands(
+    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
+    asked = _counted_git(tmp_path, monkeypatch)
+
+    def questions(count: int) -> int:
+        asked.write_text("")
+        at_stake("".join(command.format(number) for number in range(count)), project.root, project)
+        return len(asked.read_text())
+
+    assert 0 < questions(100) == questions(400) <= 60
+
+
+def _counted_git(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a git first that writes a letter for each time that it is run."""
+    real = subprocess.run(["which", "git"], check=True, capture_output=True, text=True).stdout.strip()
+    log, program = place / "asked", place / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nprintf x >>"{log}"\nexec "{real}" "$@"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    return log
