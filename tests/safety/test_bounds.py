@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
+from cogency_tui.text import Sanitizer, clean, disarm, reveal, without_escapes
 from cogency_tui.tools.command_line import MOST
 from cogency_tui.tools.destruction import UNKNOWN, at_stake
 from cogency_tui.tools.reach import reach
 from cogency_tui.tools.shell_code import runs_unwritten
+from cogency_tui.tui.output import Output
+from cogency_tui.workspace.globs import compiled
+from cogency_tui.workspace.ignore import Tree
 from cogency_tui.workspace.paths import Workspace
 
 FLOOR = 0.05
@@ -31,6 +35,7 @@ class Case:
     build: Callable[[int], Any]
     run: Callable[[Any], object]
     size: int
+    growth: float = GROWTH
 
 
 def assert_linear(case: Case) -> None:
@@ -39,9 +44,9 @@ def assert_linear(case: Case) -> None:
     # What is loaded with the first run is not counted, and noise only adds.
     base = max(FLOOR, min(_cost(case.run, less) for _ in range(2)))
     cost = _cost(case.run, more)
-    if cost > GROWTH * base:
+    if cost > case.growth * base:
         cost = min(cost, _cost(case.run, more))
-    assert cost <= GROWTH * base, f"{case.name}: {base:.3f} s, then {cost:.3f} s"
+    assert cost <= case.growth * base, f"{case.name}: {base:.3f} s, then {cost:.3f} s"
 
 
 def _cost(run: Callable[[Any], object], value: object) -> float:
@@ -100,6 +105,62 @@ def test_what_is_too_much_to_look_into_is_asked_about(project: Workspace) -> Non
 
 def test_a_path_outside_is_found_however_many_words_stand_before_it(project: Workspace) -> None:
     assert reach("cat " + "file1 " * 2_000 + "/etc/passwd", project.root, project).outside == "/etc/passwd"
+
+
+def _streamed(text: str) -> None:
+    sanitizer = Sanitizer()
+    for start in range(0, len(text), 1000):
+        sanitizer.feed(text[start : start + 1000])
+    sanitizer.close()
+
+
+def _drawn(text: str) -> None:
+    output = Output()
+    output.feed(text)
+
+
+CONTROLS = {
+    "string introducers": "\x9d",
+    "strings that never end": "\x90abc",
+    "escaped string introducers": "\x1b]8;;",
+    "sequence introducers": "\x9b",
+    "parameters": "\x1b[0",
+    "escapes": "\x1b ",
+    "marks": "a\u0301",
+    "renditions": "a\x1b[m",
+    "changed renditions": "a\x1b[1mb\x1b[m",
+    "carriage returns": "a\r",
+    "tabs": "a\t",
+}
+SCANS: list[Callable[[str], object]] = [clean, _streamed, without_escapes, disarm, reveal, _drawn]
+
+
+@pytest.mark.parametrize("controls", CONTROLS.values(), ids=CONTROLS)
+def test_control_sequences_are_found_in_linear_time(controls: str) -> None:
+    for scan in SCANS:
+        # A bound on the length of a sequence hides, in longer lines, that each is read again and again.
+        assert_linear(Case(scan.__name__, lambda n: f"{controls * n}\n" * 20, scan, 1_000))
+
+
+PATHS: list[tuple[str, str]] = [
+    ("a/**/" * 4 + "b", "a/"),
+    ("**/a/a/" * 4 + "b", "a/"),
+    ("*a" * 40 + "b", "a"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "piece"), PATHS)
+def test_a_file_name_pattern_is_matched_in_linear_time(pattern: str, piece: str) -> None:
+    matching = compiled(pattern)
+    assert_linear(Case(pattern, lambda n: piece * n + "c", matching.fullmatch, 300))
+
+
+@pytest.mark.parametrize("rule", ["a/**/" * 100 + "b", "**/a/*a*/" * 60 + "b"])
+def test_an_ignore_rule_is_matched_in_linear_time(project: Workspace, rule: str) -> None:
+    (project.root / ".gitignore").write_text(f"{rule}\n")
+    tree = Tree(project)
+    # Each directory on the way is looked up too, which makes it a square.
+    assert_linear(Case(rule, lambda n: "a/" * n + "c", tree.ignores, 200, growth=24))
 
 
 @pytest.mark.parametrize("command", ["rm file1;", "git reset --hard;", "git checkout -- file{};"])
