@@ -20,7 +20,7 @@ from cogency_tui.workspace.globs import compiled
 from cogency_tui.workspace.ignore import Tree
 from cogency_tui.workspace.paths import Workspace
 
-FLOOR = 0.05
+FLOOR = 0.1
 """Seconds of CPU time below which nothing is said of growth."""
 
 GROWTH = 8

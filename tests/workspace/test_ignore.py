@@ -38,7 +38,12 @@ RULES = [
     {".gitignore": "a/**/b\n", "a/b": "", "a/x/b": "", "a/x/y/b": "", "b": ""},
     {".gitignore": "a/**/b/**/c\n", "a/b/c": "", "a/x/b/y/z/c": "", "a/b/b/c": "", "a/c/b": "", "a/bc/c": ""},
     {".gitignore": "**/a/**/b/**/\n!**/c*e/**/f\n", "a/b/c": "", "x/a/b": "", "x/a/y/b/z/f": "", "ce/f": ""},
-    {".gitignore": "a/**/b/**/c/**/d/**/e/**/f\n", "a/b/c/d/e/f": "", "a/b/x/c/d/y/y/e/f": "", "a/b/c/d/f": ""},
+    {
+        ".gitignore": "a/**/b/**/c/**/d/**/e/**/f\n",
+        "a/b/c/d/e/f": "",
+        "a/b/x/c/d/y/y/e/f": "",
+        "a/b/c/d/f": "",
+    },
     {".gitignore": "a**b/c\n*a*b*c*d*e\n", "axb/c": "", "a/b/c": "", "1a2b3c4d5e": "", "abdce": ""},
     {".gitignore": "**/z\n", "z": "", "a/z": "", "a/b/z": ""},
     {
