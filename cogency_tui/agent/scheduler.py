@@ -75,6 +75,7 @@ class Scheduler:
         self._jobs: list[Job] = []
         self._by_action: dict[str, Job] = {}
         self._named: dict[str, Job] = {}
+        self._waiting: list[Job] = []
         self._submitted = 0
         for job in self._actions.settled():
             self._add(job)
@@ -101,6 +102,8 @@ class Scheduler:
 
     def _add(self, job: Job) -> None:
         self._jobs.append(job)
+        if job.state is State.WAITING:
+            self._waiting.append(job)
         self._by_action[job.action] = job
         if job.output_key:
             self._named[job.output_key] = job
@@ -152,7 +155,7 @@ class Scheduler:
     @property
     def busy(self) -> bool:
         """Whether a result is still to come."""
-        waiting = any(job.state is State.WAITING for job in self._jobs)
+        waiting = any(job.state is State.WAITING for job in self._waiting)
         return bool(self._results) or waiting or not self.idle
 
     @property
@@ -217,10 +220,12 @@ class Scheduler:
         moved = True
         while moved and not (self._cancelled or self.failure):
             moved = False
-            for job in self._jobs:
-                if job.state is State.WAITING and not self.failure and self._settle_waiting(job):
+            self._waiting = [job for job in self._waiting if job.state is State.WAITING]
+            for job in self._waiting:
+                # What has only begun lets no other go.
+                if not self.failure and self._settle_waiting(job) and not job.state.open:
                     moved = True
-            if not moved and self._complete:
+            if not moved and self._complete and self.idle:
                 moved = self._break_deadlock()
         self._wake()
 
@@ -248,7 +253,7 @@ class Scheduler:
         others = ", ".join(job.action for job in cyclic)
         for job in cyclic:
             self._end(job, Outcome(f"Not run: its dependencies form a cycle ({others})"), State.FAILED)
-        early = out_of_turn(self._jobs) if self.idle else None
+        early = out_of_turn(self._jobs)
         if early is not None:
             early.in_turn = False
         return bool(cyclic) or early is not None
