@@ -78,10 +78,11 @@ def substitute_call(
     """
     if not isinstance(args, dict):
         return substitute(args, values, declared), {}
-    _check_length({key: value for key, value in args.items() if key not in environment}, values)
+    items = cast("dict[str, Any]", args).items()
+    _check_length([value for key, value in items if key not in environment], values)
     replaced: dict[str, Any] = {}
     variables: dict[str, str] = {}
-    for key, value in cast("dict[str, Any]", args).items():
+    for key, value in items:
         if key in environment:
             replaced[key] = _unescaped(value, declared)
             variables |= {name: as_text(values[name]) for name in _variables_in(value, values)}

@@ -4,13 +4,19 @@ import stat
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cogency_tui import toml_text
+from cogency_tui.agent.accumulator import Accumulator
+from cogency_tui.config import Dialect
+from cogency_tui.protocol import create_parser
 from cogency_tui.text import Sanitizer, clean, disarm, reveal, without_escapes
+from cogency_tui.toml_lines import line_of, line_of_key
 from cogency_tui.tools.command_line import MOST
 from cogency_tui.tools.destruction import UNKNOWN, at_stake
 from cogency_tui.tools.reach import reach
@@ -161,6 +167,57 @@ def test_an_ignore_rule_is_matched_in_linear_time(project: Workspace, rule: str)
     tree = Tree(project)
     # Each directory on the way is looked up too, which makes it a square.
     assert_linear(Case(rule, lambda n: "a/" * n + "c", tree.ignores, 200, growth=24))
+
+
+TABLES: list[tuple[str, Callable[[int], str], int]] = [
+    ("parts of a key", lambda n: "a." * n + "a = 1", 10_000),
+    ("quoted parts of a key", lambda n: '"a".' * n + "a = 1", 10_000),
+    ("parts of a header", lambda n: "[" + "a . " * n + "a]", 10_000),
+    ("texts left open", lambda n: 'a = """' + '\\"""' * n, 10_000),
+    ("dots in a text", lambda n: "a = '" + "a." * n + "'", 50_000),
+    ("numbers", lambda n: "a = [" + "1.5," * n + "]", 5_000),
+    ("tables", lambda n: "[[a.b]]\n" * n, 2_000),
+]
+
+
+def _read_table(text: str) -> None:
+    with suppress(ValueError):
+        toml_text.loads(text)
+    line_of(text, ("a", "c"))
+    line_of_key(text, ("a", "c"))
+
+
+@pytest.mark.parametrize(("name", "build", "size"), TABLES, ids=[each[0] for each in TABLES])
+def test_a_table_is_read_in_linear_time(name: str, build: Callable[[int], str], size: int) -> None:
+    assert_linear(Case(name, build, _read_table, size))
+
+
+def test_keys_and_files_of_tables_have_a_bound() -> None:
+    with pytest.raises(ValueError, match="more than 32 parts"):
+        toml_text.loads("x = 1\n" + "a." * 32 + "a = 1")
+    dotted = ".".join("a" * toml_text.MOST_PARTS)
+    assert toml_text.loads(f"{dotted} = '{'.' * 100}' # {'.' * 100}\n[x]\n{dotted} = 1")
+    with pytest.raises(ValueError, match="more than 1,048,576 characters"):
+        toml_text.loads("#" * (toml_text.LONGEST + 1))
+
+
+ANSWERS = [
+    *[("xml", unit) for unit in ("<think></think>", "<think>a</think>", "<execute>[]</execute>")],
+    *[("delimiter", unit) for unit in ("§think\n§respond\n", "§think\na\n§respond\nb\n")],
+    *[("action", unit) for unit in ("<thought></thought>", "<thought>a</thought>", "<action>{}</action>")],
+]
+
+
+@pytest.mark.parametrize(("dialect", "unit"), ANSWERS)
+def test_an_answer_of_many_units_is_read_in_linear_time(dialect: Dialect, unit: str) -> None:
+    def read(text: str) -> None:
+        parser, units = create_parser(dialect, clock=time.time), Accumulator()
+        for start in range(0, len(text), 1000):
+            for event in parser.feed(text[start : start + 1000]):
+                list(units.add(event))
+        parser.close()
+
+    assert_linear(Case(unit, lambda n: unit * n, read, 3_000))
 
 
 @pytest.mark.parametrize("command", ["rm file1;", "git reset --hard;", "git checkout -- file{};"])
