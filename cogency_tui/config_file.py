@@ -6,13 +6,13 @@ Invariant: what is written says what was there before, but for that key; else no
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
 
+from cogency_tui import toml_text
 from cogency_tui.errors import ConfigError
 from cogency_tui.toml_lines import headers
 
@@ -34,7 +34,7 @@ def set_key(path: Path, key: str | tuple[str, ...], value: Value | None) -> None
     # A person may keep the file elsewhere and put a link here.
     target = Path(os.path.realpath(path))
     try:
-        text = target.read_bytes().decode("utf-8-sig") if target.exists() else ""
+        text = toml_text.read(target) if target.exists() else ""
     except (OSError, ValueError) as exc:
         raise ConfigError(f"{path} cannot be read: {exc}.", "Correct the file, or move it away.") from exc
     _write(target, text_with(path, text, (key,) if isinstance(key, str) else key, value))
@@ -47,7 +47,7 @@ def text_with(path: Path, text: str, keys: tuple[str, ...], value: Value | None)
         ConfigError: it is no TOML, or the key stands in a way that we cannot change.
     """
     try:
-        wanted = deepcopy(tomllib.loads(text))
+        wanted = deepcopy(toml_text.loads(text))
     except (ValueError, RecursionError) as exc:
         # A number of very many digits is no TOMLDecodeError, nor is what is nested too deeply.
         raise ConfigError(f"{path} cannot be read: {exc}.", "Correct the file, or move it away.") from exc
@@ -131,7 +131,7 @@ def _literal(value: Value) -> str:
 
 def _is_as_meant(text: str, wanted: dict[str, Any]) -> bool:
     try:
-        return tomllib.loads(text) == wanted
+        return toml_text.loads(text) == wanted
     except (ValueError, RecursionError):
         return False
 

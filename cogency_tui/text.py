@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 _STRING_LIMIT = 4096
 _CSI = "(?:\x1b\\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
-_STRING = f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{{0,{_STRING_LIMIT}}}"
+_STRING = f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]{{0,{_STRING_LIMIT}}}"
 
 _SEQUENCE = re.compile(
     f"{_CSI}[@-~]|{_STRING}(?:\x07|\x1b\\\\|\x9c)|\x1b[ -/]{{1,16}}[0-~]|\x1b[0-OQ-WYZ\\\\`-~]"

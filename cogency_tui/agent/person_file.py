@@ -5,10 +5,10 @@ that cannot be read as meant is never overwritten.
 """
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
+from cogency_tui import toml_text
 from cogency_tui.errors import ConfigError, ToolError
 from cogency_tui.toml_lines import line_of
 from cogency_tui.workspace.directory import Directory
@@ -32,7 +32,7 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         with Directory.open(target.parent) as directory:
             text = directory.read(target.name, LONGEST).decode("utf-8-sig")
-        return text, tomllib.loads(text)
+        return text, toml_text.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return "", {}
     except (OSError, UnicodeDecodeError, ToolError) as exc:

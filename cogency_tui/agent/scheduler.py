@@ -13,10 +13,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cogency_tui.agent.jobs import Job, State, TurnActions, blocked_by, in_cycles, named, out_of_turn
+from cogency_tui.agent.jobs import Job, State, TurnActions, blocked_by, in_cycles, out_of_turn
 from cogency_tui.agent.permissions import Gate
 from cogency_tui.agent.progress import first_line
-from cogency_tui.agent.variables import as_text, names_in_call, substitute_call
+from cogency_tui.agent.variables import as_text, mentioned_in, names_in_call, substitute_call
 from cogency_tui.errors import RefusedError, StrangerError, ToolError
 from cogency_tui.protocol.events import CallEvent, ResultEvent, ResultPayload
 from cogency_tui.protocol.sources import Sources
@@ -28,6 +28,13 @@ Preview = Callable[[ResultEvent], None]
 
 _BREAKAGES = (Exception, BaseExceptionGroup, asyncio.CancelledError, SystemExit)
 """What a defect of a tool may raise: it must not take the turn, or the other calls, down with it."""
+
+MOST_CALLS = 250
+"""Calls of one cycle that are run."""
+
+_TOO_MANY = (
+    f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Make it again with the next one."
+)
 
 _BACK_OFF = 0.2
 _LONGEST_BACK_OFF = 5.0
@@ -66,7 +73,13 @@ class Scheduler:
         self._clock = clock
         self._sleep = sleep
         self._actions = actions or TurnActions()
-        self._jobs = self._actions.settled()
+        self._jobs: list[Job] = []
+        self._by_action: dict[str, Job] = {}
+        self._named: dict[str, Job] = {}
+        self._waiting: list[Job] = []
+        self._submitted = 0
+        for job in self._actions.settled():
+            self._add(job)
         self._results: list[ResultEvent] = []
         self._complete = False
         self._cancelled = False
@@ -79,7 +92,26 @@ class Scheduler:
         name = record.get("name")
         tool = self._registry.own_name(name) if isinstance(name, str) else "unknown"
         job = Job(call, tool, record, self._clock())
-        job.scope = named(self._jobs)
+        self._submitted += 1
+        if self._submitted > MOST_CALLS:
+            job.problem = _TOO_MANY
+        else:
+            self._prepare(job)
+        self._actions.add(job)
+        self._add(job)
+        self._advance()
+
+    def _add(self, job: Job) -> None:
+        self._jobs.append(job)
+        if job.state is State.WAITING:
+            self._waiting.append(job)
+        self._by_action[job.action] = job
+        if job.output_key:
+            self._named[job.output_key] = job
+
+    def _prepare(self, job: Job) -> None:
+        """Find out what a call needs and touches, and whether it can run."""
+        job.scope = {name: self._named[name] for name in mentioned_in(job.args) if name in self._named}
         job.names = names_in_call(job.args, job.scope, self._registry.environment_of(job.called))
         try:
             bound = self._bind(job, {})
@@ -92,25 +124,22 @@ class Scheduler:
             # As where it runs: a defect of one tool stays its own.
             job.touch = Touch()
             job.problem = self._broke(job, exc)
-        self._actions.add(job)
-        self._jobs.append(job)
-        self._advance()
 
     def declare(self, name: str, value: Any) -> None:
         """Give a value that calls handed in from now on may name as `$name`."""
         call: CallEvent = {"type": "call", "timestamp": self._clock(), "id": f"${name}", "content": "{}"}
         record = {"output_key": name}
-        self._jobs.append(Job(call, "value", record, self._clock(), state=State.DONE, value=value))
+        self._add(Job(call, "value", record, self._clock(), state=State.DONE, value=value))
 
     def refuse(self, call_id: str, action: str) -> None:
         """An action that could not be read: what depends on it is skipped."""
         call: CallEvent = {"type": "call", "timestamp": self._clock(), "id": call_id, "content": "{}"}
-        if any(job.action == action for job in self._jobs):
+        if action in self._by_action:
             # A second action of this id: what depends on it means the first.
             return
         job = Job(call, "action", {"id": action}, self._clock(), state=State.FAILED, malformed=True)
         self._actions.add(job)
-        self._jobs.append(job)
+        self._add(job)
         self._advance()
 
     def finish(self) -> None:
@@ -127,7 +156,7 @@ class Scheduler:
     @property
     def busy(self) -> bool:
         """Whether a result is still to come."""
-        waiting = any(job.state is State.WAITING for job in self._jobs)
+        waiting = any(job.state is State.WAITING for job in self._waiting)
         return bool(self._results) or waiting or not self.idle
 
     @property
@@ -148,11 +177,11 @@ class Scheduler:
     @property
     def declared(self) -> set[str]:
         """The names that actions give their results."""
-        return set(named(self._jobs))
+        return set(self._named)
 
     def value_of(self, name: str) -> str | None:
         """The result of that name as text, or what became of it; None while it is still to come."""
-        job = named(self._jobs)[name]
+        job = self._named[name]
         if job.state is State.DONE:
             return as_text(job.value)
         return None if job.state.open else f"({name}: {job.state.value})"
@@ -197,15 +226,17 @@ class Scheduler:
         moved = True
         while moved and not (self._cancelled or self.failure):
             moved = False
-            for job in self._jobs:
-                if job.state is State.WAITING and not self.failure and self._settle_waiting(job):
+            self._waiting = [job for job in self._waiting if job.state is State.WAITING]
+            for job in self._waiting:
+                # What has only begun lets no other go.
+                if not self.failure and self._settle_waiting(job) and not job.state.open:
                     moved = True
-            if not moved and self._complete:
+            if not moved and self._complete and self.idle:
                 moved = self._break_deadlock()
         self._wake()
 
     def _settle_waiting(self, job: Job) -> bool:
-        needed, problem = blocked_by(job, self._jobs, complete=self._complete)
+        needed, problem = blocked_by(job, self._by_action, complete=self._complete)
         if problem:
             self._end(job, Outcome(problem), State.SKIPPED)
         elif needed or job.waits_for_turn(self._jobs):

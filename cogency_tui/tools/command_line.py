@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
-from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, Redirection, Simple, Word
+from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
 WRAPPERS: dict[str, tuple[str, int]] = {
     "builtin": ("", 0),
@@ -58,14 +58,18 @@ _LOGGING = {"time": ("-o", "--output"), "strace": ("-o", "--output")}
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
+MOST = 1000
+"""Simple commands of one text that are looked at."""
+
 
 def parse(command: str) -> list[Simple]:
     """Every simple command in the order of writing.
 
     `sudo rm x` is found as `rm x`, `sh -c "rm x"` as that and as `rm x`, `xargs rm` as `rm` of words that
-    are not known.
+    are not known. Of more than `MOST` the rest is `TOO_MANY`.
     """
-    return _parsed(command, 0)
+    found = _parsed(command, 0)
+    return [*found[:MOST], TOO_MANY] if len(found) > MOST else found
 
 
 def _parsed(command: str, depth: int) -> list[Simple]:

@@ -7,8 +7,9 @@ for long. Where git cannot say, the answer is None. The calls block.
 """
 
 import os
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
@@ -226,6 +227,44 @@ class Repository:
         except (OSError, ValueError):
             return None
         return answer if status in (0, also) else None
+
+
+@dataclass(slots=True)
+class Answers:
+    """What git has answered about one command, so often and so long as it is asked at all."""
+
+    given: dict[object, bytes | None] = field(default_factory=dict[object, bytes | None])
+    questions: int = 40
+    seconds: float = 10.0
+
+
+class CachedRepository(Repository):
+    """A repository as it is at one moment: git is asked nothing twice, and nothing once `answers` are used
+    up, which the repositories of one command share."""
+
+    def __init__(self, directory: Path, answers: Answers) -> None:
+        super().__init__(directory)
+        self._answers = answers
+
+    def _run(
+        self,
+        arguments: Sequence[str],
+        settings: Sequence[str] = (),
+        also: int = 0,
+        *,
+        literal: bool = False,
+        said: bytes = b"",
+        target: BinaryIO | None = None,
+    ) -> bytes | None:
+        answers = self._answers
+        key = (self.directory, tuple(arguments), tuple(settings), also, literal, said)
+        if key not in answers.given and answers.questions > 0 and answers.seconds > 0:
+            began = time.monotonic()
+            found = super()._run(arguments, settings, also, literal=literal, said=said, target=target)
+            answers.given[key] = found
+            answers.questions -= 1
+            answers.seconds -= time.monotonic() - began
+        return answers.given.get(key)
 
 
 def _staged(answer: bytes) -> Iterator[tuple[bytes, str]]:

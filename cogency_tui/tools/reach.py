@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from cogency_tui.protocol.sources import Sources
@@ -17,13 +16,13 @@ from cogency_tui.tools.confinement import alters, unconfined
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Visit, visit
 from cogency_tui.tools.programs import PLACE_OPTIONS, base_name, facts, goes_to_network, is_interpreter
-from cogency_tui.tools.shell_paths import Places, joined
+from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
 from cogency_tui.tools.shell_variables import lists_names
-from cogency_tui.tools.shell_words import LISTED, Simple, Word
+from cogency_tui.tools.shell_words import LISTED, TOO_MANY, Simple, Word
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
-_MOST_WORDS = 500
+_TOO_LONG = "the command: it names too much for all of it to be looked at"
 _HARMLESS = re.compile(
     r"/dev/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd(?:/\d+)?)|/proc/self/fd/\d+"
 )
@@ -105,6 +104,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             elif not read and (reason := workspace.guard(location)):
                 guarded = guarded or f"{location.relative}: {reason}"
         places.follow(simple)
+        if simple == TOO_MANY or places.lookups.used_up:
+            guarded = guarded or _TOO_LONG
     if network:
         neighbour = ""
     return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour)
@@ -206,7 +207,7 @@ def _path_words(simple: Simple) -> Iterator[Word]:
     if simple.program in _PATTERN_FIRST and not simple.has("ef", "regexp", "file", "expression"):
         pattern = next(iter(simple.operands("Fv" if "awk" in simple.program else "ABCm")), None)
         arguments = [word for word in arguments if word is not pattern]
-    for word in islice(arguments, _MOST_WORDS):
+    for word in arguments:
         if found := _OPTION_PATH.fullmatch(word.text):
             yield word.after(word.text[: found.start(1 if found[1] else 2)])
         elif not word.text.startswith("-"):
@@ -217,7 +218,11 @@ def _located(word: Word, places: Places, workspace: Workspace, *, written: bool)
     text = word.resolved or word.text
     if not text or "\0" in text or _HARMLESS.fullmatch(text) or ("://" in text and not written):
         return
+    if len(text) > LONGEST_PATH and not (word.pattern or word.resolved):
+        return
     found = places.targets(word)
+    if places.lookups.used_up:
+        return
     if found is None and word.known and not word.pattern:
         found = [joined(place, word.text) for place in places.directories]
     for path in found or ():

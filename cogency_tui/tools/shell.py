@@ -4,6 +4,7 @@ Invariant: keys are not in its environment, nor in what the system shows of ours
 apart: exit status, signal, time-out.
 """
 
+import asyncio
 import errno
 import os
 from collections.abc import Mapping, Sequence
@@ -108,8 +109,9 @@ class Shell:
         place = "" if cwd.relative == "." else f" in {cwd.relative}"
         how = " in the background" if args.background else ""
         odd = unusual(args.command.replace("\n", " ").replace("\t", " "))
-        far = await in_thread(reach, args.command, cwd.path, context.workspace, self._ports)
-        calm = await in_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
+        # They change nothing: a cancellation need not wait for them.
+        far = await asyncio.to_thread(reach, args.command, cwd.path, context.workspace, self._ports)
+        calm = await asyncio.to_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
         confined = await self._sandbox.probe(context.workspace) or calm.held
         guarded = odd.replace("its name", "the command") or far.guarded
         intent = Intent(
@@ -129,7 +131,7 @@ class Shell:
         )
         # To look at what is at stake asks git about a repository that may be hostile.
         context.refuse_by_mode(intent)
-        stake = await in_thread(at_stake, args.command, cwd.path, context.workspace)
+        stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace)
         return replace(intent, loss=stake.what, own=intent.own and not stake.what)
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:

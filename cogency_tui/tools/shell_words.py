@@ -108,3 +108,6 @@ LISTED = Word("", known=False)
 
 TOO_DEEP = Simple((Word("\0", known=False),))
 """Stands for what is nested too deeply to be looked into."""
+
+TOO_MANY = Simple((Word("\0\0", known=False),))
+"""Stands for the commands of a text after so many that the rest is not looked at."""
