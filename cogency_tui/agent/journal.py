@@ -45,7 +45,7 @@ class Journal:
         self.lock = asyncio.Lock()
         """Held while files are looked at and changed: nobody of us changes one that another looks at."""
         self.commands = Commands(self)
-        self._store = store
+        self.store = store
         self._kept: tuple[Blobs, Contents] | None = None
 
     def of(self, conversation: str) -> "CallJournal":
@@ -58,7 +58,7 @@ class Journal:
         Raises:
             StoreError: the store cannot be opened.
         """
-        return Edits((await self._store()).database)
+        return Edits((await self.store()).database)
 
     async def blobs(self) -> Blobs:
         """What was kept."""
@@ -94,7 +94,7 @@ class Journal:
         return snapshot.take(self.workspace, also, self._kept[0].directory.parent if self._kept else None)
 
     async def _open(self) -> tuple[Blobs, Contents]:
-        directory = (await self._store()).database.path.parent / "blobs"
+        directory = (await self.store()).database.path.parent / "blobs"
         if self._kept is None:
             blobs = Blobs(directory, limit=self.limits.kept, quota=self.limits.quota)
             self._kept = blobs, Contents(self.workspace, blobs, self.limits)

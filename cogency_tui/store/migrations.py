@@ -324,6 +324,11 @@ def create_requests(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX requests_by_conversation ON requests (conversation_id)")
 
 
+def add_imported_to_conversations(connection: sqlite3.Connection) -> None:
+    """Which conversations came from a file: their edits are not applied without a question."""
+    connection.execute("ALTER TABLE conversations ADD COLUMN imported INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -337,6 +342,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_reviews,
     create_profile,
     create_requests,
+    add_imported_to_conversations,
 )
 
 

@@ -5,6 +5,7 @@ name, the very same file. New contents are on the disk before the first path cha
 process leaves are files that begin with `TEMPORARY_PREFIX`. The calls block: run them in a thread.
 """
 
+import os
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
@@ -45,6 +46,7 @@ class Batch:
             WorkspaceError: it cannot be written.
         """
         like = status(self._workspace, location)
+        mode = _kept_mode(mode, like)
         self._stage(location, lambda place: place.write_file(pieces, mode, like))
 
     def put_link(self, location: Location, target: bytes) -> None:
@@ -172,7 +174,7 @@ class Batch:
         name = location.path.name
         with holding(self._workspace, location) as place:
             before = stat.S_IMODE(place.status(name).st_mode)
-            place.set_mode(name, mode)
+            place.set_mode(name, _kept_mode(mode, place.status(name)))
         self._reversals.append(partial(self._set_mode_back, location, before))
 
     def _set_mode_back(self, location: Location, mode: int) -> None:
@@ -254,6 +256,11 @@ def _require_movable(place: Place, location: Location) -> None:
         raise WorkspaceError(
             f"{location.relative} is neither a file nor a link.", "Move it away, then try again."
         )
+
+
+def _kept_mode(mode: int, like: os.stat_result | None) -> int:
+    """These permission bits, and of the others those that the file has: no record gives a file any."""
+    return mode & 0o777 | (stat.S_IMODE(like.st_mode) & ~0o777 if like else 0)
 
 
 def _at(path: Path, like: Location) -> Location:
