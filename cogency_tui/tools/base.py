@@ -13,7 +13,8 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 import msgspec
 
 from cogency_tui.tools.journaling import Journal
-from cogency_tui.workspace.paths import Workspace
+from cogency_tui.tools.places import Places
+from cogency_tui.workspace.paths import Location, Workspace
 
 Args = TypeVar("Args", bound=msgspec.Struct)
 Effect = Literal["read", "write", "command", "network", "tool"]
@@ -165,7 +166,8 @@ class ToolContext:
     `call_id` is the call of the conversation that the tool runs for, set for each call. `journal` records
     what is changed, where there is one. `variables` are the values that the call's `$names` stand for, as
     text, where the tool takes them as its environment; `wants_value` says whether the `value` of the outcome
-    is used; `output_limit` is how many characters of a result the model is sent.
+    is used; `output_limit` is how many characters of a result the model is sent. `places` are where the paths
+    of the call lead, set for each call.
     """
 
     workspace: Workspace
@@ -177,6 +179,15 @@ class ToolContext:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     wants_value: bool = False
     output_limit: int = 30_000
+    places: Places | None = None
+
+    def locate(self, given: str) -> Location:
+        """Where a path leads: in a call that was planned, where it led then.
+
+        Raises:
+            WorkspaceError: it cannot be used, or the plan did not have it.
+        """
+        return (self.places or self.workspace).locate(given)
 
 
 class Tool(Protocol, Generic[Args]):
@@ -273,7 +284,13 @@ class BoundCall:
         Raises:
             ToolError: it cannot be done as asked.
         """
-        return await self.tool.plan(self.args, self.context)
+        places = self.context.places
+        if places is None:
+            return await self.tool.plan(self.args, self.context)
+        places.begin()
+        intent = await self.tool.plan(self.args, self.context)
+        places.settle()
+        return intent
 
     async def run(self, report: Callable[[str], None] | None = None) -> Outcome:
         """Do it; `report` is given output while it still runs.

