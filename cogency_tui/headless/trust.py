@@ -98,6 +98,8 @@ def _print_survey(project: Path, survey: Survey) -> None:
     for name in survey.changed:
         if name not in survey.files:
             print_text(f"  {'gone':>16}  {one_line(name)}")
+    for command in survey.unknown:
+        print_text(f"✗ It cannot be told what of the project this starts: {one_line(command)}")
     if survey.problem:
         print_text(f"✗ {survey.problem}")
     elif survey.standing is not Standing.TRUSTED:
@@ -117,5 +119,6 @@ def _as_json(project: Path, survey: Survey, problem: str) -> dict[str, object]:
             for entry in survey.entries
         ],
         "changed": list(survey.changed),
+        "unknown": list(survey.unknown),
         "problem": survey.problem or problem,
     }

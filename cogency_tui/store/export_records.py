@@ -41,6 +41,9 @@ Line = Annotated[str, Meta(max_length=4_096)]
 Key = Annotated[str, Meta(max_length=256)]
 Text = Annotated[str, Meta(max_length=32 << 20)]
 Number = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
+Reference = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+"""A number, or 0 for what is not there any more."""
+
 Count = Annotated[int, Meta(ge=0, le=10**12)]
 Size = Annotated[int, Meta(ge=0, le=1 << 50)]
 Amount = Annotated[float, Meta(ge=0, le=1e12)]
@@ -93,7 +96,7 @@ class UsageRecord(msgspec.Struct, frozen=True):
 class SummaryRecord(msgspec.Struct, frozen=True):
     """A summary of the events up to the one numbered `through`."""
 
-    through: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+    through: Reference
     text: Text
     model: Key
     created: Amount
@@ -149,7 +152,7 @@ class EditRecord(msgspec.Struct, frozen=True):
     @property
     def undone(self) -> list[tuple[int, str]]:
         """The pairs of `undoes`."""
-        return msgspec.convert(_parsed(self.undoes), list[tuple[Number, Key]])
+        return msgspec.convert(_parsed(self.undoes), list[tuple[Reference, Key]])
 
 
 class MarkRecord(msgspec.Struct, frozen=True, array_like=True):

@@ -23,6 +23,7 @@ from cogency_tui.agent.review.model import Target
 from cogency_tui.errors import CogencyError, ConsentError, UsageError
 from cogency_tui.headless.conversations import list_conversations, show_conversation, show_tree
 from cogency_tui.headless.edits import Choice, Consent, EditCommands
+from cogency_tui.store.edits import Edits
 
 Record = dict[str, Any]
 
@@ -238,8 +239,8 @@ async def test_a_command_refuses_and_names_the_way_on(
         assert "would change a.py" in told
         assert "--yes" in told
         assert not (project / "a.py").exists()
-        edits = await (await agent.undo(id))._edits()
-        assert await commands.restore(edits[0].id, Consent(), before=True) == 1
+        [only] = await Edits(store.database).of_conversation(id)
+        assert await commands.restore(only.id, Consent(), before=True) == 1
         assert not (project / "a.py").exists()
         assert await commands.revert(Choice(), Consent(yes=True)) == 0
         assert (project / "a.py").read_bytes() == OURS
@@ -262,23 +263,31 @@ TIMES = st.sampled_from([0.0, 1.5, 1e11])
 CALLS = (
     JSON.map(json.dumps) | TEXTS | st.just('{"name": "read", "args": {"file": "a"}}') | st.just("[" * 5000)
 )
-BODIES = st.one_of(
-    st.fixed_dictionaries({"type": st.just("user"), "content": TEXTS}),
-    st.fixed_dictionaries({"type": st.sampled_from(["think", "respond"]), "id": IDS, "content": TEXTS}),
-    st.fixed_dictionaries({"type": st.just("call"), "id": IDS, "content": CALLS}, optional={"raw": TEXTS}),
-    st.fixed_dictionaries(
+
+
+def shaped(
+    required: dict[str, st.SearchStrategy[Any]], optional: dict[str, st.SearchStrategy[Any]] | None = None
+) -> st.SearchStrategy[Record]:
+    return st.fixed_dictionaries(required, optional=optional or {})
+
+
+BODIES: st.SearchStrategy[Record] = st.one_of(
+    shaped({"type": st.just("user"), "content": TEXTS}),
+    shaped({"type": st.sampled_from(["think", "respond"]), "id": IDS, "content": TEXTS}),
+    shaped({"type": st.just("call"), "id": IDS, "content": CALLS}, optional={"raw": TEXTS}),
+    shaped(
         {
             "type": st.just("result"),
             "id": IDS,
             "tool": TEXTS,
             "duration": TIMES,
-            "payload": st.fixed_dictionaries(
+            "payload": shaped(
                 {"outcome": TEXTS, "content": JSON, "error": st.booleans()}, optional={"raw": TEXTS}
             ),
         }
     ),
 )
-EVENTS = st.builds(lambda body, moment: {**body, "timestamp": moment}, BODIES, TIMES)
+EVENTS = st.tuples(BODIES, TIMES).map(lambda each: {**each[0], "timestamp": each[1]})
 PATHS = st.sampled_from(["a.py", "b/c.py", "b", "ä b", ".gitignore", "a..b"])
 SIDES = st.sampled_from(
     [
