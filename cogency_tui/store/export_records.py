@@ -21,6 +21,7 @@ from msgspec import Meta
 
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.protocol.transcript import call_record
 from cogency_tui.store import events
 from cogency_tui.store.versions import State
 
@@ -279,7 +280,9 @@ def _event(value: Any, now: float) -> Event:
     event["timestamp"] = min(event["timestamp"], now)
     if "id" in event:
         msgspec.convert(event["id"], Key)
-    if event["type"] == "result":
+    if event["type"] == "call":
+        _require_shallow(call_record(event))
+    elif event["type"] == "result":
         msgspec.convert(event["duration"], Amount)
     elif event["type"] == "user" and "review" in event:
         # The actions of a review are not in an export: none of them was reported to the model here.
