@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 REQUEST = {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": {"protocolVersion": 1}}
-ODD = {"null": -32600, "[1]": -32600, "[]": -32600, '"x"': -32600, "5": -32600, "{}": -32600}
-ODD |= {'{"method": 5, "id": 1}': -32600, "{": -32700, "\xff": -32700, "[" * 100_000: -32700}
+ODD = {"null": -32600, "[1]": -32600, "[]": -32600, '"x"': -32600, "5": -32600, "{}": -32600} | {
+    '{"method": 5, "id": 1}': -32600,
+    "{": -32700,
+    "\xff": -32700,
+    "[" * 100_000: -32700,
+}
 
 
 @pytest.mark.parametrize("line", ODD, ids=lambda line: line[:12])

@@ -19,7 +19,9 @@ class Lines(asyncio.StreamReader):
         self._source = source
         self._answers = answers
 
-    async def readuntil(self, separator: bytes = b"\n") -> bytes:
+    async def readuntil(  # pyright: ignore[reportIncompatibleMethodOverride] (the SDK gives bytes)
+        self, separator: bytes = b"\n"
+    ) -> bytes:
         """The next line that holds a message.
 
         Raises:
