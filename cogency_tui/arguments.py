@@ -205,6 +205,9 @@ def _add_edit_actions(parser: argparse.ArgumentParser) -> None:
         action.add_argument(
             "--for-good", action="store_true", help="even if what is there now is too large to be kept"
         )
+        action.add_argument(
+            "--yes", action="store_true", help="also for an imported conversation, or outside the project"
+        )
     for action in (listing, showing, reverting, restoring):
         action.add_argument("--conversation", metavar="ID", help="by default the latest of this project")
         action.add_argument("--json", action="store_true", help="one JSON object a line")

@@ -12,7 +12,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
 
-from cogency_tui import toml_text
+from cogency_tui import own_files, toml_text
 from cogency_tui.errors import ConfigError
 from cogency_tui.toml_lines import headers
 
@@ -140,7 +140,7 @@ def _write(target: Path, text: str) -> None:
     """Put the text in place in one step."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_files.make_directory(target.parent)
         mode = target.stat().st_mode & 0o777 if target.exists() else _MODE
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:

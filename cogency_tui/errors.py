@@ -22,6 +22,7 @@
     │   ├── JournalError         a change that cannot be recorded beforehand; it was not made
     │   ├── RefusedError         permissions, or the user, did not let a call run
     │   └── WorkspaceError       a path or a file that cannot be used as asked
+    │       ├── ConsentError
     │       └── LossError
     └── StoreError               the machine's: the data directory or the database
 
@@ -159,6 +160,10 @@ class WorkspaceError(ToolError):
 
 class LossError(WorkspaceError):
     """What was asked for would lose something for good, and nobody said that it may."""
+
+
+class ConsentError(WorkspaceError):
+    """Files would be changed that the user has to be asked about first; the message names them."""
 
 
 class StoreError(CogencyError):

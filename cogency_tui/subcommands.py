@@ -164,7 +164,7 @@ def _edits(options: argparse.Namespace) -> int:
                 return await commands.list_all(options.turn, options.path)
             if options.action == "show":
                 return await commands.show(options.id)
-            consent = Consent(dry_run=options.dry_run, for_good=options.for_good)
+            consent = Consent(dry_run=options.dry_run, for_good=options.for_good, yes=options.yes)
             if options.action == "restore":
                 return await commands.restore(options.id, consent, before=options.before)
             choice = Choice(options.ids, options.turn or None, options.to, options.redo, options.path)

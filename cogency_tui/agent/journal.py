@@ -56,7 +56,7 @@ class Journal:
         self.commands = Commands(self)
         self.unfinished: set[int] = set()
         """Intents of calls that are over and could not be recorded: the store failed."""
-        self._store = store
+        self.store = store
         self._kept: tuple[Blobs, Contents, ShadowFile] | None = None
 
     def of(self, conversation: str) -> "CallJournal":
@@ -74,7 +74,7 @@ class Journal:
         Raises:
             StoreError: the store cannot be opened.
         """
-        return Edits((await self._store()).database)
+        return Edits((await self.store()).database)
 
     async def intents(self) -> Intents:
         """What is about to be done.
@@ -82,7 +82,7 @@ class Journal:
         Raises:
             StoreError: the store cannot be opened.
         """
-        return Intents((await self._store()).database)
+        return Intents((await self.store()).database)
 
     async def blobs(self) -> Blobs:
         """What was kept."""
@@ -117,7 +117,7 @@ class Journal:
         Raises:
             StoreError: the store cannot be used.
         """
-        store = await self._store()
+        store = await self.store()
         found = await settle(self)
         store.notices += found
         return found
@@ -156,7 +156,7 @@ class Journal:
         return snapshot.take(self.workspace, also, self._kept[0].directory.parent if self._kept else None)
 
     async def _open(self) -> tuple[Blobs, Contents, ShadowFile]:
-        data = (await self._store()).database.path.parent
+        data = (await self.store()).database.path.parent
         if self._kept is None:
             blobs = Blobs(data / "blobs", limit=self.limits.kept, quota=self.limits.quota)
             contents = Contents(self.workspace, blobs, self.limits)

@@ -1,6 +1,5 @@
 """What is kept of files that a tool is about to change, and what then became of them. The calls block."""
 
-import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from cogency_tui.store.versions import ABSENT, FileChange, Version
 from cogency_tui.tools.changes import Change, load
 from cogency_tui.workspace.ignore import ALWAYS
 from cogency_tui.workspace.paths import Workspace
-from cogency_tui.workspace.place import files_below, located, missing_above, status
+from cogency_tui.workspace.place import files_below, located, missing_above, stamp_of, status
 
 _REBUILT = ALWAYS - {".git", ".hg", ".svn", ".jj"}
 """Directories that are not kept with what is around them: a program made them, and can again."""
@@ -61,7 +60,7 @@ def _version(change: Change, data: bytes, workspace: Workspace, blobs: Blobs) ->
 
 def _mode(change: Change, workspace: Workspace) -> int:
     found = status(workspace, change.location)
-    return stat.S_IMODE(found.st_mode) if found else 0
+    return stamp_of(found).permissions if found else 0
 
 
 def at_stake(

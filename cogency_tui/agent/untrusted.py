@@ -61,7 +61,7 @@ async def _sources(store: Store, conversation_id: str, workspace: Workspace, *, 
         found |= await in_thread(sources_in, events, workspace)
         calls = {event["id"] for event in events if event["type"] == "call"}
         for ancestor in await _lineage(store, id):
-            if _is_imported(ancestor):
+            if ancestor.imported:
                 found |= _IMPORTED
             if upwards and ancestor.call is not None and ancestor.parent is not None:
                 # The agent that started it has written its task.
@@ -82,11 +82,6 @@ async def _lineage(store: Store, id: str) -> list[Conversation]:
         found.append(conversation)
         next_id = conversation.parent if conversation.call is None else None
     return found
-
-
-def _is_imported(conversation: Conversation) -> bool:
-    # The mark comes with the column that the import sets.
-    return bool(getattr(conversation, "imported", False))
 
 
 def sources_in(events: Iterable[Event], workspace: Workspace) -> Sources:

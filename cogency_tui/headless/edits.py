@@ -13,7 +13,7 @@ from cogency_tui.agent.preview import Plan, difference
 from cogency_tui.agent.review.fate import EditFate, fate_of
 from cogency_tui.agent.selection import RESTORE, UNDO, taken_back
 from cogency_tui.agent.undo import Undo
-from cogency_tui.errors import UsageError, WorkspaceError
+from cogency_tui.errors import ConsentError, UsageError, WorkspaceError
 from cogency_tui.headless.edit_paths import Paths
 from cogency_tui.headless.edits_output import (
     Counts,
@@ -27,7 +27,7 @@ from cogency_tui.headless.edits_output import (
     plan_values,
     state_of,
 )
-from cogency_tui.headless.output import complain, print_json, print_text, talk
+from cogency_tui.headless.output import agreed, complain, print_json, print_text, talk
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.edits import Edits
@@ -53,10 +53,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What may be done: nothing with `dry_run`, and what cannot be undone only with `for_good`."""
+    """What may be done: nothing with `dry_run`, what cannot be undone only with `for_good`, and what the user
+    is asked about without a question only with `yes`."""
 
     dry_run: bool = False
     for_good: bool = False
+    yes: bool = False
 
 
 class EditCommands:
@@ -162,7 +164,12 @@ class EditCommands:
             what = f"What is there now is too large to be kept, and would be lost for good: {lost}."
             complain(WorkspaceError(f"Nothing was changed. {what}", "--for-good does it all the same."))
             return 1
-        made = await Undo(journal, conversation.id).apply(plan, for_good=consent.for_good)
+        undo = Undo(journal, conversation.id)
+        question = await undo.asks_about(plan)
+        if question and not (consent.yes or agreed(f"{question} Do it?")):
+            complain(ConsentError(f"Nothing was changed. {question}", "--yes does it all the same."))
+            return 1
+        made = await undo.apply(plan, for_good=consent.for_good, agreed=True)
         if self._as_json:
             print_json({"type": "done", "tool": plan.tool, "edits": [edit.id for edit in made]})
         latest = await self._store.latest(str(self._project))

@@ -20,6 +20,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from cogency_tui import own_files
 from cogency_tui.errors import StoreError
 
 LIMIT = 64 << 20
@@ -201,7 +202,7 @@ class Blobs:
     def _write(self, source: BinaryIO, most: int) -> Stored | None:
         """Put what `source` holds now under its name; None where that is more than `most` bytes."""
         with _failures(self.directory):
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            own_files.make_directory(self.directory)
             temporary = self.directory / f"{secrets.token_hex(8)}.tmp"
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
             try:
@@ -211,7 +212,7 @@ class Blobs:
                     temporary.unlink()
                     return None
                 path = self._path(digest)
-                path.parent.mkdir(mode=0o700, exist_ok=True)
+                own_files.make_directory(path.parent)
                 length = temporary.stat().st_size
                 temporary.replace(path)
             except BaseException:

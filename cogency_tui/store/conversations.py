@@ -5,6 +5,7 @@ row (title, turns, tokens, cost) follows from them in the same transaction.
 """
 
 import base64
+import re
 import secrets
 import sqlite3
 import time
@@ -23,14 +24,15 @@ from cogency_tui.store.usage import Spent
 
 COLUMNS = (
     "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent, call,"
-    " branch, renamed, trashed, forked_at"
+    " branch, renamed, trashed, forked_at, imported"
 )
 """What `conversation_of` is made from."""
 
-_RENAMED = COLUMNS.split(", ").index("renamed")
+_FLAGS = [COLUMNS.split(", ").index(name) for name in ("renamed", "imported")]
 _SELECT = f"SELECT {COLUMNS} FROM conversations"
 _NEWEST_FIRST = "ORDER BY updated DESC, id DESC"
 _CANDIDATES = 5
+_ID = re.compile("[0-9a-v]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Conversation:
     providers told it. `parent` is the conversation that it came from: by a fork, whose last event from
     there has the number `forked_at` there, or as the sub-agent's that `call` there started. `branch` is
     that of the repository when it began, `renamed` whether the title is the person's own, `trashed` when
-    it was moved to the trash.
+    it was moved to the trash, `imported` whether it, or what it was forked from, came from a file.
     """
 
     id: str
@@ -61,12 +63,18 @@ class Conversation:
     renamed: bool = False
     trashed: float | None = None
     forked_at: int | None = None
+    imported: bool = False
 
 
 def new_conversation_id() -> str:
     """Sixteen lower-case letters and digits that sort by time: 45 bits of milliseconds, 35 of chance."""
     number = int(time.time() * 1000) << 35 | secrets.randbits(35)
     return base64.b32hexencode(number.to_bytes(10, "big")).decode().lower()
+
+
+def is_conversation_id(id: str) -> bool:
+    """Whether an id is as `new_conversation_id` makes them."""
+    return _ID.fullmatch(id) is not None
 
 
 class Store:
@@ -296,7 +304,8 @@ def _append(conversation_id: str, event: Event, connection: sqlite3.Connection) 
 def conversation_of(row: tuple[Any, ...]) -> Conversation:
     """The conversation of a row of `COLUMNS`."""
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
-    values[_RENAMED] = bool(values[_RENAMED])
+    for flag in _FLAGS:
+        values[flag] = bool(values[flag])
     return Conversation(*values)
 
 

@@ -21,6 +21,7 @@ from typing import TypeVar, cast
 
 import aiosqlite
 
+from cogency_tui import own_files
 from cogency_tui.errors import StoreError
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
 
@@ -141,7 +142,7 @@ class Database:
         directory = self.path.parent
         try:
             # One that was there keeps its mode: it may be somebody's home. The files are closed anyway.
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            own_files.make_directory(directory)
             with _alone(directory / LOCK, self._patience):
                 return self._open()
         except (OSError, sqlite3.Error) as exc:

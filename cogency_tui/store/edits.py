@@ -20,16 +20,18 @@ from cogency_tui.store.versions import Edit, FileChange, Mark, Origin, State, Un
 _ORIGIN = ("conversation", "caller", "turn", "project")
 _TEXTS = ("call", "tool", "path", "old_path", "made", "kind")
 _VERSION = ("kind", "digest", "size", "mode", "kept")
-_COLUMNS = (
+COLUMNS = (
     *_ORIGIN,
     *_TEXTS,
     "timestamp",
     "undoes",
     *(f"{side}_{name}" for side in ("before", "after") for name in _VERSION),
 )
+"""What a row of edits holds beside its number."""
+
 _INTERRUPTED = "id IN (SELECT edit FROM interrupted_edits)"
-_SELECT = f"SELECT id, {', '.join(_COLUMNS)}, {_INTERRUPTED} FROM edits"
-_INSERT = f"INSERT INTO edits ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_SELECT = f"SELECT id, {', '.join(COLUMNS)}, {_INTERRUPTED} FROM edits"
+_INSERT = f"INSERT INTO edits ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _PERSONS = """
     WITH RECURSIVE above (id, parent, call, turns, project) AS (
         SELECT id, parent, call, turns, project FROM conversations WHERE id = ?
@@ -244,7 +246,7 @@ def _undone(column: str | bytes) -> tuple[Undone, ...]:
 
 def _edit(row: tuple[Any, ...]) -> Edit:
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
-    field = dict(zip(("id", *_COLUMNS, "interrupted"), values, strict=True))
+    field = dict(zip(("id", *COLUMNS, "interrupted"), values, strict=True))
     return Edit(
         *(field["path"], _version("before", field), _version("after", field), field["old_path"]),
         *(field["made"], _undone(field["undoes"]), field["id"]),
@@ -255,4 +257,5 @@ def _edit(row: tuple[Any, ...]) -> Edit:
 
 def _version(side: str, field: dict[str, Any]) -> Version:
     kind, digest, size, mode, kept = (field[f"{side}_{name}"] for name in _VERSION)
-    return Version(kind, digest, size, mode, bool(kept))
+    # No undo gives a file more than permissions, whatever an import of an earlier version has left here.
+    return Version(kind, digest, size, mode & 0o777, bool(kept))

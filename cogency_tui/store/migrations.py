@@ -366,6 +366,11 @@ def create_intents(connection: sqlite3.Connection) -> None:
     )
 
 
+def add_imported_to_conversations(connection: sqlite3.Connection) -> None:
+    """Which conversations came from a file: their edits are not applied without a question."""
+    connection.execute("ALTER TABLE conversations ADD COLUMN imported INTEGER NOT NULL DEFAULT 0")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -381,6 +386,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_requests,
     add_sources_to_relics,
     create_intents,
+    add_imported_to_conversations,
 )
 
 

@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from cogency_tui import own_files
+
 DIRECTORY = "open"
 
 
@@ -39,7 +41,7 @@ class Presence:
             return True
         path = self._path(conversation)
         try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            own_files.make_directory(self._directory)
             handle = _locked(path)
         except OSError:
             return False

@@ -17,7 +17,8 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.redaction import RedactedStream, Redactor
 from cogency_tui.tools.journaling import Journal
-from cogency_tui.workspace.paths import Workspace
+from cogency_tui.tools.places import Places
+from cogency_tui.workspace.paths import Location, Workspace
 
 Args = TypeVar("Args", bound=msgspec.Struct)
 Effect = Literal["read", "write", "command", "network", "tool"]
@@ -182,7 +183,8 @@ class ToolContext:
     what is changed, where there is one. `variables` are the values that the call's `$names` stand for, as
     text, where the tool takes them as its environment; `wants_value` says whether the `value` of the outcome
     is used; `output_limit` is how many characters of a result the model is sent. `refuse_by_mode` is asked
-    by a plan whose next look at the project costs something, or trusts what is there.
+    by a plan whose next look at the project costs something, or trusts what is there. `places` are where the
+    paths of the call lead, set for each call.
     """
 
     workspace: Workspace
@@ -195,6 +197,15 @@ class ToolContext:
     wants_value: bool = False
     output_limit: int = 30_000
     refuse_by_mode: Callable[[Intent], None] = field(default=lambda _intent: None)
+    places: Places | None = None
+
+    def locate(self, given: str) -> Location:
+        """Where a path leads: in a call that was planned, where it led then.
+
+        Raises:
+            WorkspaceError: it cannot be used, or the plan did not have it.
+        """
+        return (self.places or self.workspace).locate(given)
 
 
 class Tool(Protocol, Generic[Args]):
@@ -295,8 +306,14 @@ class BoundCall:
         Raises:
             ToolError: it cannot be done as asked.
         """
+        places = self.context.places
         with self._redacting():
-            return await self.tool.plan(self.args, self.context)
+            if places is None:
+                return await self.tool.plan(self.args, self.context)
+            places.begin()
+            intent = await self.tool.plan(self.args, self.context)
+            places.settle()
+            return intent
 
     async def run(self, report: Callable[[str], None] | None = None) -> Outcome:
         """Do it; `report` is given output while it still runs.

@@ -115,7 +115,7 @@ class Replace:
 
 
 def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
-    location = context.workspace.locate(args.file)
+    location = context.locate(args.file)
     before = context.workspace.read_bytes(location, changes.LONGEST)
     text = decode(before, location.relative)
     old = args.old.replace("\r\n", "\n")
@@ -165,7 +165,7 @@ async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[chang
     """Every change that is to be made, and how many places that are."""
     if args.old == args.new and not args.regex:
         raise ToolError("old and new are the same.", "Nothing would change.")
-    root = context.workspace.locate(".")
+    root = context.locate(".")
     found = await isolated.find_replacements(
         context.workspace, root, args.pattern, args.old, args.new, args.regex
     )
@@ -186,7 +186,7 @@ async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[chang
 
 
 def _rewritten(rewrite: scan.Rewrite, context: ToolContext) -> changes.Change:
-    location = context.workspace.locate(os.fsdecode(rewrite.path))
+    location = context.locate(os.fsdecode(rewrite.path))
     before = context.workspace.read_bytes(location, changes.LONGEST)
     if changes.fingerprint(before).hex() != rewrite.digest:
         raise WorkspaceError(f"{location.relative} changed just now.", "Repeat the call.")

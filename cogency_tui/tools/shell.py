@@ -245,7 +245,7 @@ def _require_text(command: str) -> None:
 
 
 def _directory(given: str, context: ToolContext) -> Location:
-    location = context.workspace.locate(given)
+    location = context.locate(given)
     if not location.inside:
         raise WorkspaceError(
             f"cwd={location.relative} is outside the project.", "Commands run inside; use cd in the command."

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
+from rich.segment import Segments
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -120,6 +121,15 @@ class CogencyApp(App[int]):
         )
         # One without a key has none: Textual would leave it its own.
         self.set_keymap({id: key or "no_key" for id, key in agent.settings.keys.items()})
+
+    def _fatal_error(self) -> None:
+        """Report a crash as Textual does, but without the local variables: keys and files are among them."""
+        from rich.traceback import Traceback
+
+        self.bell()
+        report = Traceback(show_locals=False, width=None)
+        self._exit_renderables.append(Segments(self.console.render(report, self.console.options)))
+        self._close_messages_no_wait()
 
     def get_default_screen(self) -> Screen[None]:
         return self._main

@@ -48,6 +48,7 @@ class Batch:
             WorkspaceError: it cannot be written.
         """
         like = status(self._workspace, location)
+        mode = _kept_mode(mode, like)
         self._stage(location, lambda place: place.write_file(pieces, mode, like))
 
     def put_link(self, location: Location, target: bytes) -> None:
@@ -175,7 +176,7 @@ class Batch:
         name = location.path.name
         with holding(self._workspace, location) as place:
             before = stat.S_IMODE(place.status(name).st_mode)
-            place.set_mode(name, mode)
+            place.set_mode(name, _kept_mode(mode, place.status(name)))
         self._reversals.append(partial(self._set_mode_back, location, before))
 
     def _set_mode_back(self, location: Location, mode: int) -> None:
@@ -291,6 +292,11 @@ def _require_movable(place: Place, location: Location) -> None:
         raise WorkspaceError(
             f"{location.relative} is neither a file nor a link.", "Move it away, then try again."
         )
+
+
+def _kept_mode(mode: int, like: os.stat_result | None) -> int:
+    """These permission bits, and of the others those that the file has: no record gives a file any."""
+    return mode & 0o777 | (stat.S_IMODE(like.st_mode) & ~0o777 if like else 0)
 
 
 def _at(path: Path, like: Location) -> Location:

@@ -95,6 +95,12 @@ class Directory:
         handle = os.open(name, _SEARCH | _DIRECTORY | _NO_FOLLOW, dir_fd=self._handle)
         return Directory(path, handle)
 
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Its device and inode."""
+        status = self.status(".")
+        return status.st_dev, status.st_ino
+
     def name(self, name: str) -> str:
         """What to hand to a system call together with the handle."""
         return name if self._handle is not None else os.path.join(self.path, name)  # noqa: PTH118 (speed)

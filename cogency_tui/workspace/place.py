@@ -45,8 +45,8 @@ class Stamp(NamedTuple):
 
     @property
     def permissions(self) -> int:
-        """Its permission bits; 0 for a link, whose own mean nothing."""
-        return 0 if self.is_link else stat.S_IMODE(self.mode)
+        """Its permission bits; 0 for a link, whose own mean nothing. Set-user-id and the like are none."""
+        return 0 if self.is_link else stat.S_IMODE(self.mode) & 0o777
 
     def settled(self, at: int) -> bool:
         """Whether the file was last written so long before `at` that any later write shows in the stamp."""

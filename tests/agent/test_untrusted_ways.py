@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.config import AgentSettings, Permissions, Settings
-from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.tools.fetch import Fetch
 from cogency_tui.tools.web_client import Limits, WebClient
 from cogency_tui.tools.web_search import Hit, Search
@@ -210,26 +208,14 @@ async def test_a_call_that_was_refused_has_brought_nothing(desk: Desk) -> None:
     assert await desk.leaks()
 
 
-@dataclass(frozen=True, slots=True)
-class Marked(Conversation):
-    """A conversation that came from a file."""
-
-    imported: bool = True
-
-
-async def test_an_imported_conversation_counts_whatever_its_results_say(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await desk.run("Hello.")
-    found = Store.conversation
-
-    async def marked(store: Store, id: str) -> Conversation | None:
-        conversation = await found(store, id)
-        values: dict[str, Any] = {**asdict(conversation), "imported": True} if conversation else {}
-        return Marked(**values) if values else None
-
-    monkeypatch.setattr(Store, "conversation", marked)
-    assert not await desk.leaks()
+async def test_an_imported_conversation_counts_whatever_its_results_say(desk: Desk) -> None:
+    await desk.run("Hello.", conversation="1k82j2r6g497dcko")
+    async with desk.agent() as agent:
+        lines = await agent.recall.export_lines("1k82j2r6g497dcko")
+        imported = await agent.recall.import_lines(
+            [line.replace("1k82j2r6g497dcko", "1k82j2r6g497dckp") for line in lines]
+        )
+    assert not await desk.leaks(imported.id)
     assert "an imported conversation" in desk.asked[0].reason
 
 

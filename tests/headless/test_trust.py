@@ -34,7 +34,7 @@ def test_what_is_there_is_shown_and_not_trusted_unasked(run: Run, project: Path)
     assert done.returncode == 1
     assert "not trusted" in done.stdout
     assert "49 bytes  config.toml" in done.stdout
-    assert "--yes trusts it" in done.stderr
+    assert "--yes agrees to it" in done.stderr
     assert not (config_directory() / "trusted.toml").exists()
 
 

@@ -63,15 +63,16 @@ async def test_an_export_imports_into_an_equal_conversation(
     lines = await lines_of(store, conversation.id, blobs)
 
     elsewhere = Blobs(tmp_path / "other/blobs")
+    conversation_now = await store.resolve(conversation.id)
     async with await Store.open(tmp_path / "other") as other:
         await other.create_conversation("/else", dialect="x", provider="y", model="z")
         id = await other.database.write(partial(imported, lines=lines, blobs=elsewhere))
         assert id == conversation.id
-        assert await other.conversation(id) == await store.conversation(id)
+        assert await other.conversation(id) == replace(conversation_now, imported=True)
         assert await other.events(id) == STORED == await store.events(id)
         assert await other.usage(id) == await store.usage(id)
         [child] = await other.delegated(id)
-        assert [child] == await store.delegated(id)
+        assert [child] == [replace(each, imported=True) for each in await store.delegated(id)]
         assert await other.events(child.id) == await store.events(child.id)
         summary = await Summaries(other.database).latest(id)
         assert summary is not None

@@ -62,6 +62,7 @@ def facts(conversation: Conversation) -> list[tuple[str, str]]:
     begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.created))
     found = [("Project", conversation.project), ("Branch", conversation.branch)]
     found += [("Model", f"{conversation.provider}/{conversation.model}"), ("Begun", begun), ("Length", turns)]
+    found.append(("Origin", "imported" if conversation.imported else ""))
     if conversation.tokens:
         found.append(("Tokens", f"{conversation.tokens:,}"))
     if conversation.cost:
