@@ -222,8 +222,8 @@ class Recall:
 
     async def _searching(self) -> SearchService:
         if self._service is None:
-            directory = (await self._store()).database.path.parent
-            self._service = self._service or SearchService(directory)
+            store = await self._store()
+            self._service = self._service or SearchService(store.database.path.parent, store.notices)
         return self._service
 
     async def _marks(self) -> Presence:

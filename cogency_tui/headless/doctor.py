@@ -2,7 +2,6 @@
 
 import os
 import platform
-import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -23,9 +22,8 @@ from cogency_tui.headless.trust import project_settings_of
 from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
 from cogency_tui.providers.models import load_models
 from cogency_tui.store.conversations import Store
-from cogency_tui.store.database import FILE, store_error
+from cogency_tui.store.database import FILE
 from cogency_tui.store.search.building import Progress, update
-from cogency_tui.store.search.index import INDEX
 from cogency_tui.store.search.service import SearchService
 
 _MARKS = {"ok": "✓", "note": "·", "bad": "✗"}
@@ -183,20 +181,15 @@ def rebuild() -> int:
     """Make the search index anew, saying how far it is. Interrupted, it goes on with the next search.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the store cannot be read, or the index not written.
     """
     directory = data_path()
     if not (directory / FILE).exists():
         talk("There is nothing to index yet.")
         return 0
     last: Progress | None = None
-    try:
-        for last in update(directory, rebuild=True):
-            talk(
-                f"Indexed {last.done:,} of {last.total:,} events ({last.done * 100 // max(1, last.total)}%)."
-            )
-    except (OSError, sqlite3.Error) as exc:
-        raise store_error(exc, directory / INDEX) from exc
+    for last in update(directory, rebuild=True):
+        talk(f"Indexed {last.done:,} of {last.total:,} events ({last.done * 100 // max(1, last.total)}%).")
     if last is None:
         talk("Nothing was indexed: there are no events, or another process is indexing.")
     return 0
