@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _PATIENCE = 1.5
 """Seconds that a message waits for MCP servers that are starting."""
 
+_NOT_LASTING = "the store cannot be used: once the program ends, no change of a file can be taken back"
+
 
 class Works:
     """The works of `agent`, with these `tools` and the servers of `mcp` beside ours. Not for anybody else's
@@ -135,6 +137,8 @@ class Works:
     ) -> None:
         """Work on what the person asks for, of which they `typed` so much."""
         store = await self._agent.store()
+        if not self._agent.lasting:
+            running.gate.caution(_NOT_LASTING)
         dialect = await self.dialect_of(store, conversation)
         await running.begin(store)
         # Of an agent that is not kept open this may be the only turn.

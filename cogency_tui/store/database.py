@@ -25,6 +25,7 @@ from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
 from cogency_tui.store import pending_notices
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
+from cogency_tui.store.recovery import rebuilt
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -49,6 +50,9 @@ _GONE = (
     "Put it back to go on, or start cogency-tui again: what is written now would be lost.",
 )
 _READ_ONLY = "{path} can only be read ({why}): nothing new is stored."
+
+_READING = ("mode=rw", "mode=ro", "mode=ro&immutable=1")
+"""Ways to open a database for reading, the least restricted first."""
 
 DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _REFUSAL_CODES = (sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
@@ -271,18 +275,27 @@ class _Connection(aiosqlite.Connection):
 
 
 def reindexed(connection: sqlite3.Connection, copy: Path) -> bool:
-    """Rebuild all indexes, with a copy of the database from before; False, and nothing done, where the
-    database is not whole then."""
+    """Rebuild all indexes, with a copy of the database from before; False, and nothing done, where rows are
+    lost, too."""
     try:
         backup(connection, copy)
+        if _reindexed(connection) or rebuilt(connection, copy.with_name(f"{copy.name}-new")):
+            return True
+    except (OSError, sqlite3.Error):
+        pass
+    copy.unlink(missing_ok=True)
+    return False
+
+
+def _reindexed(connection: sqlite3.Connection) -> bool:
+    try:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             connection.execute("REINDEX")
             (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
                 raise sqlite3.DatabaseError(found)
-    except (OSError, sqlite3.Error):
-        copy.unlink(missing_ok=True)
+    except sqlite3.Error:
         return False
     return True
 
@@ -298,13 +311,13 @@ def backup(connection: sqlite3.Connection, target: Path) -> None:
         connection.backup(copy)
 
 
-def open_to_read(path: Path, patience: float) -> sqlite3.Connection:
-    """A connection that reads, whether or not it could write.
+def open_to_read(path: Path, patience: float, *, untouched: bool = False) -> sqlite3.Connection:
+    """A connection that reads, whether or not it could write; `untouched` leaves the WAL as it is, too.
 
     Raises:
         sqlite3.Error: the file cannot be read.
     """
-    for mode in ("mode=rw", "mode=ro", "mode=ro&immutable=1"):
+    for mode in _READING[untouched:]:
         connection = sqlite3.connect(
             f"file:{quote(str(path))}?{mode}",
             timeout=patience,

@@ -75,7 +75,6 @@ async def test_processes_that_start_at_once_make_one_database(
 
     assert [child.returncode for child in children] == [0] * 4
     assert all(("damaged-1" in line) == damaged for line in said)
-    assert said.count("[]") == 4 - damaged
     assert len(list(directory.glob("*damaged*"))) == damaged
     raw = sqlite3.connect(directory / FILE)
     assert raw.execute("SELECT count(*) FROM migrations").fetchone() == (len(MIGRATIONS),)
