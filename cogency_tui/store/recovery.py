@@ -102,20 +102,29 @@ def _has_rowid(connection: sqlite3.Connection, name: str) -> bool:
 
 def _numbered(source: sqlite3.Connection, name: str, names: str) -> Iterator[tuple[Any, ...] | None]:
     """The rows of a table with row numbers, None for each place that cannot be read."""
+    sql = f"SELECT {names} FROM {name} NOT INDEXED WHERE rowid > ? ORDER BY rowid"
     last = -_FARTHEST
     while True:
-        sql = f"SELECT {names} FROM {name} NOT INDEXED WHERE rowid > ? ORDER BY rowid"
         try:
             for row in source.execute(sql, (last,)):
                 last = row[0]
                 yield row
             return
         except sqlite3.DatabaseError:
+            pass
+        try:
+            # A cursor loses the row in front of the place that it cannot read.
+            row = source.execute(f"{sql} LIMIT 1", (last,)).fetchone()
+        except sqlite3.DatabaseError:
             yield None
-        following = _behind(source, name, max(last, 0))
-        if following is None:
+            following = _behind(source, name, max(last, 0))
+            if following is None:
+                return
+            row = source.execute(f"{sql} LIMIT 1", (following - 1,)).fetchone()
+        if row is None:
             return
-        last = following - 1
+        last = row[0]
+        yield row
 
 
 def _behind(source: sqlite3.Connection, name: str, last: int) -> int | None:
