@@ -18,7 +18,7 @@ from cogency_tui.file_lock import file_lock
 from cogency_tui.toml_lines import headers
 
 _MODE = 0o600
-_LOCK = ".cogency.lock"
+LOCK = ".cogency.lock"
 """Beside a file that is changed: one for all of the directory."""
 
 _PATIENCE = 30.0
@@ -51,7 +51,7 @@ def set_key(
             raise ConfigError(f"{path} cannot be read: {exc}.", "Correct the file, or move it away.") from exc
         changed = text_with(path, text, (key,) if isinstance(key, str) else key, value)
         check(changed)
-        if changed != text or not target.exists():
+        if changed != text:
             _write(target, changed)
         return changed != text
 
@@ -66,7 +66,7 @@ def changing(path: Path) -> Generator[None]:
     target = Path(os.path.realpath(path))
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with file_lock(target.with_name(_LOCK), _PATIENCE) as alone:
+        with file_lock(target.with_name(LOCK), _PATIENCE) as alone:
             if not alone:
                 raise ConfigError(f"{path} is being changed by another process.", "Try again.")
             yield

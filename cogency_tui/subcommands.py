@@ -153,7 +153,7 @@ def _with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:
     async def opened() -> int:
         async with opened_store() as store:
 
-            async def given() -> Store:
+            async def given() -> "Store":
                 return store
 
             recall = Recall(given, str(Path.cwd().resolve()))
@@ -209,7 +209,7 @@ def _profile(options: argparse.Namespace) -> int:
     async def run() -> int:
         async with opened_store() as store:
 
-            async def given() -> Store:
+            async def given() -> "Store":
                 return store
 
             profile = Profile(given, config_path(), load_settings())

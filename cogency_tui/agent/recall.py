@@ -8,14 +8,15 @@ cancels one stops it. Every list is paged by key: a page's `next` is given back 
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from cogency_tui.agent.comparison import Comparison, compare
 from cogency_tui.agent.recalled import Hit, Indexed, Page, Preview, hit_of, listed
+from cogency_tui.errors import UsageError
 from cogency_tui.store import events, transfer
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
@@ -33,6 +34,8 @@ Where = Literal["project", "everywhere", "trash"]
 
 HITS = 500
 """Hits of one conversation that are counted."""
+
+_WORK = "work"
 
 BACKLOG = 300
 """Events that are not in the index, from which on bringing it up to date is worth a process."""
@@ -181,6 +184,27 @@ class Recall:
     async def enter(self, id: str, now: float) -> bool:
         """Mark a conversation as open here, until `leave` or `close`; False where another process has it."""
         return await asyncio.to_thread((await self._marks()).enter, id, now)
+
+    @asynccontextmanager
+    async def working_in(self, id: str, now: float) -> AsyncGenerator[None]:
+        """Mark a conversation as at work here, as long as the block runs.
+
+        Raises:
+            UsageError: another process has it open.
+        """
+        marks = await self._marks()
+        if not await asyncio.to_thread(marks.enter, id, now, _WORK):
+            # Where the disk takes no mark, nobody else need have it.
+            held = [mark for mark in await asyncio.to_thread(marks.elsewhere) if mark.conversation == id]
+            if held:
+                raise UsageError(
+                    f"This conversation is open in process {held[0].pid}.",
+                    f"Wait until it is closed there, or go on in a copy: cogency-tui conversations fork {id}",
+                )
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(marks.leave, id, _WORK)
 
     async def leave(self, id: str) -> None:
         """Take that mark away."""

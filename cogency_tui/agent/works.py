@@ -6,6 +6,7 @@ Nothing is imported before it is needed: an agent stands before its engine is lo
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -97,7 +98,7 @@ class Works:
 
         Raises:
             StoreError: the store cannot be opened.
-            UsageError: a turn is running in this conversation already.
+            UsageError: a turn is running in this conversation already, or another process has it open.
         """
         from cogency_tui.agent.outbox import Outbox
         from cogency_tui.store.conversations import new_conversation_id
@@ -111,7 +112,8 @@ class Works:
 
         async def done() -> None:
             try:
-                await work(conversation, running, outbox)
+                async with self._agent.recall.working_in(conversation, time()):
+                    await work(conversation, running, outbox)
             finally:
                 running.turn = None
                 running.busy = False
