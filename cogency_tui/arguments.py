@@ -131,6 +131,9 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
     elif name == "doctor":
         parser.add_argument("--rebuild", action="store_true", help="make the search index anew")
         parser.add_argument(
+            "--repair", action="store_true", help="recover what can be read of a damaged store"
+        )
+        parser.add_argument(
             "--online", action="store_true", help="ask the endpoints that have their key, too"
         )
         parser.add_argument("--json", action="store_true", help="one JSON object a line")

@@ -212,6 +212,11 @@ class Agent:
             self._recall = Recall(self.store, str(self.project))
         return self._recall
 
+    @property
+    def lasting(self) -> bool:
+        """Whether what is stored outlives the program."""
+        return self._stored.lasting
+
     async def store(self) -> "Store":
         """The person's store, opened when first asked for. Where that cannot be, one that lasts as long
         as this agent, so that work can go on; its notices say so.

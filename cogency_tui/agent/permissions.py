@@ -86,7 +86,8 @@ class _State:
     """What a conversation and its sub-agents have in common.
 
     `sources` and `possible` map the name of a source to the source of the intent that it was read through.
-    `trouble` is why a rule could not be kept; `waiting` counts the calls that are being, or are to be,
+    `trouble` is why a rule could not be kept; `caution` why changes are asked about until the user has said
+    yes to one, which is when they are `cautioned`; `waiting` counts the calls that are being, or are to be,
     asked about.
     """
 
@@ -96,6 +97,8 @@ class _State:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     trouble: str = ""
     waiting: int = 0
+    caution: str = ""
+    cautioned: bool = False
     refusals: list[Refusal] = field(default_factory=list[Refusal])
 
 
@@ -185,6 +188,11 @@ class Gate:
         for name in sources.possible:
             self._state.possible.setdefault(name, through)
 
+    def caution(self, reason: str) -> None:
+        """Ask about changes in every mode, for this reason too, until the user allows one."""
+        if not self._state.cautioned:
+            self._state.caution = reason
+
     async def put(self, question: Question) -> Answer | None:
         """Ask the person what is no call's, when its turn has come; None where there is nobody to ask."""
         async with self._state.asking:
@@ -238,6 +246,8 @@ class Gate:
             answer = await ask(question)
             if answer is None:
                 raise self._unasked(case, intent)
+            if answer.allow and self._caution(intent):
+                self._state.caution, self._state.cautioned = "", True
             always = answer.scope == "always" and bool(pattern)
             # A yes to a rule for some files is none to changes of all files.
             wider = always and intent.effect == "write"
@@ -280,6 +290,8 @@ class Gate:
         reason = by_mode = self._reason_of_mode(intent, mode)
         if intent.loss:
             return _Case(f"this would be lost: {intent.loss}")
+        if not by_mode and (caution := self._caution(intent)):
+            return _Case(caution)
         sources = self._state.sources
         possible = self._possible_for(intent)
         reaches = bool(intent.outside or intent.goes_to)
@@ -335,6 +347,10 @@ class Gate:
             return "" if mode == "edits" else "it changes files"
         return "it runs a command" + (f" that reaches {intent.neighbour}" if intent.neighbour else "")
 
+    def _caution(self, intent: Intent) -> str:
+        """The caution that a call's question has; empty where it changes nothing."""
+        return self._state.caution if intent.effect in ("write", "command", "tool") else ""
+
     def _is_own(self, intent: Intent) -> bool:
         """Whether it would change the person's configuration, should that be in the project."""
         if self._rules is None or intent.effect != "write":
@@ -349,6 +365,8 @@ class Gate:
     def _told(self, case: _Case, intent: Intent) -> str:
         """The reason as the person is told it: who asks, and what is wrong with the rules."""
         reason = case.reason + (f" ({self._asker} asks for it)" if self._asker else "")
+        if (caution := self._caution(intent)) and caution != case.reason:
+            reason += f". Besides, {caution}"
         if self._rules is not None and self._rules.problem and self._rules.pattern_for(intent):
             reason += f". Your rules do not count: {self._rules.problem}".rstrip(".")
         if self._state.trouble:

@@ -7,14 +7,15 @@ cancels one stops it. Every list is paged by key: a page's `next` is given back 
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Literal, TypeVar
 
 from cogency_tui.agent.comparison import Comparison, compare
 from cogency_tui.agent.recalled import Hit, Indexed, Page, Preview, hit_of, listed
 from cogency_tui.child_processes import start_interpreter
+from cogency_tui.errors import UsageError
 from cogency_tui.store import events, transfer
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
@@ -32,6 +33,8 @@ Where = Literal["project", "everywhere", "trash"]
 
 HITS = 500
 """Hits of one conversation that are counted."""
+
+_WORK = "work"
 
 BACKLOG = 300
 """Events that are not in the index, from which on bringing it up to date is worth a process."""
@@ -183,6 +186,27 @@ class Recall:
         """Mark a conversation as open here, until `leave` or `close`; False where another process has it."""
         return await asyncio.to_thread((await self._marks()).enter, id, now)
 
+    @asynccontextmanager
+    async def working_in(self, id: str, now: float) -> AsyncGenerator[None]:
+        """Mark a conversation as at work here, as long as the block runs.
+
+        Raises:
+            UsageError: another process has it open.
+        """
+        marks = await self._marks()
+        if not await asyncio.to_thread(marks.enter, id, now, _WORK):
+            # Where the disk takes no mark, nobody else need have it.
+            held = [mark for mark in await asyncio.to_thread(marks.elsewhere) if mark.conversation == id]
+            if held:
+                raise UsageError(
+                    f"This conversation is open in process {held[0].pid}.",
+                    f"Wait until it is closed there, or go on in a copy: cogency-tui conversations fork {id}",
+                )
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(marks.leave, id, _WORK)
+
     async def leave(self, id: str) -> None:
         """Take that mark away."""
         await asyncio.to_thread((await self._marks()).leave, id)
@@ -217,8 +241,8 @@ class Recall:
 
     async def _searching(self) -> SearchService:
         if self._service is None:
-            directory = (await self._store()).database.path.parent
-            self._service = self._service or SearchService(directory)
+            store = await self._store()
+            self._service = self._service or SearchService(store.database.path.parent, store.notices)
         return self._service
 
     async def _marks(self) -> Presence:

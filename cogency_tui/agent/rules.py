@@ -18,6 +18,7 @@ import msgspec
 
 from cogency_tui.agent import person_file
 from cogency_tui.agent.command_patterns import pattern_of
+from cogency_tui.config_file import changing
 from cogency_tui.errors import ConfigError, ToolError, UsageError
 from cogency_tui.tools.base import Intent
 from cogency_tui.tools.programs import EXECUTABLE_NAMES
@@ -114,7 +115,7 @@ class Rules:
         rule = Rule(secrets.token_hex(4), effect, pattern, "" if everywhere else str(self.project), day)
         if problem := _problem(rule) or _command_problem(rule):
             raise UsageError(f"There can be no such rule: {problem}.")
-        with self._lock:
+        with self._lock, changing(self.path):
             rules = self._read()
             there = next((each for each in rules if _same(each, rule)), None)
             if there is None:
@@ -128,7 +129,7 @@ class Rules:
             ConfigError: the file cannot be read as meant, or cannot be written.
             UsageError: there is no rule of this id.
         """
-        with self._lock:
+        with self._lock, changing(self.path):
             rules = self._read()
             left = tuple(rule for rule in rules if rule.id != id)
             if len(left) == len(rules):
@@ -141,7 +142,7 @@ class Rules:
         Raises:
             ConfigError: the file cannot be read as meant, or cannot be written.
         """
-        with self._lock:
+        with self._lock, changing(self.path):
             rules = self._read()
             if not any(each.id == rule.id or _same(each, rule) for each in rules):
                 self._write((*rules[:place], rule, *rules[place:]))

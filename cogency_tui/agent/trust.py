@@ -20,6 +20,7 @@ import msgspec
 from cogency_tui.agent import person_file
 from cogency_tui.agent.project_files import FOLDER, Entry, list_files, read_files
 from cogency_tui.agent.server_programs import Programs, programs_of
+from cogency_tui.config_file import changing
 from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
 from cogency_tui.workflow_settings import problem_of
 
@@ -152,9 +153,10 @@ class Trust:
         found = _digests(contents, programs_of(project, contents))
         if _digest(found) != seen.digest:
             raise UsageError(f"{project / FOLDER} has just changed.", "Look at it again.")
-        others = self.decisions().without(project)
         trusted = Trusted(str(project), project.stat().st_ino, found, _today())
-        self._write(Decisions([*others.projects, trusted], others.refused))
+        with changing(self.path):
+            others = self.decisions().without(project)
+            self._write(Decisions([*others.projects, trusted], others.refused))
 
     def refuse(self, project: Path) -> None:
         """Never ask about a project, and do not trust it.
@@ -162,9 +164,10 @@ class Trust:
         Raises:
             ConfigError: the decisions cannot be read as meant, or cannot be written.
         """
-        others = self.decisions().without(project)
         refused = Refused(str(project), project.stat().st_ino, _today())
-        self._write(Decisions(others.projects, [*others.refused, refused]))
+        with changing(self.path):
+            others = self.decisions().without(project)
+            self._write(Decisions(others.projects, [*others.refused, refused]))
 
     def revoke(self, project: Path) -> bool:
         """Forget what was decided on a project, and ask about it again; whether anything was.
@@ -172,12 +175,13 @@ class Trust:
         Raises:
             ConfigError: the decisions cannot be read as meant, or cannot be written.
         """
-        before = self.decisions()
-        left = before.without(project)
-        if left == Decisions(list(before.projects), list(before.refused)):
-            return False
-        self._write(left)
-        return True
+        with changing(self.path):
+            before = self.decisions()
+            left = before.without(project)
+            if left == Decisions(list(before.projects), list(before.refused)):
+                return False
+            self._write(left)
+            return True
 
     def decisions(self) -> Decisions:
         """All that was decided, on other projects too.

@@ -117,6 +117,7 @@ class Turn:
             await self._recorder.emit(said)
             for notice in self._setup.notices():
                 await self._note(notice)
+            await self._setup.store.acknowledge()
             await self._cycles()
         except Interrupted:
             await self._close(INTERRUPTED)

@@ -6,6 +6,7 @@ Nothing is imported before it is needed: an agent stands before its engine is lo
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 _PATIENCE = 1.5
 """Seconds that a message waits for MCP servers that are starting."""
+
+_NOT_LASTING = "the store cannot be used: once the program ends, no change of a file can be taken back"
 
 
 class Works:
@@ -95,7 +98,7 @@ class Works:
 
         Raises:
             StoreError: the store cannot be opened.
-            UsageError: a turn is running in this conversation already.
+            UsageError: a turn is running in this conversation already, or another process has it open.
         """
         from cogency_tui.agent.outbox import Outbox
         from cogency_tui.store.conversations import new_conversation_id
@@ -109,7 +112,8 @@ class Works:
 
         async def done() -> None:
             try:
-                await work(conversation, running, outbox)
+                async with self._agent.recall.working_in(conversation, time()):
+                    await work(conversation, running, outbox)
             finally:
                 running.turn = None
                 running.busy = False
@@ -135,6 +139,8 @@ class Works:
     ) -> None:
         """Work on what the person asks for, of which they `typed` so much."""
         store = await self._agent.store()
+        if not self._agent.lasting:
+            running.gate.caution(_NOT_LASTING)
         dialect = await self.dialect_of(store, conversation)
         await running.begin(store)
         # Of an agent that is not kept open this may be the only turn.

@@ -94,6 +94,11 @@ class Store:
         self._told = len(self.notices)
         return untold
 
+    async def acknowledge(self) -> None:
+        """Forget what `untold` gave: the user has seen it."""
+        if self._told:
+            await self.database.acknowledge(self.notices[: self._told])
+
     @classmethod
     async def open(cls, directory: Path, *, patience: float = 5.0) -> Self:
         """Open or make the store in `directory`; `patience` in seconds is for other processes' locks.

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.rules import FILE_NAME, Rules, pattern_for
+from cogency_tui.config_file import LOCK
 from cogency_tui.errors import ConfigError, UsageError
 from cogency_tui.tools.base import Intent
 
@@ -98,7 +99,8 @@ def test_the_same_rule_is_kept_once(desk: Desk) -> None:
 def test_the_file_is_the_persons_alone(desk: Desk) -> None:
     desk.rules.add("command", "pytest")
     assert stat.S_IMODE(desk.file.stat().st_mode) == 0o600
-    assert [path.name for path in desk.folder.iterdir()] == [FILE_NAME]
+    assert {path.name for path in desk.folder.iterdir()} == {FILE_NAME, LOCK}
+    assert stat.S_IMODE((desk.folder / LOCK).stat().st_mode) == 0o600
 
 
 def test_a_link_to_the_file_stays_one(desk: Desk, tmp_path: Path) -> None:

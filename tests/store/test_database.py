@@ -110,14 +110,6 @@ async def test_a_read_only_directory_is_named(tmp_path: Path, below: str) -> Non
     assert "COGENCY_DATA" in caught.value.hint
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="permission bits do not stop root")
-async def test_a_read_only_file_is_named(directory: Path) -> None:
-    (await filled(directory)).chmod(0o400)
-
-    with pytest.raises(StoreError, match=r"cogency\.db cannot be written"):
-        await Store.open(directory)
-
-
 @pytest.mark.parametrize("damage", ["text", "stub", "truncated", "header"])
 async def test_a_damaged_file_is_kept_and_a_new_one_started(directory: Path, damage: str) -> None:
     path = await filled(directory)
