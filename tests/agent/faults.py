@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from cogency_tui.agent.contents import Limits
-from cogency_tui.store import database
 from cogency_tui.store.conversations import Store
+from cogency_tui.store.database import Database
 from tests.agent.journaling import Desk, desk_at
 
 CONVERSATION = "c"
@@ -43,8 +43,12 @@ class Faults:
         """Be there at every step."""
         for name in _CALLS:
             replace(os, name, partial(self._call, name, getattr(os, name)))
-        transact = database._transact  # pyright: ignore[reportPrivateUsage]
-        replace(database, "_transact", partial(self._transact, transact))
+        transact = Database._transact  # pyright: ignore[reportPrivateUsage, reportUnknownVariableType]
+
+        def stepped(store: Database, work: object, connection: sqlite3.Connection) -> Any:
+            return self._transact(partial(transact, store), work, connection)
+
+        replace(Database, "_transact", stepped)
 
     def step(self, what: str) -> None:
         """One of the steps."""
