@@ -102,28 +102,29 @@ def _has_rowid(connection: sqlite3.Connection, name: str) -> bool:
 
 def _numbered(source: sqlite3.Connection, name: str, names: str) -> Iterator[tuple[Any, ...] | None]:
     """The rows of a table with row numbers, None for each place that cannot be read."""
-    sql = f"SELECT {names} FROM {name} NOT INDEXED WHERE rowid > ? ORDER BY rowid"
-    last = -_FARTHEST
+    # Not `rowid >` the last: SQLite would look for that one, which may be on the page that cannot be read.
+    sql = f"SELECT {names} FROM {name} NOT INDEXED WHERE rowid >= ? ORDER BY rowid"
+    first = -_FARTHEST
     while True:
         try:
-            for row in source.execute(sql, (last,)):
-                last = row[0]
+            for row in source.execute(sql, (first,)):
+                first = row[0] + 1
                 yield row
             return
         except sqlite3.DatabaseError:
             pass
         try:
             # A cursor loses the row in front of the place that it cannot read.
-            row = source.execute(f"{sql} LIMIT 1", (last,)).fetchone()
+            row = source.execute(f"{sql} LIMIT 1", (first,)).fetchone()
         except sqlite3.DatabaseError:
             yield None
-            following = _behind(source, name, max(last, 0))
+            following = _behind(source, name, max(first - 1, 0))
             if following is None:
                 return
-            row = source.execute(f"{sql} LIMIT 1", (following - 1,)).fetchone()
+            row = source.execute(f"{sql} LIMIT 1", (following,)).fetchone()
         if row is None:
             return
-        last = row[0]
+        first = row[0] + 1
         yield row
 
 
