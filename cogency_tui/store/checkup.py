@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
-from cogency_tui.store import events, transfer
+from cogency_tui.store import events, schema_copy, transfer
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.database import (
     FILE,
@@ -159,7 +159,7 @@ def _recovered(path: Path, fresh: Path) -> Recovered:
             if file.exists():
                 shutil.copyfile(file, name)
         _fill_up(copy)
-        with closing(open_to_read(copy, _PATIENCE)) as source:
+        with closing(_opened(copy, schema_copy.path_of(path))) as source:
             return recover(source, fresh)
     except sqlite3.Error:
         fresh.unlink(missing_ok=True)
@@ -167,6 +167,16 @@ def _recovered(path: Path, fresh: Path) -> Recovered:
     finally:
         for file in (copy, *companions(copy)):
             file.unlink(missing_ok=True)
+
+
+def _opened(copy: Path, schema: Path) -> sqlite3.Connection:
+    """A connection to the copy of a damaged database; a schema that cannot be read comes from `schema`."""
+    try:
+        return open_to_read(copy, _PATIENCE)
+    except sqlite3.DatabaseError:
+        if not schema_copy.restore(copy, schema):
+            raise
+    return open_to_read(copy, _PATIENCE)
 
 
 def _fill_up(path: Path) -> None:

@@ -24,7 +24,7 @@ import aiosqlite
 from cogency_tui import own_files
 from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
-from cogency_tui.store import pending_notices
+from cogency_tui.store import pending_notices, schema_copy
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
 from cogency_tui.store.recovery import rebuilt
 
@@ -375,6 +375,7 @@ def _open_file(path: Path, patience: float) -> sqlite3.Connection:
         pending(connection)  # a newer schema is refused before anything is altered
         connection.execute("PRAGMA journal_mode = WAL")
         migrate(connection)
+        schema_copy.store(connection, path)
         for file in (path, *companions(path)):
             if file.exists() and file.stat().st_mode & 0o077:
                 file.chmod(0o600)
@@ -397,7 +398,7 @@ def _decode(raw: bytes) -> str:
 def set_aside(path: Path) -> Path:
     """Rename the database, with the files that belong to it, to a name that is free."""
     aside = free_name(path)
-    for file, renamed in zip((path, *companions(path)), (aside, *companions(aside)), strict=True):
+    for file, renamed in zip(_files_of(path), _files_of(aside), strict=True):
         with suppress(FileNotFoundError):
             file.rename(renamed)
     return aside
@@ -406,7 +407,12 @@ def set_aside(path: Path) -> Path:
 def free_name(path: Path) -> Path:
     """A name beside `path` that neither a file has, nor one that belongs to it."""
     names = (path.with_name(f"{path.name}.damaged-{number}") for number in count(1))
-    return next(name for name in names if not any(file.exists() for file in (name, *companions(name))))
+    return next(name for name in names if not any(file.exists() for file in _files_of(name)))
+
+
+def _files_of(path: Path) -> tuple[Path, ...]:
+    """A database and the files that belong to it."""
+    return path, *companions(path), schema_copy.path_of(path)
 
 
 def companions(path: Path) -> tuple[Path, Path]:

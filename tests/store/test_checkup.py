@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError
+from cogency_tui.store import schema_copy
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.checkup import check, repair
 from cogency_tui.store.conversations import Store
@@ -54,11 +55,12 @@ async def test_damage_of_any_page_is_found_and_repaired(directory: Path, tmp_pat
     whole = path.read_bytes()
     trunk, _size = root_of(path, "events")
     complete = 0
-    pages = range(PAGE, len(whole), PAGE)
+    pages = range(0, len(whole), PAGE)
     for offset in pages:
         spot = tmp_path / str(offset)
         spot.mkdir()
         (spot / FILE).write_bytes(whole)
+        shutil.copy(schema_copy.path_of(path), spot)
         spoil(spot / FILE, offset, data)
         damaged = (spot / FILE).read_bytes()
         found = check(spot)

@@ -38,7 +38,7 @@ async def test_files_are_the_persons_alone_whatever_the_umask(directory: Path) -
         os.umask(umask)
 
     assert mode(directory) == 0o700
-    assert modes == dict.fromkeys((FILE, f"{FILE}-wal", f"{FILE}-shm", LOCK), 0o600)
+    assert modes == dict.fromkeys((FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}.schema", LOCK), 0o600)
 
 
 async def test_a_file_that_others_could_read_is_closed_to_them(directory: Path) -> None:
