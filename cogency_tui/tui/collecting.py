@@ -12,7 +12,11 @@ from time import monotonic
 PAUSE = 3.0
 """Seconds without a key or a click after which nobody is kept waiting by a full collection."""
 
-_YOUNG, _MIDDLE, _NEVER = 5_000, 4, 1_000_000
+_YOUNG, _MIDDLE = 5_000, 4
+
+_OLD = 10
+"""Collections of what is middle-aged after which also a person who never pauses waits for a full one: it takes
+a fiftieth of a second where what is drawn is bounded, and what it finds has no bound without it."""
 
 
 class Collecting:
@@ -26,7 +30,7 @@ class Collecting:
     def begin(self) -> None:
         """Collect from now on. What exists lives as long as the program and is not looked at again."""
         gc.freeze()
-        gc.set_threshold(_YOUNG, _MIDDLE, _NEVER)
+        gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
         gc.enable()
 
     def touch(self) -> None:
