@@ -324,6 +324,18 @@ def create_requests(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX requests_by_conversation ON requests (conversation_id)")
 
 
+def index_what_each_turn_asks_for(connection: sqlite3.Connection) -> None:
+    """Find the few messages with an environment block or a note of the review, and the user's own edits,
+    without reading all those of a long conversation."""
+    for name, key in (("environment", '"environment":'), ("review", '"review":{')):
+        connection.execute(
+            f"CREATE INDEX events_with_{name} ON events (conversation_id)"
+            f" WHERE type = 'user' AND instr(body, '{key}')"
+        )
+    connection.execute("CREATE INDEX edits_by_tool ON edits (conversation, tool)")
+    connection.execute("CREATE INDEX edits_by_caller_and_tool ON edits (caller, tool)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -337,6 +349,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_reviews,
     create_profile,
     create_requests,
+    index_what_each_turn_asks_for,
 )
 
 
