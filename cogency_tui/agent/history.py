@@ -75,7 +75,7 @@ class History:
         calibration: Calibration,
         log: MessageLog,
     ) -> None:
-        """`system` are the parts of the system prompt with their names; `log` has what was rendered before."""
+        """`system` are the parts of the system prompt with their names; `log` is what was rendered before."""
         self._store = store
         self._conversation_id = conversation_id
         self._settings = settings

@@ -1,4 +1,4 @@
-"""The messages of a conversation as it grows: each event is read and rendered once, not again for each request.
+"""The messages of a conversation as it grows: each event is read and rendered once, not for each request.
 
 What is held is what `messages_of` makes of all events, for they are rendered in parts that nothing after them
 changes: up to a message of the user's, or up to a cycle before which every call has its result. An event that

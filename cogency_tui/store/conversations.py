@@ -255,7 +255,7 @@ class Store:
 
     async def usage(self, conversation_id: str) -> Measure:
         """What the conversation took so far: tokens, seconds and USD, where known."""
-        before = self._totals.get(conversation_id, usage.Total())
+        before = self._totals.get(conversation_id, usage.NOTHING)
         total = await self.database.read(partial(usage.total, conversation_id=conversation_id, before=before))
         self._totals[conversation_id] = total
         return total.measure

@@ -47,7 +47,7 @@ def record(connection: sqlite3.Connection, conversation_id: str, step: Measure) 
 
 
 class Total(NamedTuple):
-    """The sums over the cycles of a conversation up to the row `through`; in how many each figure is known."""
+    """The sums over a conversation's cycles up to the row `through`; in how many each figure is `known`."""
 
     through: int = 0
     known: tuple[int, ...] = (0,) * len(SUMMED)
@@ -62,11 +62,14 @@ class Total(NamedTuple):
         return cast("Measure", {"input": 0, "output": 0, "duration": 0.0} | known)
 
 
-def total(connection: sqlite3.Connection, conversation_id: str, before: Total = Total()) -> Total:
+NOTHING = Total()
+
+
+def total(connection: sqlite3.Connection, conversation_id: str, before: Total = NOTHING) -> Total:
     """The sums over all cycles; `before` is what they were, so that only what is new is read."""
     key = to_column(conversation_id)
     if not connection.execute(_THERE, (key, before.through)).fetchone():
-        before = Total()
+        before = NOTHING
     ((through, *row),) = connection.execute(_TOTAL, (key, before.through))
     if through is None:
         return before

@@ -1,8 +1,8 @@
 """When the garbage collector may look at what.
 
 A full collection takes as long as there are objects: a tenth of a second in a long conversation, which would
-be seen while one scrolls or types. So only what is young is collected as it comes, and everything when the
-person has paused.
+be seen while one scrolls or types. So what is young is collected as it comes, and everything when the user has
+paused, or when much has piled up since.
 """
 
 import gc
@@ -15,8 +15,8 @@ PAUSE = 3.0
 _YOUNG, _MIDDLE = 5_000, 4
 
 _OLD = 10
-"""Collections of what is middle-aged after which also a person who never pauses waits for a full one: it takes
-a fiftieth of a second where what is drawn is bounded, and what it finds has no bound without it."""
+"""Collections of the middle generation after which everything is collected, also for a user who never pauses:
+what would be left of a long session has no bound."""
 
 
 class Collecting:

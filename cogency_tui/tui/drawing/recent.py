@@ -1,4 +1,4 @@
-"""What was made last, up to a bound: what is drawn of a long text is kept only around where it is looked at."""
+"""What was made last, up to a bound: of a long text only what is looked at is held ready."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar

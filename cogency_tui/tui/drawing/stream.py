@@ -1,8 +1,8 @@
 """Markdown while it is being written, and long after: blocks that are drawn when they are looked at.
 
 Work is proportional to what is new and to what is seen. Of what is being written only the last block is
-drawn again, and of a fence only its last row; a block's height is estimated until it is drawn. Only the blocks
-that were looked at last are held ready.
+drawn again, and of a fence only its last row; a block's height is estimated until it is drawn. Only what was
+looked at last is held ready.
 """
 
 from collections import OrderedDict
@@ -12,10 +12,9 @@ from cogency_tui.tui.drawing.code import CodeLines
 from cogency_tui.tui.drawing.heights import Heights
 from cogency_tui.tui.drawing.lines import BLANK, Line
 from cogency_tui.tui.drawing.markdown import MarkdownDrawer, parse
-from cogency_tui.tui.drawing.sheet import Block as Drawn
 from cogency_tui.tui.drawing.sheet import MOST_LAID, Fixed
+from cogency_tui.tui.drawing.sheet import Block as Drawn
 from cogency_tui.tui.theming import Inks
-
 
 _LINES = 1024
 """How many lines are held ready, about."""

@@ -17,8 +17,8 @@ from cogency_tui.tui.drawing.cards import (
 )
 from cogency_tui.tui.drawing.lines import BLANK, Line
 from cogency_tui.tui.drawing.recent import Recent
-from cogency_tui.tui.drawing.sheet import Block as Rows
 from cogency_tui.tui.drawing.sheet import MOST_LAID, Fixed, Stack
+from cogency_tui.tui.drawing.sheet import Block as Rows
 from cogency_tui.tui.theming import Inks
 from cogency_tui.tui.transcript import Notice, Problem, Prose, Said, Unit
 
