@@ -1,8 +1,8 @@
 """When the garbage collector may look at what.
 
 A full collection takes as long as there are objects: a tenth of a second in a long conversation, which would
-be seen while one scrolls or types. So what is young is collected as it comes, and everything when the user has
-paused, or when much has piled up since.
+be seen while one scrolls or types. So what is young is collected as it comes, and everything when the user
+has paused, or when much has piled up since.
 """
 
 import gc
