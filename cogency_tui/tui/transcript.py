@@ -16,6 +16,7 @@ from cogency_tui.protocol.events import ErrorEvent, Event, Measure, ResultEvent
 from cogency_tui.text import Sanitizer, clean
 from cogency_tui.tui.calls import Call, FileChange
 from cogency_tui.tui.own_calls import as_call
+from cogency_tui.tui.packed import Packed, packed, unpacked
 
 
 class Said(msgspec.Struct):
@@ -31,18 +32,29 @@ class Prose(msgspec.Struct):
     thinking: bool
     started: float
     ended: float
-    text: str = ""
-    open: bool = True
     interrupted: bool = False
-    sanitizer: Sanitizer = msgspec.field(default_factory=Sanitizer)
+    _text: str | Packed = ""
+    _sanitizer: Sanitizer | None = msgspec.field(default_factory=Sanitizer)
+
+    @property
+    def open(self) -> bool:
+        """Whether more may come."""
+        return self._sanitizer is not None
+
+    @property
+    def text(self) -> str:
+        """What was written so far."""
+        return unpacked(self._text)
 
     def extend(self, text: str) -> None:
-        self.text += self.sanitizer.feed(text)
+        if self._sanitizer is not None:
+            self._text = self.text + self._sanitizer.feed(text)
 
     def close(self, now: float) -> None:
         """Nothing more comes: what came next came at `now`."""
-        self.text += self.sanitizer.close()
-        self.open = False
+        if self._sanitizer is not None:
+            self._text = packed(self.text + self._sanitizer.close())
+            self._sanitizer = None
         self.ended = max(self.started, now)
 
 
