@@ -24,6 +24,9 @@ from cogency_tui.tui.transcript import Notice, Prose, Said, Transcript, Unit
 _UNITS, _LINES = 256, 2048
 """How many drawn units, and lines of them, are kept at most."""
 
+_OFTEN = 16
+"""Drawings after which it is looked whether there are more: to count them takes longer than one of them."""
+
 _CLOSE: frozenset[type] = frozenset({Call, Notice})
 
 
@@ -58,6 +61,7 @@ class Document:
         self._drawn: OrderedDict[int, DrawnUnit] = OrderedDict()
         self._grown: set[int] = set()
         """The answers that have changed since they were drawn."""
+        self._drawings = 0
         self._heights = Heights(self._estimate(index) for index in range(len(transcript.units)))
 
     @property
@@ -215,9 +219,13 @@ class Document:
         if drawn is None or index in self._grown:
             self._grown.discard(index)
             drawn = self._drawn[index] = self._draw(index, drawn)
+            self._drawn.move_to_end(index)
             self._heights.set(index, len(drawn) + self._gap(index))
-            self._forget_oldest()
-        self._drawn.move_to_end(index)
+            self._drawings += 1
+            if not self._drawings % _OFTEN:
+                self._forget_oldest()
+        else:
+            self._drawn.move_to_end(index)
         return drawn
 
     def _forget_oldest(self) -> None:
