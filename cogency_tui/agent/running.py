@@ -14,6 +14,7 @@ from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.history import History
 from cogency_tui.agent.instructions import Instructions, read_instructions
 from cogency_tui.agent.jobs import TurnActions
+from cogency_tui.agent.message_log import MessageLog
 from cogency_tui.agent.metrics import Calibration
 from cogency_tui.agent.outbox import Outbox
 from cogency_tui.agent.own_command import OwnCommand
@@ -87,6 +88,7 @@ class Running:
             output_limit=self.settings.output_limit,
         )
         self._calibration = Calibration()
+        self._log = MessageLog()
         self._channel: Channel | None = None
         self._wanted: tuple[Mode, Provider] | None = None
         self._settling: asyncio.Task[None] | None = None
@@ -218,6 +220,7 @@ class Running:
             self.provider,
             parts,
             self._calibration,
+            self._log,
         )
 
     async def close(self) -> None:

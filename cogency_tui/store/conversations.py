@@ -87,6 +87,7 @@ class Store:
         self.database = database
         self.notices = database.notices
         self._told = 0
+        self._totals: dict[str, usage.Total] = {}
 
     def untold(self) -> list[str]:
         """The notices that were not given by this method before."""
@@ -269,7 +270,10 @@ class Store:
 
     async def usage(self, conversation_id: str) -> Measure:
         """What the conversation took so far: tokens, seconds and USD, where known."""
-        return await self.database.read(lambda connection: usage.total(connection, conversation_id))
+        before = self._totals.get(conversation_id, usage.NOTHING)
+        total = await self.database.read(partial(usage.total, conversation_id=conversation_id, before=before))
+        self._totals[conversation_id] = total
+        return total.measure
 
     async def spent(self, moment: float, conversation_id: str | None = None) -> Spent:
         """What went out from a moment in Unix seconds on, in a conversation with its sub-agents or in all."""

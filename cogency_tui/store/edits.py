@@ -139,6 +139,14 @@ class Edits:
         """The edits in `project` after that of this number, by whichever process, the oldest first."""
         return await self._database.read(lambda connection: since(connection, project, id))
 
+    async def any_by(self, tools: Iterable[str], conversation: str, id: int) -> bool:
+        """Whether one of these tools made an edit in a conversation after the edit of this number."""
+        names = [to_column(tool) for tool in tools]
+        made = f"SELECT 1 FROM edits WHERE {{}} = ? AND tool IN ({', '.join('?' * len(names))}) AND id > ?"
+        sql = f"{made.format('conversation')} UNION ALL {made.format('caller')} LIMIT 1"
+        values = [to_column(conversation), *names, id] * 2
+        return await self._database.read(lambda connection: bool(connection.execute(sql, values).fetchone()))
+
     async def last(self) -> int:
         """The number of the last edit of all; 0 when there is none."""
         sql = "SELECT coalesce(max(id), 0) FROM edits"

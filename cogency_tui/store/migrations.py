@@ -371,6 +371,18 @@ def add_imported_to_conversations(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE conversations ADD COLUMN imported INTEGER NOT NULL DEFAULT 0")
 
 
+def index_what_each_turn_asks_for(connection: sqlite3.Connection) -> None:
+    """Find the few messages with an environment block or a note of the review, and the user's own edits,
+    without reading all those of a long conversation."""
+    for name, key in (("environment", '"environment":'), ("review", '"review":{')):
+        connection.execute(
+            f"CREATE INDEX events_with_{name} ON events (conversation_id)"
+            f" WHERE type = 'user' AND instr(body, '{key}')"
+        )
+    connection.execute("CREATE INDEX edits_by_tool ON edits (conversation, tool)")
+    connection.execute("CREATE INDEX edits_by_caller_and_tool ON edits (caller, tool)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -387,6 +399,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_sources_to_relics,
     create_intents,
     add_imported_to_conversations,
+    index_what_each_turn_asks_for,
 )
 
 
