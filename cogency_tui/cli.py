@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not (trouble := _describe(exc)):
             raise
         _discard_output()
-        print(f"cogency-tui: {trouble}", file=sys.stderr)
+        print(clean(f"cogency-tui: {trouble}"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

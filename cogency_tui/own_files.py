@@ -14,16 +14,21 @@ def make_directory(path: Path) -> None:
         OSError: it cannot be made, or something else has its name.
     """
     try:
-        path.mkdir(_DIRECTORY)
-    except FileExistsError:
-        if not path.is_dir():
-            raise
-        return
+        _make(path)
     except FileNotFoundError:
         if path.parent == path:
             raise
         make_directory(path.parent)
-        make_directory(path)
+        # Where the system has no room for it (in /proc), this fails in the same way, and once.
+        _make(path)
+
+
+def _make(path: Path) -> None:
+    try:
+        path.mkdir(_DIRECTORY)
+    except FileExistsError:
+        if not path.is_dir():
+            raise
         return
     # A umask takes bits from what is made.
     path.chmod(_DIRECTORY)

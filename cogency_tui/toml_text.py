@@ -3,7 +3,6 @@
 tomllib takes memory with the square of the parts of a key, so they are counted before it is given the text.
 """
 
-import errno
 import re
 import tomllib
 from pathlib import Path
@@ -37,7 +36,7 @@ def read(path: Path) -> str:
     with path.open("rb") as file:
         data = file.read(LONGEST + 1)
     if len(data) > LONGEST:
-        raise OSError(errno.EFBIG, f"it has more than {LONGEST:,} bytes")
+        raise OSError(f"it has more than {LONGEST:,} bytes")
     return data.decode("utf-8-sig")
 
 

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rich.console import RenderableType
 from rich.segment import Segments
 from textual import events
 from textual.app import App, SystemCommand
@@ -127,8 +126,9 @@ class CogencyApp(App[int]):
         from rich.traceback import Traceback
 
         self.bell()
-        report = Traceback(show_locals=False, width=None)
-        self._exit_renderables.append(Segments(self.console.render(report, self.console.options)))
+        report = self.console.render(Traceback(show_locals=False, width=None), self.console.options)
+        # What an exception says may be a stranger's.
+        self._exit_renderables.append(Segments(each._replace(text=clean(each.text)) for each in report))
         self._close_messages_no_wait()
 
     def get_default_screen(self) -> Screen[None]:
@@ -161,7 +161,7 @@ class CogencyApp(App[int]):
         if self._driver is not None and not self._driver.is_headless and self._takes_frame():
             self._driver.write(sequence)
 
-    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
         if self._takes_frame():
             # Textual leaves the parameter of `Screen` open.
             app: Any = super()

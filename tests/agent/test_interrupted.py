@@ -14,8 +14,8 @@ from cogency_tui.agent import shadow
 from cogency_tui.agent.contents import Limits
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import ResultEvent
-from cogency_tui.store import database
 from cogency_tui.store.conversations import Store
+from cogency_tui.store.database import Database, Work
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.versions import net
 from cogency_tui.tools.base import ToolContext
@@ -151,14 +151,14 @@ async def test_the_disk_has_the_bytes_before_the_intent_and_the_intent_before_th
         desk.put("a", "old\n")
         order = Faults(1, lambda _what: None)
         order.install(monkeypatch.setattr)
-        durably = database._transact_durably  # pyright: ignore[reportPrivateUsage]
+        durably = Database._transact_durably  # pyright: ignore[reportPrivateUsage, reportUnknownVariableType]
 
-        def noted(work: database.Work[object], connection: sqlite3.Connection) -> object:
-            result = durably(work, connection)
+        def noted(store: Database, work: Work[object], connection: sqlite3.Connection) -> object:
+            result = durably(store, work, connection)
             order.step("durable")
             return result
 
-        monkeypatch.setattr(database, "_transact_durably", noted)
+        monkeypatch.setattr(Database, "_transact_durably", noted)
         order.armed = True
         await desk.write(("a", "new\n"))
         order.armed = False

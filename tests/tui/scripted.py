@@ -149,6 +149,9 @@ class ScriptedStore:
     async def count(self, project: str | None = None) -> int:
         return len(self.listed)
 
+    async def conversation(self, id: str) -> Conversation | None:
+        return next((each for each in self.listed if each.id == id), None)
+
     async def recover(self, conversation_id: str) -> list[Event]:
         return []
 
