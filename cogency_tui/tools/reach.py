@@ -197,7 +197,7 @@ def _unsure(simple: Simple, places: Places, *, listed: bool) -> str:
         written += operands[first:]
     for word in written:
         if places.targets(word) is None and not (word is LISTED and listed):
-            return _UNSURE
+            return "" if places.lookups.used_up else _UNSURE
     return ""
 
 

@@ -109,7 +109,12 @@ class Places:
         if names is None:
             return None
         matched = (path for place in self.directories for path in self._expanded(place, names, True))
-        literal = (joined(place, name) for place in self.directories for name in names if name)
+        literal = (
+            joined(place, name)
+            for place in self.directories
+            for name in names
+            if name and self.lookups.path()
+        )
         globbing = any(map(glob.has_magic, names))
         found = dict.fromkeys([*islice(matched if globbing else (), MOST), *literal])
         return None if self.lookups.used_up else list(found)
