@@ -88,8 +88,11 @@ class HttpTransport:
                 )
                 response = await client.send(request, stream=True)
                 try:
-                    self._require_plain(response)
-                    text = await _beginning(response.aiter_raw(), LONGEST_EVENT)
+                    if response.status_code == 200:
+                        self._require_plain(response)
+                        text = await _beginning(response.aiter_raw(), LONGEST_EVENT)
+                    else:
+                        text = await _reason(response, response.aiter_raw())
                 finally:
                     await response.aclose()
         except TimeoutError as exc:
@@ -97,9 +100,7 @@ class HttpTransport:
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as exc:
             raise from_exception(self._endpoint, exc) from exc
         if response.status_code != 200:
-            raise failures.from_status(
-                self._endpoint, response.status_code, response.headers, text[:LONGEST_BODY]
-            )
+            raise failures.from_status(self._endpoint, response.status_code, response.headers, text)
         return read_object(self._endpoint, "list of models", text)
 
     async def close(self) -> None:
@@ -144,11 +145,11 @@ class HttpTransport:
             raise self._endpoint.silent(self._timeouts.first_byte) from exc
         pieces = self._timed(response.aiter_raw(), deadline)
         try:
-            self._require_plain(response)
             content_type = response.headers.get("content-type", "")
             if response.status_code != 200:
-                text = await _beginning(pieces)
+                text = await _reason(response, pieces)
                 raise failures.from_status(self._endpoint, response.status_code, response.headers, text)
+            self._require_plain(response)
             if content_type.partition(";")[0].strip().lower() != "text/event-stream":
                 raise failures.not_a_stream(self._endpoint, content_type, await _beginning(pieces))
             timed = httpx.Response(200, headers={"content-type": content_type}, content=pieces)
@@ -166,8 +167,7 @@ class HttpTransport:
         Raises:
             ProviderProtocolError: it is compressed.
         """
-        encoding = response.headers.get("content-encoding", "").strip().lower()
-        if encoding not in _PLAIN:
+        if encoding := _encoding(response):
             raise ProviderProtocolError(
                 f"{self._endpoint.name} compressed its answer ({self._endpoint.quote(encoding)}), "
                 f"which was refused (HTTP {response.status_code}).",
@@ -211,6 +211,17 @@ class HttpTransport:
             yield piece
             limit = self._timeouts.idle
             deadline = loop.time() + limit
+
+
+def _encoding(response: "httpx.Response") -> str:
+    """How a body is compressed; empty where it is not."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    return "" if encoding in _PLAIN else encoding
+
+
+async def _reason(response: "httpx.Response", pieces: AsyncIterator[bytes]) -> str:
+    """What a failed request's answer says, unless that is compressed: the status counts without it."""
+    return "" if _encoding(response) else await _beginning(pieces)
 
 
 async def _beginning(pieces: AsyncIterator[bytes], most: int = LONGEST_BODY) -> str:

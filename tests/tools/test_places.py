@@ -137,8 +137,8 @@ async def test_no_race_gets_a_file_in_among_the_hooks(project: Path) -> None:
     thread.start()
     try:
         for number in range(150):
-            call = bound(project, "write", {"file": f"src/{number}", "content": "x"})
             try:
+                call = bound(project, "write", {"file": f"src/{number}", "content": "x"})
                 if (await call.plan()).guarded:
                     continue
                 unguarded += 1

@@ -35,7 +35,7 @@ def rounds() -> list[str]:
     return [*answers, "<respond>\nThat was all of it.\n</respond>"]
 
 
-async def freeze(project: Path, then: Callable[[Terminal, Path], None]) -> None:
+async def freeze(project: Path, then: Callable[[Terminal, Path], None], permissions: str = "auto") -> None:
     """Have the model do its rounds at a terminal that is frozen when they begin; `then` goes on."""
     async with ChatPeer(rounds(), model="m") as peer:
         config = project.parent / "config.toml"
@@ -45,7 +45,7 @@ async def freeze(project: Path, then: Callable[[Terminal, Path], None]) -> None:
         def drive() -> None:
             with Terminal(
                 "--permissions",
-                "auto",
+                permissions,
                 cwd=project,
                 data=data,
                 columns=200,
@@ -100,6 +100,27 @@ async def test_events_and_calls_go_on_and_the_screen_is_whole_once_it_is_read(pr
         terminal.wait_for("still here")
 
     await freeze(project, then)
+
+
+async def test_a_question_that_was_never_shown_is_not_answered(project: Path) -> None:
+    def then(terminal: Terminal, _data: Path) -> None:
+        asked = time.monotonic() + 8
+        while time.monotonic() < asked:
+            terminal.send("y")
+            # Longer than the pause after which a question takes a key.
+            time.sleep(1)
+        assert not ran(project)
+        terminal.thaw()
+        terminal.wait_for("wants to run a command")
+
+        def answered() -> bool:
+            time.sleep(1)
+            terminal.send("y")
+            return bool(ran(project))
+
+        until(answered)
+
+    await freeze(project, then, permissions="ask")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT])

@@ -37,6 +37,11 @@ class TerminalDriver(LinuxDriver):
         """Whether a frame may be written; if not, `ReadAgain` follows."""
         return self._output is not None and self._output.takes_frame()
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the terminal has taken all frames."""
+        return self._output is not None and self._output.is_read
+
     def write(self, data: str) -> None:
         if self._output is not None:
             self._output.write(data)
@@ -102,3 +107,9 @@ class TerminalDriver(LinuxDriver):
             self._must_signal_resume = True
         if self._must_signal_resume:
             self.resume_application_mode()
+
+
+def is_read(app: App[Any]) -> bool:
+    """Whether the terminal has taken all that `app` has drawn; what is no terminal always has."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage] (Textual has no other way to it)
+    return not isinstance(driver, TerminalDriver) or driver.is_read

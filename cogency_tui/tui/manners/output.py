@@ -45,6 +45,12 @@ class TerminalOutput:
             self._dropped = self._dropped or len(self._pending) > PENDING
             return not self._dropped
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the terminal has taken all that it was sent, and missed no frame."""
+        with self._changed:
+            return not (self._pending or self._dropped)
+
     def write(self, text: str) -> None:
         """Send `text` without waiting."""
         with self._changed:

@@ -20,6 +20,7 @@ from cogency_tui.tui.drawing.keys import key_name
 from cogency_tui.tui.drawing.lines import Line, width_of, wrap
 from cogency_tui.tui.drawing.question import REASONING, answers_to, draw_question
 from cogency_tui.tui.host import app_of
+from cogency_tui.tui.manners.driver import is_read
 from cogency_tui.tui.theming import Inks
 from cogency_tui.tui.widgets.answers import Answers
 from cogency_tui.tui.widgets.bar import Bar
@@ -175,6 +176,8 @@ class PermissionQuestion(ModalScreen[Answer | None]):
         super().__init__()
         self._question = question
         self._typed = typed
+        self._shown = False
+        """Whether the terminal has taken the question: what was never shown cannot be answered."""
         self.clock = clock
         self._hears_from = clock() + PAUSE
         self._entered = False
@@ -218,6 +221,8 @@ class PermissionQuestion(ModalScreen[Answer | None]):
             self.set_timer(PAUSE, self._end_deaf)
 
     def _end_deaf(self) -> None:
+        if not self._is_shown():
+            self._hears_from = self.clock() + PAUSE
         if not self._hears:
             self.set_timer(max(0.0, self._hears_from - self.clock()), self._end_deaf)
             return
@@ -227,7 +232,11 @@ class PermissionQuestion(ModalScreen[Answer | None]):
 
     @property
     def _hears(self) -> bool:
-        return self._entered or self.clock() >= self._hears_from
+        return self._is_shown() and (self._entered or self.clock() >= self._hears_from)
+
+    def _is_shown(self) -> bool:
+        self._shown = self._shown or is_read(app_of(self))
+        return self._shown
 
     @property
     def _reasoning(self) -> bool:
