@@ -205,7 +205,7 @@ class Gate:
         Raises:
             RefusedError: it does.
         """
-        if not intent.own:
+        if not _is_free(intent, self._mode()):
             self._reason_of_mode(intent, self._mode())
 
     async def check(self, call_id: str, tool: str, intent: Intent) -> None:
@@ -285,7 +285,7 @@ class Gate:
         Raises:
             RefusedError: the mode does not allow it at all.
         """
-        if intent.own:
+        if _is_free(intent, mode):
             return None
         reason = by_mode = self._reason_of_mode(intent, mode)
         if intent.loss:
@@ -382,6 +382,11 @@ class Gate:
 
 def _narrower(one: Permissions, other: Permissions) -> Permissions:
     return PERMISSIONS[min(PERMISSIONS.index(one), PERMISSIONS.index(other))]
+
+
+def _is_free(intent: Intent, mode: Permissions) -> bool:
+    """Whether it is about what the conversation started, and no command where none may run."""
+    return intent.own and not (mode == "plan" and intent.everything)
 
 
 def _could_reach(intent: Intent) -> bool:

@@ -38,10 +38,10 @@ _GIT_COMMANDS = """
     reset restore rev-list rev-parse revert rm shortlog show show-ref stash status switch symbolic-ref tag
     whatchanged worktree
 """
-"""Commands of git that go to no other repository."""
 
 _CONFINED = frozenset(_FILE_PROGRAMS.split())
-_GIT = frozenset(_GIT_COMMANDS.split())
+GIT_COMMANDS = frozenset(_GIT_COMMANDS.split())
+"""Commands of git that go to no other repository."""
 
 _SED = re.compile(r"[\d,$ ]*(?:[pdq=]|s([/|#,@])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gipIM\d]*)")
 """Scripts of one command that runs and reads nothing else."""
@@ -77,11 +77,11 @@ def _is_confined(simple: Simple) -> bool:
         return False
     if first.text in _PRINTING:
         return True
-    if not all(word.known for word in simple.arguments) or _has_starting_option(simple):
+    if not all(word.known for word in simple.arguments) or has_starting_option(simple):
         return False
     match first.text:
         case "git":
-            return any(word.text in _GIT for word in simple.arguments[:1])
+            return any(word.text in GIT_COMMANDS for word in simple.arguments[:1])
         case "sed":
             return bool(_SED.fullmatch(_script(simple, "")))
         case "awk" | "gawk" | "mawk" | "nawk":
@@ -97,6 +97,7 @@ def _script(simple: Simple, with_value: str) -> str:
     return next((word.text for word in simple.operands(with_value)), "")
 
 
-def _has_starting_option(simple: Simple) -> bool:
+def has_starting_option(simple: Simple) -> bool:
+    """Whether an option of a program starts another one."""
     letters, names = _STARTING.get(simple.program, ("", ()))
     return simple.has(letters, *names)

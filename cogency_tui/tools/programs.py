@@ -54,6 +54,11 @@ _BY_FACT: Mapping[Fact, str] = {
         scp sdk sendmail serverless sftp skopeo snap socat ssh ssh-copy-id steampipe supabase svn telnet
         terraform tofu traceroute trivy twine uvx vagrant vercel w3m wget whois wrangler xh yay yt-dlp yum
         zypper
+        ab autossh axel azcopy b2 bower browsh chromium cloudflared croc curlie dbclient doctl drill firefox
+        gdown getent google-chrome gpg gpg2 grpcurl hcloud hf httpx huggingface-cli hurl iperf iperf3 k6 kaggle
+        kdig mailx mosquitto_pub mosquitto_sub msmtp mtr ncu ngrok nping openssl pssh resolvectl rexec rlogin
+        rsh siege smbclient sshfs swaks tailscale tftp tracepath wandb websocat wget2 wkhtmltopdf wormhole wrk
+        xdg-open youtube-dl
     """,
     "reader": """
         aria2c curl elinks ftp gh glab http https lftp links lynx nc ncat netcat socat ssh telnet w3m wget
@@ -150,21 +155,28 @@ NETWORK_COMMANDS: Mapping[str, frozenset[str]] = {
         "jj": "git",
         "mix": "archive.install deps.get deps.update hex.publish local.hex",
         "npm": """
-        access add adduser audit ci create dedupe deprecate dist-tag doctor exec hook i init in install
-        install-test it login logout outdated owner ping publish search token unpublish up update upgrade
-        view whoami x
+        access add adduser audit bugs ci create dedupe deprecate diff dist-tag dist-tags docs doctor exec find
+        hook i info init in innit install install-ci-test install-test it login logout org outdated owner
+        pack ping profile publish repo s se search show sponsor star stars team token trust undeprecate
+        unpublish unstar up update upgrade v view whoami x
     """,
         "pdm": "add install lock publish sync update",
         "pip": "download index install search wheel",
         "pipenv": "install lock sync update upgrade",
-        "pnpm": "add audit create dlx fetch i import install login outdated publish self-update up update",
+        "pnpm": """
+        add audit ci create dlx fetch i import info install login outdated publish search self-update show up
+        update view whoami
+    """,
         "podman": "build login pull push run search",
         "poetry": "add install lock publish search self source sync update",
         "rye": "add fetch install lock publish self sync",
         "stack": "install new update upgrade",
         "swift": "package",
         "uv": "add lock pip publish python self sync tool",
-        "yarn": "add audit create dlx global init install login npm outdated publish up upgrade",
+        "yarn": """
+        add audit create dlx global info init install login npm outdated owner publish tag team up upgrade
+        upgrade-interactive whoami
+    """,
         "zig": "fetch",
     }.items()
 }

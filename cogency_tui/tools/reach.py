@@ -8,11 +8,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.command_line import option_values, parse
 from cogency_tui.tools.confinement import alters, unconfined
+from cogency_tui.tools.indirect_network import indirect_network, sets_network, written_names
+from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Visit, visit
 from cogency_tui.tools.programs import PLACE_OPTIONS, base_name, facts, goes_to_network, is_interpreter
@@ -27,6 +30,9 @@ _HARMLESS = re.compile(
     r"/dev/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd(?:/\d+)?)|/proc/self/fd/\d+"
 )
 _OPTION_PATH = re.compile(r"-[A-Za-z]((?:/|~|\.\.).*)|(?:--?)?[\w.-]+=(.*)")
+
+_BUNDLE = re.compile(r"-[A-Za-z]")
+_LONGEST_BUNDLE = 8
 
 _INLINE = re.compile(r"://|\bsocket\b|\burllib\b|\brequests\b|\bhttp\b|\bfetch\(", re.IGNORECASE)
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
@@ -77,27 +83,33 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     places = Places(cwd)
     network = brings = outside = guarded = neighbour = neighbours_client = ""
     could_bring = alters(command)
+    settings = sets_network(command)
+    made = frozenset[str]()
     listed = False
     if _REROUTED.search(command):
         ports = None
     for simple in parse(command):
+        reading = indirect_reads(simple, places, (workspace.root, *workspace.added), listed=listed)
         program = _network_program(simple)
         reads = "reader" in facts(program) or is_interpreter(program) or _opens_device(simple)
         written = _written_in(simple, command)
         local = visit(simple) if program and ports is not None and not _opens_device(simple) else None
         source = program
         if local is None or ports is None:
-            network = network or program
+            indirect = indirect_network(simple, command, places, made)
+            network = network or program or indirect or (settings if unconfined(simple) else "")
         else:
             source, stranger = _stranger(local, ports)
             if stranger and not neighbour:
                 neighbour, neighbours_client = f"{source}, which belongs to {stranger}", program
-        brings = brings or (source if reads else written)
+        made |= written_names(simple)
+        brings = brings or (source if reads else written) or reading.unknown
         could_bring = could_bring or ("" if local else unconfined(simple))
         guarded = guarded or _own_limits(simple)
         guarded = guarded or _unsure(simple, places, listed=listed)
         listed = lists_names(simple, piped=listed)
-        for location, read in _named(simple, places, workspace):
+        through = _through(reading, places, workspace)
+        for location, read in chain(_named(simple, places, workspace), through):
             if not location.inside:
                 outside = outside or location.relative
                 brings = brings or (location.relative if read else "")
@@ -109,6 +121,16 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     if network:
         neighbour = ""
     return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour)
+
+
+def _through(
+    reading: IndirectReads, places: Places, workspace: Workspace
+) -> Iterator[tuple[Location, bool]]:
+    """The paths that a command reads without naming them."""
+    for path in reading.paths:
+        yield Location(path.resolve(), shown(str(path.resolve())), False, path), True
+    for word in reading.words:
+        yield from ((location, True) for location in _located(word, places, workspace, written=False))
 
 
 def _written_in(simple: Simple, command: str) -> str:
@@ -210,6 +232,9 @@ def _path_words(simple: Simple) -> Iterator[Word]:
     for word in arguments:
         if found := _OPTION_PATH.fullmatch(word.text):
             yield word.after(word.text[: found.start(1 if found[1] else 2)])
+        elif _BUNDLE.match(word.text):
+            # Any of the letters may be the option that takes the rest.
+            yield from (word.after(word.text[:at]) for at in range(2, min(len(word.text), _LONGEST_BUNDLE)))
         elif not word.text.startswith("-"):
             yield word
 

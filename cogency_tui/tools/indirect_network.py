@@ -1,0 +1,288 @@
+"""Commands that may reach the network although no program of it is written out in them.
+
+A word in the place of the program that only the shell knows, and a program that runs text which it is given,
+may run anything. Once untrusted content may have been read, they are asked about like `curl`. Programs of the
+project (scripts, builds, tests) are not meant: they are named by the user's own commands all day.
+"""
+
+import filecmp
+import re
+import shutil
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from cogency_tui.tools.command_line import SHELLS, WRAPPERS
+from cogency_tui.tools.confinement import GIT_COMMANDS, has_starting_option, unconfined
+from cogency_tui.tools.programs import NETWORK_COMMANDS, base_name, facts, is_interpreter
+from cogency_tui.tools.shell_paths import Places
+from cogency_tui.tools.shell_words import Simple, Word
+
+_UNWRITTEN = "a command that only the shell knows"
+_RUNS_TEXT = "{}, which runs text that it is given"
+_ADDRESSED = "{}, which is given an address"
+_MADE = "{}, which this very command makes"
+_COPY = "{}, which is a copy of a program of the system"
+
+_STRING_RUNNERS = frozenset(
+    """
+    alias at batch bind complete coproc crontab dc ed emacs emacsclient enable ex gdb gdbserver gnuplot hash
+    hyperfine lldb m4 man nvim parallel perf psql script screen start-stop-daemon su systemd-run tmux toolbox
+    trap vi view vim vimdiff watchexec watchman zellij
+    """.split()
+)
+"""Programs whose arguments or input may hold commands."""
+
+_AWK_RUNNING = re.compile(r"system|/inet|@|\|&|\|\s*getline|\bprintf?\b[^;}\n]*[^|]\|[^|]")
+
+_LITTLE_LANGUAGES: Mapping[str, re.Pattern[str]] = {
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK_RUNNING),
+    "bsdtar": re.compile(r"--?use-compress|-I"),
+    "make": re.compile(r"^(?:SHELL|MAKESHELL)=|^--eval|^-f\s*-?$|^-f/dev/|\$\("),
+    "npm": re.compile(r"^--script-shell|^--node-options"),
+    "rsync": re.compile(r"^-[A-Za-z]*e|^--rsh"),
+    "sed": re.compile(r"(?:^|[;{}\n\d$/!,])\s*e(?:\s|$)|[^\w\s][gpiIMm\d]*e[gpiIMmw\d]*\s*(?:[;}\n]|$)"),
+    "sqlite3": re.compile(r"\.(?:shell|system|load)|[.|]\s*\||edit\(|load_extension"),
+    "tar": re.compile(r"^--(?:to-c|checkpoint-a|use-c|rsh-c|info-s|new-v)|^-[A-Za-z]*[FI]"),
+    "zip": re.compile(r"^-[A-Za-z]*TT|^--unzip-command"),
+}
+"""What in an argument of these programs starts another."""
+
+_CODE = re.compile(
+    r"\b(?:exec|eval|compile|getattr|globals|import_module|importlib|__import__|codecs|base64|fromhex|b64decode"
+    r"|subprocess|popen|spawn|child_process|ctypes|system|runpy|asyncio|ftplib|smtplib|telnetlib|webbrowser"
+    r"|require\s*\(\s*[^'\"\s]|net|dgram|tls|dns|https?|urllib\w*|requests|httpx|aiohttp|socket\w*|LWP|IO::Socket"
+    r"|curl\w*|fsockopen|file_get_contents|open-uri|open\w*\s*\(\s*['\"]\|)\b|`|://",
+    re.IGNORECASE,
+)
+"""What code needs that goes to the network, or hides that it does."""
+
+_CODE_OPTIONS = frozenset(("-c", "-e", "-E", "-p", "-r", "--eval", "--print", "-pe", "-ne", "-lne", "-lpe"))
+_WITH_VALUE = frozenset(("-W", "-X", "-I", "-O", "-o", "-M", "-d", "--rcfile", "--init-file"))
+
+_GIT_PLACES = frozenset(("-C", "--git-dir", "--work-tree", "--namespace"))
+_GIT_SETTING = re.compile(
+    r"(?:user|color|advice|column|log|init|i18n|gc)\.[\w.]+(?:=.*)?"
+    r"|(?:commit|tag)\.gpgsign=false|core\.(?:autocrlf|eol|quotepath|safecrlf|filemode|ignorecase|abbrev)(?:=.*)?"
+    r"|core\.(?:pager|editor)=(?:cat|true|:)?|core\.hooksPath=/dev/null|diff\.(?:renames|algorithm)=.*"
+    r"|merge\.conflictstyle=.*|(?:safe|protocol)\.\w+(?:=.*)?",
+    re.IGNORECASE,
+)
+"""Settings of git on its command line that start nothing."""
+
+_GIT_OTHERS = frozenset(
+    """
+    archive bundle check-attr check-mailmap check-ref-format checkout-index column commit-graph commit-tree
+    config count-objects diff-files diff-index fast-export fast-import fmt-merge-msg format-patch fsck gc
+    hash-object help index-pack interpret-trailers ls-tree mailinfo merge-file merge-tree mktree pack-objects
+    pack-refs patch-id prune range-diff read-tree repack replace rerere sparse-checkout stripspace am
+    unpack-objects update-index update-ref update-server-info var verify-commit verify-pack verify-tag version
+    write-tree
+    """.split()
+)
+"""More of git's own commands; any other word is an alias, or a program beside git."""
+
+_EVALUATING = frozenset(("[", "[[", "declare", "export", "let", "local", "printf", "read", "readonly", "test"))
+"""Words of the shell that evaluate what a subscript in their arguments holds."""
+
+_ADDRESS = re.compile(r"(?:^|[=:@\s])([a-z][a-z0-9+.-]*)://(?P<host>[^\s/:?#'\"]+)", re.IGNORECASE)
+_HERE = re.compile(r"(?:[^@]*@)?(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\]?)", re.IGNORECASE)
+_BARE_ADDRESS = re.compile(
+    r"(?:(?:[\w-]+\.)+(?:ai|app|cc|ch|cloud|co|com|de|dev|eu|fr|info|io|me|net|nl|online|org|pw|ru|site|to|top|tv|uk"
+    r"|us|xyz)|\d+(?:\.\d+){3})(?::\d+)?(?:/.*)?",
+    re.IGNORECASE,
+)
+_HOST_OPTION = re.compile(r"-H.*|--host(?:=.*)?|--context(?:=.*)?|--registry(?:=.*)?|--index-url(?:=.*)?")
+_REMOTE = frozenset(("docker", "podman", "npm", "pnpm", "yarn", "pip", "uv", "cargo", "gem", "bundle"))
+
+_STARTER = (
+    r"PS4|PROMPT_COMMAND|BASH_ENV|ENV|LD_PRELOAD|GIT_(?:\w*EDITOR|\w*PAGER|SSH\w*|EXTERNAL_DIFF|ASKPASS"
+    r"|PROXY_COMMAND|CONFIG\w*|EXEC_PATH)|\w*PAGER|\w*EDITOR|VISUAL|BROWSER|LESSOPEN|LESSCLOSE|RSYNC_RSH|SSH_ASKPASS"
+    r"|PYTHONSTARTUP|PERL5OPT|NODE_OPTIONS|RUBYOPT|MAKEFLAGS|RUSTC_WRAPPER|TAR_OPTIONS|SHELL"
+)
+_SETTING = re.compile(
+    rf"(?:^|[\s;&|(])(?P<starter>{_STARTER})\+?=(?!(?:true|:|cat|\"\"|''|/bin/true|/bin/cat|less)?(?:[\s;&|]|$))"
+    r"|(?:^|[\s;&|(])(?P<path>PATH)\+?="
+    r"|(?:^|[\s;&|(])(?P<address>\w+)=[\"']?[a-z][a-z0-9+.-]*://(?P<host>[^\s/:?#'\"]+)",
+    re.IGNORECASE,
+)
+"""Variables that start programs, find them, or send one to an address."""
+
+_COPYABLE = ("curl", "wget", "nc", "ncat", "socat", "ssh", "scp", "git", "openssl", "busybox", "python3", "perl")
+"""Programs that a program with a path is compared with."""
+
+
+def sets_network(command: str) -> str:
+    """What variables of a command may send its programs to the network, in words; empty where none do."""
+    for found in _SETTING.finditer(command):
+        if found["host"] is None or not _HERE.fullmatch(found["host"]):
+            return f"a command that sets {found['starter'] or found['path'] or found['address']}"
+    return ""
+
+
+def indirect_network(simple: Simple, command: str, places: Places, made: frozenset[str]) -> str:
+    """How a simple command may reach the network without saying so; empty where it may not.
+
+    `command` is the whole text that it stands in, `made` the names of files that the command makes before.
+    """
+    if not simple.words:
+        return ""
+    first = simple.words[0]
+    if not first.known or (first.pattern and first.text not in ("[", "[[")):
+        return _UNWRITTEN
+    if _evaluates(simple) or any(_unsure_device(each.target) for each in simple.redirections):
+        return _RUNS_TEXT.format(simple.program or "the shell")
+    if _runs_text(simple, command, made):
+        return _RUNS_TEXT.format(simple.program)
+    if not unconfined(simple):
+        return ""
+    if "/" in first.text and simple.program in made:
+        return _MADE.format(first.text)
+    if "/" in first.text and any(map(_is_copy, places.targets(first) or ())):
+        return _COPY.format(first.text)
+    return _ADDRESSED.format(simple.program) if _is_addressed(simple) else ""
+
+
+def _runs_text(simple: Simple, command: str, made: frozenset[str]) -> bool:
+    """Whether a program runs commands that are written in its arguments, its input, or a file that the
+    command makes."""
+    program, texts = simple.program, [word.text for word in simple.arguments]
+    if program in _STRING_RUNNERS or has_starting_option(simple):
+        return True
+    if "launcher" in facts(program) and program not in WRAPPERS and unconfined(simple):
+        return True
+    if pattern := _LITTLE_LANGUAGES.get(program):
+        inputs = (not texts or "-f" in texts) and program == "sed"
+        if inputs or any(map(pattern.search, texts)):
+            return True
+    if program == "git":
+        return _git_runs(simple)
+    if base_name(program) in NETWORK_COMMANDS and not _has_literal_command(simple):
+        return True
+    script = _script(simple)
+    written = script is None or script.text.rpartition("/")[2] in made
+    if program in SHELLS or program in (".", "source"):
+        return written
+    if is_interpreter(program):
+        # What is in its input, or in a file that the command makes, stands in the command.
+        code = command if written else "\n".join(_inline(texts))
+        return bool(_CODE.search(code)) or _unsure_code(simple)
+    return False
+
+
+def written_names(simple: Simple) -> frozenset[str]:
+    """The names of files that a command makes of text, or as copies."""
+    words = [each.target for each in simple.redirections if each.writes]
+    if simple.program in ("cp", "install", "ln", "mv", "tee"):
+        words += simple.operands()
+    return frozenset(word.text.rpartition("/")[2] for word in words if word.text)
+
+
+def _script(simple: Simple) -> Word | None:
+    """The file, module or text that a shell or an interpreter is given; None where it reads its input."""
+    skip = False
+    for word in simple.arguments:
+        if skip:
+            skip = False
+        elif word.text in _CODE_OPTIONS or word.text == "-m" or re.fullmatch(r"-[a-z]*c[a-z]*", word.text):
+            return word
+        elif word.text.startswith("--version") or word.text in ("-V", "-v", "--help", "-h", "-n"):
+            return word
+        elif word.text in _WITH_VALUE:
+            skip = True
+        elif word.text in ("-", "/dev/stdin") or word.text.startswith(("/dev/fd/", "/proc/self/fd/")):
+            return None
+        elif not word.text.startswith(("-", "+")):
+            return word if word.known else None
+    return None
+
+
+def _inline(texts: list[str]) -> list[str]:
+    """The code behind an interpreter's options."""
+    start = next((index for index, text in enumerate(texts) if text in _CODE_OPTIONS), None)
+    if start is not None:
+        return texts[start + 1 :]
+    return [text for text in texts if re.match(r"-[a-zA-Z]*[ceEr]\S", text) and not text.startswith("--")]
+
+
+def _unsure_code(simple: Simple) -> bool:
+    """Whether an option's code is put together by the shell."""
+    arguments = simple.arguments
+    return any(
+        option.text in _CODE_OPTIONS and not code.known
+        for option, code in zip(arguments, arguments[1:], strict=False)
+    )
+
+
+def _git_runs(simple: Simple) -> bool:
+    """Whether git runs what its options, an alias or a program beside it say."""
+    rest = list(simple.arguments)
+    while rest and rest[0].known and rest[0].text.startswith("-"):
+        option = rest.pop(0).text
+        if option.startswith("-c"):
+            setting = option[2:] or (rest.pop(0).text if rest else "")
+            if not _GIT_SETTING.fullmatch(setting):
+                return True
+        elif option.startswith(("--exec-path=", "--config-env")):
+            return True
+        elif option in _GIT_PLACES and rest:
+            rest.pop(0)
+    if not rest:
+        return False
+    command, texts = rest[0], [word.text for word in rest[1:]]
+    if not command.known or command.pattern:
+        return True
+    match command.text:
+        case "rebase":
+            return any(text.startswith("-x") for text in texts)
+        case "bisect":
+            return texts[:1] == ["run"]
+        case name:
+            return name not in GIT_COMMANDS | _GIT_OTHERS | NETWORK_COMMANDS["git"]
+
+
+def _has_literal_command(simple: Simple) -> bool:
+    """Whether the command of a program of many is written out."""
+    for word in simple.arguments:
+        if not word.known or word.pattern:
+            return False
+        if not word.text.startswith(("-", "+")):
+            return True
+    return True
+
+
+def _evaluates(simple: Simple) -> bool:
+    """Whether the shell evaluates what is quoted in an argument."""
+    return simple.program in _EVALUATING and any(
+        re.search(r"\[[^\]]*(?:\$\(|`)", word.text) for word in simple.arguments
+    )
+
+
+def _unsure_device(target: Word) -> bool:
+    """Whether a redirection may lead to a server, for all that is written."""
+    return not target.known and not target.resolved and target.text.startswith("/dev/")
+
+
+def _is_copy(path: Path) -> bool:
+    """Whether a program is one of the system's that goes to the network, by another name."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return False
+        for name in _COPYABLE:
+            own = shutil.which(name)
+            if own and Path(own).stat().st_size == status.st_size and filecmp.cmp(path, own, shallow=False):
+                return True
+    except OSError:
+        pass
+    return False
+
+
+def _is_addressed(simple: Simple) -> bool:
+    """Whether a program that may go anywhere is told an address elsewhere."""
+    texts = [word.text for word in simple.arguments]
+    if any(not _HERE.fullmatch(found["host"]) for text in texts for found in _ADDRESS.finditer(text)):
+        return True
+    if simple.program in _REMOTE and any(map(_HOST_OPTION.fullmatch, texts)):
+        return True
+    return "/" in simple.words[0].text and any(map(_BARE_ADDRESS.fullmatch, texts))

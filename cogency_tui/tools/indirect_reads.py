@@ -1,0 +1,252 @@
+"""Files that a command reads without naming them: through links, and by names that it takes from elsewhere.
+
+Links are followed here as the program follows them, so that one that leads out of the project counts like a
+path that the command names. What nobody can know before the command runs is a source of untrusted content.
+The calls block.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import dropwhile, pairwise, takewhile
+from pathlib import Path
+
+from cogency_tui.tools.shell_paths import Places
+from cogency_tui.tools.shell_words import LISTED, Simple, Word
+
+MOST_ENTRIES = 50_000
+"""Entries of directories in which one command's links are looked for."""
+
+_READING = frozenset(
+    """
+    awk base64 bat bsdtar cat cksum cmp comm cp cpio cut diff egrep expand fgrep file find fmt fold gawk gofmt
+    grep head hexdump install jq join less ln mawk md5sum more mv nawk nl od paste pax readlink rev rg
+    sed sha1sum sha224sum sha256sum sha384sum sha512sum shuf sort split strings tac tail tar tree unexpand
+    uniq wc xxd zcat zgrep zip
+    """.split()
+)
+"""Programs that read the files that they are given."""
+
+_VALUES: Mapping[str, str] = {
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), "Fv"),
+    **dict.fromkeys(("egrep", "fgrep", "grep", "rg"), "ABCegmtT"),
+    "cut": "bcdf",
+    "diff": "CUIx",
+    "fold": "w",
+    "head": "cn",
+    "nl": "bdfhilnsvw",
+    "od": "AjNtw",
+    "sort": "kSt",
+    "split": "abln",
+    "tail": "cns",
+    "xxd": "clos",
+}
+"""Letters of their options whose values are no files."""
+
+_SCRIPT_FIRST = frozenset(("awk", "egrep", "fgrep", "gawk", "grep", "jq", "mawk", "nawk", "rg", "sed"))
+"""Those whose first operand is no file."""
+
+_FOLLOWING: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("egrep", "fgrep", "grep", "zgrep"), ("R", ("dereference-recursive",))),
+    **dict.fromkeys(("ag", "rg"), ("Lf", ("follow",))),
+    **dict.fromkeys(("bsdtar", "tar"), ("hL", ("dereference",))),
+    "ack": ("", ("follow",)),
+    "cp": ("L", ("dereference",)),
+    "cpio": ("L", ("dereference",)),
+    "diff": ("r", ("recursive",)),
+    "du": ("LDH", ("dereference",)),
+    "fd": ("L", ("follow",)),
+    "find": ("L", ("follow",)),
+    "pax": ("L", ()),
+    "rsync": ("LkH", ("copy-links", "copy-unsafe-links", "copy-dirlinks")),
+    "tree": ("l", ()),
+    "zip": ("r", ("recurse-paths",)),
+}
+"""Options by which a program goes through the links that it meets: letters, and names."""
+
+_OLD_BUNDLE = re.compile(r"[A-Za-z]*h[A-Za-z]*")
+"""The options of `tar` without their dash."""
+
+_NAMING: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("du", "sort", "wc"), ("", ("files0-from",))),
+    **dict.fromkeys(("bsdtar", "tar"), ("T", ("files-from",))),
+    "cpio": ("iop", ("create", "extract", "pass-through")),
+    "file": ("f", ("files-from",)),
+    "find": ("", ("files0-from",)),
+    "pax": ("w", ()),
+    "rsync": ("", ("files-from", "include-from")),
+    "zip": ("@", ("names-stdin",)),
+}
+"""Options by which a program takes the names of files from a file or from its input."""
+
+_RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_JQ_IMPORT = re.compile(r"\b(?:import|include)\b")
+_SED_READ = re.compile(r"(?:^|[\s;{}\d$/!,])[rR]\s*([^\s;}][^\n]*)")
+_AWK_READ = re.compile(r"getline|ARGV|@include|@load")
+_AWK_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_OPEN_ENDED = re.compile(r"getline\s*(?:[A-Za-z_]\w*\s*)?<\s*(?!\s*\"[^\"\\]*\"\s*(?:[;)}>]|$))|ARGV|@include|@load")
+
+
+@dataclass(frozen=True, slots=True)
+class IndirectReads:
+    """`paths` are outside files that links lead to and other files that a script of the program names;
+    `unknown` says what it reads besides that nobody can know before it runs, empty where that is nothing."""
+
+    paths: tuple[Path, ...] = ()
+    words: tuple[Word, ...] = ()
+    unknown: str = ""
+
+
+def indirect_reads(simple: Simple, places: Places, roots: tuple[Path, ...], *, listed: bool) -> IndirectReads:
+    """What a command reads without naming it. `listed` says whether names of files in the project are piped
+    into it."""
+    unknown = f"files whose names {simple.program or 'the shell'} is given only when it runs"
+    names = _takes_names(simple, listed=listed) or _names_files_of(simple, places)
+    if _reads_unknown(simple, places, listed=listed) or names:
+        return IndirectReads(unknown=unknown)
+    words, open_ended = _of_scripts(simple)
+    if open_ended:
+        return IndirectReads(words=words, unknown=f"files that only the script of {simple.program} names")
+    if not (_follows(simple) or (listed and any(word is LISTED for word in simple.arguments))):
+        return IndirectReads(words=words)
+    links = _Links(roots)
+    for start in _starts(simple, places):
+        links.search(start)
+    more = "" if links.complete else f"links that {simple.program} follows and that are too many to look at"
+    return IndirectReads(tuple(links.outward), words, more)
+
+
+def _reads_unknown(simple: Simple, places: Places, *, listed: bool) -> bool:
+    """Whether it reads a file whose name only the shell knows."""
+    inputs = [each.target for each in simple.redirections if each.operator == "<"]
+    words = [*inputs, *(_operands(simple) if simple.program in _READING else ())]
+    return any(
+        not (word is LISTED and listed)
+        and places.targets(word) is None
+        and not word.text.startswith("/dev/fd/")
+        and not places.lookups.used_up
+        for word in words
+    )
+
+
+def _operands(simple: Simple) -> list[Word]:
+    """The operands of a program that may be files."""
+    if simple.program == "find":
+        words = dropwhile(lambda word: word.text in ("-H", "-L", "-P"), simple.arguments)
+        return list(takewhile(lambda word: word.text[:1] not in ("-", "(", "!"), words))
+    if simple.program == "jq":
+        return _jq_files(simple)
+    words = simple.operands(_VALUES.get(simple.program, ""))
+    has_script = simple.program in _SCRIPT_FIRST and not simple.has("ef", "regexp", "file", "expression")
+    return words[has_script:]
+
+
+def _jq_files(simple: Simple) -> list[Word]:
+    """The files of `jq`, whose options take up to two words."""
+    taking = {"--arg": 2, "--argjson": 2, "--indent": 1, "--slurpfile": 1, "--rawfile": 1}
+    found: list[Word] = []
+    skip = 0
+    for word in simple.arguments:
+        if skip:
+            skip -= 1
+        elif word.text.startswith("-") and word.text != "-":
+            if word.text in ("--args", "--jsonargs"):
+                break
+            skip = taking.get(word.text, 0)
+        else:
+            found.append(word)
+    return found[not simple.has("f", "from-file") :]
+
+
+def _takes_names(simple: Simple, *, listed: bool) -> bool:
+    letters, names = _NAMING.get(simple.program, ("", ()))
+    from_pipe = simple.program in ("cpio", "pax") and listed
+    return bool(letters or names) and simple.has(letters, *names) and not from_pipe
+
+
+def _names_files_of(simple: Simple, places: Places) -> bool:
+    """Whether an argument is a file with more arguments, as compilers and linters take it."""
+    responses = [word.after("@") for word in simple.arguments if word.known and word.text.startswith("@")]
+    return any(path.is_file() for word in responses if word.text for path in places.targets(word) or ())
+
+
+def _of_scripts(simple: Simple) -> tuple[tuple[Word, ...], bool]:
+    """The files that a program of `awk`, `jq` or `sed` reads, and whether it may read others."""
+    text = "\n".join(word.text for word in simple.arguments)
+    match simple.program:
+        case "jq":
+            return (), bool(_JQ_IMPORT.search(text))
+        case "sed":
+            return tuple(Word(found[1].strip()) for found in _SED_READ.finditer(text)), False
+        case "awk" | "gawk" | "mawk" | "nawk" if _AWK_READ.search(text):
+            texts = tuple(Word(found[1]) for found in _AWK_TEXT.finditer(text))
+            return texts, bool(_OPEN_ENDED.search(text))
+        case _:
+            return (), False
+
+
+def _follows(simple: Simple) -> bool:
+    """Whether a program reads what links lead to that it finds on its way."""
+    letters, names = _FOLLOWING.get(simple.program, ("", ()))
+    texts = [word.text for word in simple.arguments]
+    match simple.program:
+        case "ls":
+            return simple.has("R", "recursive") and simple.has("LH", "dereference")
+        case "diff" if simple.has("", "no-dereference"):
+            return False
+        case "zip" if simple.has("y", "symlinks"):
+            return False
+        case "find" if _RUNNING.intersection(texts):
+            # The programs that it runs follow links, unless it gives them none.
+            plain = ("-type", "f") in pairwise(texts)
+            return not plain or "-L" in texts or "-follow" in texts
+        case "find":
+            return "-L" in texts or "-follow" in texts
+        case "bsdtar" | "tar" if texts and _OLD_BUNDLE.fullmatch(texts[0]):
+            return True
+        case _:
+            return simple.has(letters, *names)
+
+
+def _starts(simple: Simple, places: Places) -> Iterator[Path]:
+    """The directories from which a program goes on: those that it names, or else the one that it is in."""
+    found = (path for word in _operands(simple) for path in places.targets(word) or ())
+    named = [path for path in dict.fromkeys(found) if path.is_dir()]
+    yield from named or places.directories
+
+
+class _Links:
+    """The links below some directories that lead out of `roots`."""
+
+    def __init__(self, roots: tuple[Path, ...]) -> None:
+        self.outward: list[Path] = []
+        self.complete = True
+        self._roots = roots
+        self._left = MOST_ENTRIES
+        self._seen = set[Path]()
+
+    def search(self, start: Path) -> None:
+        """Look through a directory and all below it."""
+        pending = [start]
+        while pending and self.complete:
+            directory = pending.pop()
+            if directory in self._seen:
+                continue
+            self._seen.add(directory)
+            try:
+                with os.scandir(directory) as entries:
+                    pending += [Path(entry.path) for entry in entries if self._enters(entry)]
+            except OSError:
+                continue
+
+    def _enters(self, entry: "os.DirEntry[str]") -> bool:
+        """Whether to go on in an entry; a link that leads outside is noted."""
+        self._left -= 1
+        self.complete = self.complete and self._left >= 0
+        if not entry.is_symlink():
+            return entry.is_dir(follow_symlinks=False)
+        target = Path(os.path.realpath(entry.path))
+        if not any(target.is_relative_to(root) for root in self._roots) and os.path.lexists(target):
+            self.outward.append(Path(entry.path))
+        return False
