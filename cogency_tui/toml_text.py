@@ -3,7 +3,9 @@
 tomllib takes memory with the square of the parts of a key, so they are counted before it is given the text.
 """
 
+import os
 import re
+import stat
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,9 @@ def read(path: Path) -> str:
         OSError: it cannot be read, or is too large.
         UnicodeDecodeError: it is no UTF-8.
     """
+    if not stat.S_ISREG(path.stat().st_mode) and str(path) != os.devnull:
+        # To open a FIFO would wait for somebody to write.
+        raise OSError("it is no regular file")
     with path.open("rb") as file:
         data = file.read(LONGEST + 1)
     if len(data) > LONGEST:

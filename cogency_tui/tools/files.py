@@ -12,6 +12,7 @@ from cogency_tui.tools import changes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.listing import render
+from cogency_tui.tools.system_files import is_own_temporary, is_public
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.names import unusual
 from cogency_tui.workspace.paths import Location
@@ -61,7 +62,7 @@ class Read:
         return Touch(frozenset({context.workspace.locate(args.file).path}))
 
     async def plan(self, args: ReadArgs, context: ToolContext) -> Intent:
-        return look(await in_thread(context.locate, args.file), "Read")
+        return await in_thread(look, args.file, "Read", context)
 
     async def run(self, args: ReadArgs, context: ToolContext) -> Outcome:
         location = await in_thread(context.locate, args.file)
@@ -133,7 +134,7 @@ class List:
         return Touch(everything=True)
 
     async def plan(self, args: ListArgs, context: ToolContext) -> Intent:
-        return look(await in_thread(context.locate, args.path), "List")
+        return await in_thread(look, args.path, "List", context)
 
     async def run(self, args: ListArgs, context: ToolContext) -> Outcome:
         location = await in_thread(context.locate, args.path)
@@ -145,14 +146,22 @@ class List:
         return Outcome(outcome, listing.text)
 
 
-def look(location: Location, verb: str) -> Intent:
-    """The intent of a call that only reads."""
+def look(path: str, verb: str, context: ToolContext) -> Intent:
+    """The intent of a call that only reads. Blocks.
+
+    Raises:
+        WorkspaceError: it may not be read at all.
+    """
+    location = context.locate(path)
     guard = unusual(str(location.path))
+    public = is_public(location.path, "ls" if verb == "List" else "")
+    temporary = not location.inside and is_own_temporary(location.path, context.workspace.root)
     return Intent(
         "read",
         f"{verb} {location.relative}",
         paths=(location.path,),
-        outside="" if location.inside else location.relative,
+        outside="" if location.inside or public or temporary else location.relative,
+        could_bring=location.relative if temporary else "",
         guarded=f"{location.relative}: {guard}" if guard else "",
     )
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cogency_tui.child_processes import run_helper
+from cogency_tui.tools.git_blockers import blocked
 
 _PATIENCE = 5.0
 _SAFE = (
@@ -79,6 +80,8 @@ class Repository:
     def status(self) -> bytes | None:
         """What is not as it was committed below the directory, as `git status --porcelain=v2 -z` says it; a
         directory that git does not know as one."""
+        if blocked(self.directory, below=True):
+            return None
         flags = ("--porcelain=v2", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
         return self._ask_bytes("status", *flags, "--", ".")
 
@@ -93,6 +96,8 @@ class Repository:
 
     def cleaned(self, options: Iterable[str], pathspecs: Sequence[str]) -> list[Path] | None:
         """What `git clean` would remove."""
+        if blocked(self.directory, below=True):
+            return None
         answer = self._ask("clean", "--dry-run", "--force", *options, "--", *pathspecs)
         if answer is None:
             return None
@@ -159,6 +164,9 @@ class Repository:
         return plain - converted
 
     def _status(self, arguments: Sequence[str], *, literal: bool) -> list[Entry] | None:
+        places = [Path(each) for each in arguments[arguments.index("--") + 1 :]] if literal else []
+        if blocked(self.directory, places, below="--untracked-files=all" in arguments):
+            return None
         root = self.root
         if root is None:
             return None

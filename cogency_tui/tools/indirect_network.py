@@ -10,6 +10,7 @@ import re
 import shutil
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from cogency_tui.tools.command_line import SHELLS, WRAPPERS
@@ -25,11 +26,7 @@ _MADE = "{}, which this very command makes"
 _COPY = "{}, which is a copy of a program of the system"
 
 _STRING_RUNNERS = frozenset(
-    """
-    alias at batch bind complete coproc crontab dc ed emacs emacsclient enable ex gdb gdbserver gnuplot hash
-    hyperfine lldb m4 man nvim parallel perf psql script screen start-stop-daemon su systemd-run tmux toolbox
-    trap vi view vim vimdiff watchexec watchman zellij
-    """.split()
+    ["alias", "at", "batch", "bind", "complete", "coproc", "crontab", "dc", "ed", "emacs", "emacsclient", "enable", "ex", "gdb", "gdbserver", "gnuplot", "hash", "hyperfine", "lldb", "m4", "man", "nvim", "parallel", "perf", "psql", "script", "screen", "start-stop-daemon", "su", "systemd-run", "tmux", "toolbox", "trap", "vi", "view", "vim", "vimdiff", "watchexec", "watchman", "zellij"]
 )
 """Programs whose arguments or input may hold commands."""
 
@@ -71,18 +68,13 @@ _GIT_SETTING = re.compile(
 """Settings of git on its command line that start nothing."""
 
 _GIT_OTHERS = frozenset(
-    """
-    archive bundle check-attr check-mailmap check-ref-format checkout-index column commit-graph commit-tree
-    config count-objects diff-files diff-index fast-export fast-import fmt-merge-msg format-patch fsck gc
-    hash-object help index-pack interpret-trailers ls-tree mailinfo merge-file merge-tree mktree pack-objects
-    pack-refs patch-id prune range-diff read-tree repack replace rerere sparse-checkout stripspace am
-    unpack-objects update-index update-ref update-server-info var verify-commit verify-pack verify-tag version
-    write-tree
-    """.split()
+    ["archive", "bundle", "check-attr", "check-mailmap", "check-ref-format", "checkout-index", "column", "commit-graph", "commit-tree", "config", "count-objects", "diff-files", "diff-index", "fast-export", "fast-import", "fmt-merge-msg", "format-patch", "fsck", "gc", "hash-object", "help", "index-pack", "interpret-trailers", "ls-tree", "mailinfo", "merge-file", "merge-tree", "mktree", "pack-objects", "pack-refs", "patch-id", "prune", "range-diff", "read-tree", "repack", "replace", "rerere", "sparse-checkout", "stripspace", "am", "unpack-objects", "update-index", "update-ref", "update-server-info", "var", "verify-commit", "verify-pack", "verify-tag", "version", "write-tree"]
 )
 """More of git's own commands; any other word is an alias, or a program beside git."""
 
-_EVALUATING = frozenset(("[", "[[", "declare", "export", "let", "local", "printf", "read", "readonly", "test"))
+_EVALUATING = frozenset(
+    ("[", "[[", "declare", "export", "let", "local", "printf", "read", "readonly", "test")
+)
 """Words of the shell that evaluate what a subscript in their arguments holds."""
 
 _ADDRESS = re.compile(r"(?:^|[=:@\s])([a-z][a-z0-9+.-]*)://(?P<host>[^\s/:?#'\"]+)", re.IGNORECASE)
@@ -108,16 +100,45 @@ _SETTING = re.compile(
 )
 """Variables that start programs, find them, or send one to an address."""
 
-_COPYABLE = ("curl", "wget", "nc", "ncat", "socat", "ssh", "scp", "git", "openssl", "busybox", "python3", "perl")
+_COPYABLE = (
+    "curl",
+    "wget",
+    "nc",
+    "ncat",
+    "socat",
+    "ssh",
+    "scp",
+    "git",
+    "openssl",
+    "busybox",
+    "python3",
+    "perl",
+)
 """Programs that a program with a path is compared with."""
 
 
-def sets_network(command: str) -> str:
-    """What variables of a command may send its programs to the network, in words; empty where none do."""
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What variables of a command may send its programs to the network, in words; empty where none do.
+    `every` is for all of its programs, `addressed` for those that are not known to go nowhere."""
+
+    every: str = ""
+    addressed: str = ""
+
+    def of(self, simple: Simple) -> str:
+        """That of one program."""
+        return self.every or (self.addressed if unconfined(simple) else "")
+
+
+def settings_in(command: str) -> Settings:
+    """The variables that a command sets."""
+    every = addressed = ""
     for found in _SETTING.finditer(command):
-        if found["host"] is None or not _HERE.fullmatch(found["host"]):
-            return f"a command that sets {found['starter'] or found['path'] or found['address']}"
-    return ""
+        if found["host"] is None:
+            every = every or f"a command that sets {found['starter'] or found['path']}"
+        elif not _HERE.fullmatch(found["host"]):
+            addressed = addressed or f"a command that sets {found['address']}"
+    return Settings(every, addressed)
 
 
 def indirect_network(simple: Simple, command: str, places: Places, made: frozenset[str]) -> str:
@@ -128,7 +149,8 @@ def indirect_network(simple: Simple, command: str, places: Places, made: frozens
     if not simple.words:
         return ""
     first = simple.words[0]
-    if not first.known or (first.pattern and first.text not in ("[", "[[")):
+    listed = first.text.startswith(":::")  # parallel takes what follows for commands
+    if listed or not first.known or (first.pattern and first.text not in ("[", "[[")):
         return _UNWRITTEN
     if _evaluates(simple) or any(_unsure_device(each.target) for each in simple.redirections):
         return _RUNS_TEXT.format(simple.program or "the shell")
@@ -140,7 +162,9 @@ def indirect_network(simple: Simple, command: str, places: Places, made: frozens
         return _MADE.format(first.text)
     if "/" in first.text and any(map(_is_copy, places.targets(first) or ())):
         return _COPY.format(first.text)
-    return _ADDRESSED.format(simple.program) if _is_addressed(simple) else ""
+    # Those commands of git that are given an address are known.
+    addressed = simple.program != "git" and _is_addressed(simple)
+    return _ADDRESSED.format(simple.program) if addressed else ""
 
 
 def _runs_text(simple: Simple, command: str, made: frozenset[str]) -> bool:
@@ -152,8 +176,8 @@ def _runs_text(simple: Simple, command: str, made: frozenset[str]) -> bool:
     if "launcher" in facts(program) and program not in WRAPPERS and unconfined(simple):
         return True
     if pattern := _LITTLE_LANGUAGES.get(program):
-        inputs = (not texts or "-f" in texts) and program == "sed"
-        if inputs or any(map(pattern.search, texts)):
+        scripts = [text.removeprefix("-e") for text in texts] if program == "sed" else texts
+        if any(map(pattern.search, scripts)):
             return True
     if program == "git":
         return _git_runs(simple)

@@ -19,12 +19,7 @@ MOST_ENTRIES = 50_000
 """Entries of directories in which one command's links are looked for."""
 
 _READING = frozenset(
-    """
-    awk base64 bat bsdtar cat cksum cmp comm cp cpio cut diff egrep expand fgrep file find fmt fold gawk gofmt
-    grep head hexdump install jq join less ln mawk md5sum more mv nawk nl od paste pax readlink rev rg
-    sed sha1sum sha224sum sha256sum sha384sum sha512sum shuf sort split strings tac tail tar tree unexpand
-    uniq wc xxd zcat zgrep zip
-    """.split()
+    ["awk", "base64", "bat", "bsdtar", "cat", "cksum", "cmp", "comm", "cp", "cpio", "cut", "diff", "egrep", "expand", "fgrep", "file", "find", "fmt", "fold", "gawk", "gofmt", "grep", "head", "hexdump", "install", "jq", "join", "less", "ln", "mawk", "md5sum", "more", "mv", "nawk", "nl", "od", "paste", "pax", "readlink", "rev", "rg", "sed", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shuf", "sort", "split", "strings", "tac", "tail", "tar", "tree", "unexpand", "uniq", "wc", "xxd", "zcat", "zgrep", "zip"]
 )
 """Programs that read the files that they are given."""
 
@@ -73,7 +68,6 @@ _NAMING: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(("bsdtar", "tar"), ("T", ("files-from",))),
     "cpio": ("iop", ("create", "extract", "pass-through")),
     "file": ("f", ("files-from",)),
-    "find": ("", ("files0-from",)),
     "pax": ("w", ()),
     "rsync": ("", ("files-from", "include-from")),
     "zip": ("@", ("names-stdin",)),
@@ -81,11 +75,14 @@ _NAMING: Mapping[str, tuple[str, tuple[str, ...]]] = {
 """Options by which a program takes the names of files from a file or from its input."""
 
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_RECURSIVE = re.compile(r"-[A-Za-z]{0,3}[rR]|--(?:recursive|dereference-recursive)")
 _JQ_IMPORT = re.compile(r"\b(?:import|include)\b")
 _SED_READ = re.compile(r"(?:^|[\s;{}\d$/!,])[rR]\s*([^\s;}][^\n]*)")
 _AWK_READ = re.compile(r"getline|ARGV|@include|@load")
 _AWK_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-_OPEN_ENDED = re.compile(r"getline\s*(?:[A-Za-z_]\w*\s*)?<\s*(?!\s*\"[^\"\\]*\"\s*(?:[;)}>]|$))|ARGV|@include|@load")
+_OPEN_ENDED = re.compile(
+    r"getline\s*(?:[A-Za-z_]\w*\s*)?<\s*(?!\s*\"[^\"\\]*\"\s*(?:[;)}>]|$))|ARGV|@include|@load"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +105,12 @@ def indirect_reads(simple: Simple, places: Places, roots: tuple[Path, ...], *, l
     words, open_ended = _of_scripts(simple)
     if open_ended:
         return IndirectReads(words=words, unknown=f"files that only the script of {simple.program} names")
-    if not (_follows(simple) or (listed and any(word is LISTED for word in simple.arguments))):
+    follows = _follows(simple)
+    if not (follows or _is_given_links(simple, listed=listed)):
         return IndirectReads(words=words)
-    links = _Links(roots)
+    links = _Links(
+        roots, directories=follows or any(_RECURSIVE.fullmatch(each.text) for each in simple.words)
+    )
     for start in _starts(simple, places):
         links.search(start)
     more = "" if links.complete else f"links that {simple.program} follows and that are too many to look at"
@@ -162,6 +162,8 @@ def _jq_files(simple: Simple) -> list[Word]:
 def _takes_names(simple: Simple, *, listed: bool) -> bool:
     letters, names = _NAMING.get(simple.program, ("", ()))
     from_pipe = simple.program in ("cpio", "pax") and listed
+    if simple.program == "find":
+        return any(word.text == "-files0-from" for word in simple.arguments)
     return bool(letters or names) and simple.has(letters, *names) and not from_pipe
 
 
@@ -186,6 +188,16 @@ def _of_scripts(simple: Simple) -> tuple[tuple[Word, ...], bool]:
             return (), False
 
 
+def _is_given_links(simple: Simple, *, listed: bool) -> bool:
+    """Whether a program that reads files is given names among which links may be."""
+    if simple.program != "find":
+        names = (word for word in simple.arguments if word is LISTED)
+        return listed and simple.program in _READING and next(names, None) is not None
+    texts = [word.text for word in simple.arguments]
+    runs = any(option in _RUNNING and program in _READING for option, program in pairwise(texts))
+    return runs and ("-type", "f") not in pairwise(texts)
+
+
 def _follows(simple: Simple) -> bool:
     """Whether a program reads what links lead to that it finds on its way."""
     letters, names = _FOLLOWING.get(simple.program, ("", ()))
@@ -197,10 +209,6 @@ def _follows(simple: Simple) -> bool:
             return False
         case "zip" if simple.has("y", "symlinks"):
             return False
-        case "find" if _RUNNING.intersection(texts):
-            # The programs that it runs follow links, unless it gives them none.
-            plain = ("-type", "f") in pairwise(texts)
-            return not plain or "-L" in texts or "-follow" in texts
         case "find":
             return "-L" in texts or "-follow" in texts
         case "bsdtar" | "tar" if texts and _OLD_BUNDLE.fullmatch(texts[0]):
@@ -217,12 +225,13 @@ def _starts(simple: Simple, places: Places) -> Iterator[Path]:
 
 
 class _Links:
-    """The links below some directories that lead out of `roots`."""
+    """The links below some directories that lead out of `roots`, those to `directories` among them."""
 
-    def __init__(self, roots: tuple[Path, ...]) -> None:
+    def __init__(self, roots: tuple[Path, ...], *, directories: bool) -> None:
         self.outward: list[Path] = []
         self.complete = True
         self._roots = roots
+        self._directories = directories
         self._left = MOST_ENTRIES
         self._seen = set[Path]()
 
@@ -247,6 +256,7 @@ class _Links:
         if not entry.is_symlink():
             return entry.is_dir(follow_symlinks=False)
         target = Path(os.path.realpath(entry.path))
-        if not any(target.is_relative_to(root) for root in self._roots) and os.path.lexists(target):
+        outside = not any(target.is_relative_to(root) for root in self._roots)
+        if outside and (entry.is_file() or (self._directories and entry.is_dir())):
             self.outward.append(Path(entry.path))
         return False

@@ -7,6 +7,7 @@ of them may lead elsewhere.
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -311,6 +312,8 @@ def _leads_elsewhere(files: Sequence[Path]) -> bool:
     """Whether a client's own configuration may send it elsewhere, or cannot be read."""
     for file in files:
         try:
+            if not stat.S_ISREG(file.stat().st_mode):
+                return True
             text = file.read_text("utf-8", "replace")
         except (FileNotFoundError, NotADirectoryError):
             continue

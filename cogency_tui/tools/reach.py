@@ -14,7 +14,7 @@ from pathlib import Path
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.command_line import option_values, parse
 from cogency_tui.tools.confinement import alters, unconfined
-from cogency_tui.tools.indirect_network import indirect_network, sets_network, written_names
+from cogency_tui.tools.indirect_network import indirect_network, settings_in, written_names
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Visit, visit
@@ -22,6 +22,7 @@ from cogency_tui.tools.programs import PLACE_OPTIONS, base_name, facts, goes_to_
 from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
 from cogency_tui.tools.shell_variables import lists_names
 from cogency_tui.tools.shell_words import LISTED, TOO_MANY, Simple, Word
+from cogency_tui.tools.system_files import is_home, is_own_temporary, is_public
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
@@ -83,7 +84,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     places = Places(cwd)
     network = brings = outside = guarded = neighbour = neighbours_client = ""
     could_bring = alters(command)
-    settings = sets_network(command)
+    settings = settings_in(command)
     made = frozenset[str]()
     listed = False
     if _REROUTED.search(command):
@@ -97,7 +98,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         source = program
         if local is None or ports is None:
             indirect = indirect_network(simple, command, places, made)
-            network = network or program or indirect or (settings if unconfined(simple) else "")
+            network = network or program or indirect or settings.of(simple)
         else:
             source, stranger = _stranger(local, ports)
             if stranger and not neighbour:
@@ -111,6 +112,12 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         through = _through(reading, places, workspace)
         for location, read in chain(_named(simple, places, workspace), through):
             if not location.inside:
+                read_only = read and location.asked not in _targets(_placed(simple), places)
+                if _is_free(location.path, simple, workspace, read=read_only):
+                    # Its names, or its text, may have come from anywhere at first.
+                    own = read and not is_public(location.path, simple.program)
+                    could_bring = could_bring or (location.relative if own else "")
+                    continue
                 outside = outside or location.relative
                 brings = brings or (location.relative if read else "")
             elif not read and (reason := workspace.guard(location)):
@@ -123,9 +130,19 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour)
 
 
-def _through(
-    reading: IndirectReads, places: Places, workspace: Workspace
-) -> Iterator[tuple[Location, bool]]:
+def _targets(words: Iterable[Word], places: Places) -> set[Path]:
+    return {path for word in words for path in places.targets(word) or ()}
+
+
+def _is_free(path: Path, simple: Simple, workspace: Workspace, *, read: bool) -> bool:
+    """Whether a path outside needs no question."""
+    if read and is_public(path, simple.program):
+        return True
+    lists_home = read and simple.program == "ls" and not simple.has("R", "recursive") and is_home(path)
+    return lists_home or is_own_temporary(path, workspace.root)
+
+
+def _through(reading: IndirectReads, places: Places, workspace: Workspace) -> Iterator[tuple[Location, bool]]:
     """The paths that a command reads without naming them."""
     for path in reading.paths:
         yield Location(path.resolve(), shown(str(path.resolve())), False, path), True

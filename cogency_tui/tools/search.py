@@ -70,7 +70,7 @@ class Find:
 
     async def plan(self, args: FindArgs, context: ToolContext) -> Intent:
         _require_either(args)
-        return look(await in_thread(context.locate, args.path), "Search")
+        return await in_thread(look, args.path, "Search", context)
 
     async def run(self, args: FindArgs, context: ToolContext) -> Outcome:
         _require_either(args)

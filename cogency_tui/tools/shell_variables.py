@@ -5,12 +5,13 @@ surely goes; or as the variable of the `for` around. The rest is not known.
 """
 
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 
 from cogency_tui.tools.shell_words import Simple, Word
 
-_NAME = re.compile(r"(\$\{?)?([A-Za-z_]\w*)(:?[=-])?")
+_NAME = re.compile(r"(?<! -)(\$\{?)?([A-Za-z_]\w*)(:?[=-])?")
 _HIDING = re.compile(r"\b(?:eval|source|IFS|alias|shopt)\b|(?:^|[;&|\n({])[ \t]*\.\s")
 """What may set a variable without naming it, or change how words are split."""
 
@@ -102,10 +103,18 @@ def substituted(commands: Sequence[Simple]) -> str | None:
         return _HERE
     if len(commands) == 1 and commands[0].program in ("date", "nproc", "seq"):
         return None if any("/" in word.text or not word.known for word in commands[0].arguments) else _NUMBER
+    if len(commands) == 1 and commands[0].program == "mktemp":
+        return _temporary(commands[0])
     listed = False
     for simple in commands:
         listed = lists_names(simple, piped=listed)
     return _NUMBER if listed else None
+
+
+def _temporary(simple: Simple) -> str | None:
+    """A name that `mktemp` may give a new file, where it is not told one."""
+    plain = all(word.text in ("-d", "-q", "--directory", "--quiet") for word in simple.arguments)
+    return f"{tempfile.gettempdir()}/tmp.{_NUMBER}" if plain and not simple.redirections else None
 
 
 def lists_names(simple: Simple, *, piped: bool) -> bool:

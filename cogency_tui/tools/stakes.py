@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cogency_tui.tools.git_facts import Answers, CachedRepository, Entry, Repository
+from cogency_tui.tools.system_files import is_own_temporary
+from cogency_tui.workspace.ignore import ALWAYS
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 
@@ -74,7 +76,7 @@ class Stakes:
                 continue
             if self.inside(path):
                 self._targets[path] = None
-            else:
+            elif not is_own_temporary(path, self._workspace.root):
                 self._phrases[f"{shown(str(path))}, outside the project"] = None
 
     def result(self) -> AtStake:
@@ -121,7 +123,8 @@ class Stakes:
             if count == "0 files":
                 return
             name = f"{name.rstrip('/')}/ ({count})"
-        self._kinds.setdefault(kind, {})[name] = None
+        if not _is_remade(kind, path):
+            self._kinds.setdefault(kind, {})[name] = None
         if self.inside(path):
             self._paths[path] = None
 
@@ -136,6 +139,18 @@ class Stakes:
         return f"{count:,} file{'' if count == 1 else 's'}"
 
 
+_CACHES = ALWAYS - {".git", ".hg", ".svn", ".jj"}
+"""Directories that only programs fill, whatever git is told of them."""
+
+_BUILT = frozenset(
+    (".cache", ".coverage_html", ".turbo", "build", "coverage", "dist", "htmlcov", "out", "target")
+    + ("DerivedData", "cmake-build-debug", "cmake-build-release", "venv")
+)
+"""Directories that builds and tests fill, where git ignores them."""
+
+_OWN_WORK = (".git", ".hg", ".svn", ".jj", ".env")
+"""What in such a directory is no product of a build."""
+
 _LABELS = {
     "changed": ("uncommitted changes in {} file", "uncommitted changes in {} files"),
     "untracked": ("{} untracked", "{} untracked"),
@@ -143,6 +158,14 @@ _LABELS = {
     "bare": ("{} that no version control has", "{} that no version control has"),
     "whole": ("the directory", "{} directories"),
 }
+
+
+def _is_remade(kind: str, path: Path) -> bool:
+    """Whether a directory is made anew by a build, a test or an installation, and git has nothing of it."""
+    if path.is_symlink() or not path.is_dir() or any(os.path.lexists(path / name) for name in _OWN_WORK):
+        return False
+    remade = path.name in _CACHES or (kind == "ignored" and path.name in _BUILT)
+    return remade and kind in ("ignored", "bare")
 
 
 def _kind(entry: Entry) -> str:

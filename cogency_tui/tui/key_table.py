@@ -18,6 +18,7 @@ from textual.dom import DOMNode
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys
 from textual.screen import ModalScreen, Screen
 
+from cogency_tui import toml_text
 from cogency_tui.config import config_path
 from cogency_tui.text import one_line
 from cogency_tui.toml_lines import line_of_key
@@ -177,7 +178,7 @@ class _Places:
     def __init__(self) -> None:
         self._path = config_path()
         try:
-            self._text = self._path.read_bytes().decode("utf-8-sig")
+            self._text = toml_text.read(self._path)
         except (OSError, UnicodeDecodeError):
             self._text = ""
 

@@ -254,7 +254,6 @@ OUTSIDE = [
     "unzip a.zip -d $X",
     "sort a -o $X",
     "cp a $X/y",
-    "mv a $(mktemp -d)/y",
     "cp -t $X a",
     "echo > ~root/x",
     "touch ~root/x",
@@ -282,6 +281,7 @@ OUTSIDE = [
 ]
 
 ORDINARY = [
+    "mv a $(mktemp -d)/y",
     "pytest -q",
     "echo x > new.txt",
     "echo x > new/sub/x",
