@@ -11,6 +11,7 @@ import shutil
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from cogency_tui.tools.command_line import SHELLS, WRAPPERS
@@ -25,9 +26,12 @@ _ADDRESSED = "{}, which is given an address"
 _MADE = "{}, which this very command makes"
 _COPY = "{}, which is a copy of a program of the system"
 
-_STRING_RUNNERS = frozenset(
-    ["alias", "at", "batch", "bind", "complete", "coproc", "crontab", "dc", "ed", "emacs", "emacsclient", "enable", "ex", "gdb", "gdbserver", "gnuplot", "hash", "hyperfine", "lldb", "m4", "man", "nvim", "parallel", "perf", "psql", "script", "screen", "start-stop-daemon", "su", "systemd-run", "tmux", "toolbox", "trap", "vi", "view", "vim", "vimdiff", "watchexec", "watchman", "zellij"]
-)
+_STRING_RUNNERS_NAMES = """
+    alias at batch bind complete coproc crontab dc ed emacs emacsclient enable ex gdb gdbserver gnuplot
+    hash hyperfine lldb m4 man nvim parallel perf psql screen script start-stop-daemon su systemd-run
+    tmux toolbox trap vi view vim vimdiff watchexec watchman zellij
+"""
+_STRING_RUNNERS = frozenset(_STRING_RUNNERS_NAMES.split())
 """Programs whose arguments or input may hold commands."""
 
 _AWK_RUNNING = re.compile(r"system|/inet|@|\|&|\|\s*getline|\bprintf?\b[^;}\n]*[^|]\|[^|]")
@@ -67,9 +71,15 @@ _GIT_SETTING = re.compile(
 )
 """Settings of git on its command line that start nothing."""
 
-_GIT_OTHERS = frozenset(
-    ["archive", "bundle", "check-attr", "check-mailmap", "check-ref-format", "checkout-index", "column", "commit-graph", "commit-tree", "config", "count-objects", "diff-files", "diff-index", "fast-export", "fast-import", "fmt-merge-msg", "format-patch", "fsck", "gc", "hash-object", "help", "index-pack", "interpret-trailers", "ls-tree", "mailinfo", "merge-file", "merge-tree", "mktree", "pack-objects", "pack-refs", "patch-id", "prune", "range-diff", "read-tree", "repack", "replace", "rerere", "sparse-checkout", "stripspace", "am", "unpack-objects", "update-index", "update-ref", "update-server-info", "var", "verify-commit", "verify-pack", "verify-tag", "version", "write-tree"]
-)
+_GIT_OTHERS_NAMES = """
+    am archive bundle check-attr check-mailmap check-ref-format checkout-index column commit-graph
+    commit-tree config count-objects diff-files diff-index fast-export fast-import fmt-merge-msg
+    format-patch fsck gc hash-object help index-pack interpret-trailers ls-tree mailinfo merge-file
+    merge-tree mktree pack-objects pack-refs patch-id prune range-diff read-tree repack replace rerere
+    sparse-checkout stripspace unpack-objects update-index update-ref update-server-info var
+    verify-commit verify-pack verify-tag version write-tree
+"""
+_GIT_OTHERS = frozenset(_GIT_OTHERS_NAMES.split())
 """More of git's own commands; any other word is an alias, or a program beside git."""
 
 _EVALUATING = frozenset(
@@ -232,10 +242,7 @@ def _inline(texts: list[str]) -> list[str]:
 def _unsure_code(simple: Simple) -> bool:
     """Whether an option's code is put together by the shell."""
     arguments = simple.arguments
-    return any(
-        option.text in _CODE_OPTIONS and not code.known
-        for option, code in zip(arguments, arguments[1:], strict=False)
-    )
+    return any(option.text in _CODE_OPTIONS and not code.known for option, code in pairwise(arguments))
 
 
 def _git_runs(simple: Simple) -> bool:

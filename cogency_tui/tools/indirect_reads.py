@@ -18,9 +18,13 @@ from cogency_tui.tools.shell_words import LISTED, Simple, Word
 MOST_ENTRIES = 50_000
 """Entries of directories in which one command's links are looked for."""
 
-_READING = frozenset(
-    ["awk", "base64", "bat", "bsdtar", "cat", "cksum", "cmp", "comm", "cp", "cpio", "cut", "diff", "egrep", "expand", "fgrep", "file", "find", "fmt", "fold", "gawk", "gofmt", "grep", "head", "hexdump", "install", "jq", "join", "less", "ln", "mawk", "md5sum", "more", "mv", "nawk", "nl", "od", "paste", "pax", "readlink", "rev", "rg", "sed", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shuf", "sort", "split", "strings", "tac", "tail", "tar", "tree", "unexpand", "uniq", "wc", "xxd", "zcat", "zgrep", "zip"]
-)
+_READING_NAMES = """
+    awk base64 bat bsdtar cat cksum cmp comm cp cpio cut diff egrep expand fgrep file find fmt fold gawk
+    gofmt grep head hexdump install join jq less ln mawk md5sum more mv nawk nl od paste pax readlink
+    rev rg sed sha1sum sha224sum sha256sum sha384sum sha512sum shuf sort split strings tac tail tar tree
+    unexpand uniq wc xxd zcat zgrep zip
+"""
+_READING = frozenset(_READING_NAMES.split())
 """Programs that read the files that they are given."""
 
 _VALUES: Mapping[str, str] = {

@@ -54,11 +54,11 @@ _BY_FACT: Mapping[Fact, str] = {
         scp sdk sendmail serverless sftp skopeo snap socat ssh ssh-copy-id steampipe supabase svn telnet
         terraform tofu traceroute trivy twine uvx vagrant vercel w3m wget whois wrangler xh yay yt-dlp yum
         zypper
-        ab autossh axel azcopy b2 bower browsh chromium cloudflared croc curlie dbclient doctl drill firefox
-        gdown getent google-chrome gpg gpg2 grpcurl hcloud hf httpx huggingface-cli hurl iperf iperf3 k6 kaggle
-        kdig mailx mosquitto_pub mosquitto_sub msmtp mtr ncu ngrok nping openssl pssh resolvectl rexec rlogin
-        rsh siege smbclient sshfs swaks tailscale tftp tracepath wandb websocat wget2 wkhtmltopdf wormhole wrk
-        xdg-open youtube-dl
+        ab autossh axel azcopy b2 bower browsh chromium cloudflared croc curlie dbclient doctl drill
+        firefox gdown getent google-chrome gpg gpg2 grpcurl hcloud hf httpx huggingface-cli hurl iperf
+        iperf3 k6 kaggle kdig mailx mosquitto_pub mosquitto_sub msmtp mtr ncu ngrok nping openssl pssh
+        resolvectl rexec rlogin rsh siege smbclient sshfs swaks tailscale tftp tracepath wandb websocat
+        wget2 wkhtmltopdf wormhole wrk xdg-open youtube-dl
     """,
     "reader": """
         aria2c curl elinks ftp gh glab http https lftp links lynx nc ncat netcat socat ssh telnet w3m wget
