@@ -1,4 +1,4 @@
-"""What in a work tree keeps git waiting for ever: a FIFO, a socket or a device in place of a file that it reads.
+"""Files that keep git waiting for ever: a FIFO, a socket or a device in place of a file that it reads.
 
 Git opens such a file by its name and waits for somebody to write. Nothing is opened here.
 """

@@ -11,6 +11,7 @@ import shutil
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -34,7 +35,7 @@ _STRING_RUNNERS_NAMES = """
 _STRING_RUNNERS = frozenset(_STRING_RUNNERS_NAMES.split())
 """Programs whose arguments or input may hold commands."""
 
-_AWK_RUNNING = re.compile(r"system|/inet|@|\|&|\|\s*getline|\bprintf?\b[^;}\n]*[^|]\|[^|]")
+_AWK_RUNNING = re.compile(r"system|/inet|@|\|&|\|\s*getline|\|\s*(?:[\"(]|\w++\s*(?:[;}]|$))")
 
 _LITTLE_LANGUAGES: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK_RUNNING),
@@ -42,7 +43,7 @@ _LITTLE_LANGUAGES: Mapping[str, re.Pattern[str]] = {
     "make": re.compile(r"^(?:SHELL|MAKESHELL)=|^--eval|^-f\s*-?$|^-f/dev/|\$\("),
     "npm": re.compile(r"^--script-shell|^--node-options"),
     "rsync": re.compile(r"^-[A-Za-z]*e|^--rsh"),
-    "sed": re.compile(r"(?:^|[;{}\n\d$/!,])\s*e(?:\s|$)|[^\w\s][gpiIMm\d]*e[gpiIMmw\d]*\s*(?:[;}\n]|$)"),
+    "sed": re.compile(r"(?:^|[;{}\n\d$/!,])[ \t]*e(?:\s|$)|[^\w\s][gpiIMm\d]*e[gpiIMmw\d]*\s*(?:[;}\n]|$)"),
     "sqlite3": re.compile(r"\.(?:shell|system|load)|[.|]\s*\||edit\(|load_extension"),
     "tar": re.compile(r"^--(?:to-c|checkpoint-a|use-c|rsh-c|info-s|new-v)|^-[A-Za-z]*[FI]"),
     "zip": re.compile(r"^-[A-Za-z]*TT|^--unzip-command"),
@@ -200,8 +201,13 @@ def _runs_text(simple: Simple, command: str, made: frozenset[str]) -> bool:
     if is_interpreter(program):
         # What is in its input, or in a file that the command makes, stands in the command.
         code = command if written else "\n".join(_inline(texts))
-        return bool(_CODE.search(code)) or _unsure_code(simple)
+        return _has_reaching_code(code) or _unsure_code(simple)
     return False
+
+
+@lru_cache(maxsize=8)
+def _has_reaching_code(code: str) -> bool:
+    return bool(_CODE.search(code))
 
 
 def written_names(simple: Simple) -> frozenset[str]:

@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
 
-from cogency_tui.tools.shell_paths import Places
+from cogency_tui.tools.shell_paths import Lookups, Places
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
-
-MOST_ENTRIES = 50_000
-"""Entries of directories in which one command's links are looked for."""
 
 _READING_NAMES = """
     awk base64 bat bsdtar cat cksum cmp comm cp cpio cut diff egrep expand fgrep file find fmt fold gawk
@@ -83,7 +80,7 @@ _RECURSIVE = re.compile(r"-[A-Za-z]{0,3}[rR]|--(?:recursive|dereference-recursiv
 _JQ_IMPORT = re.compile(r"\b(?:import|include)\b")
 _SED_READ = re.compile(r"(?:^|[\s;{}\d$/!,])[rR]\s*([^\s;}][^\n]*)")
 _AWK_READ = re.compile(r"getline|ARGV|@include|@load")
-_AWK_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_AWK_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*+)"?')
 _OPEN_ENDED = re.compile(
     r"getline\s*(?:[A-Za-z_]\w*\s*)?<\s*(?!\s*\"[^\"\\]*\"\s*(?:[;)}>]|$))|ARGV|@include|@load"
 )
@@ -113,7 +110,9 @@ def indirect_reads(simple: Simple, places: Places, roots: tuple[Path, ...], *, l
     if not (follows or _is_given_links(simple, listed=listed)):
         return IndirectReads(words=words)
     links = _Links(
-        roots, directories=follows or any(_RECURSIVE.fullmatch(each.text) for each in simple.words)
+        roots,
+        places.lookups,
+        directories=follows or any(_RECURSIVE.fullmatch(each.text) for each in simple.words),
     )
     for start in _starts(simple, places):
         links.search(start)
@@ -231,12 +230,12 @@ def _starts(simple: Simple, places: Places) -> Iterator[Path]:
 class _Links:
     """The links below some directories that lead out of `roots`, those to `directories` among them."""
 
-    def __init__(self, roots: tuple[Path, ...], *, directories: bool) -> None:
+    def __init__(self, roots: tuple[Path, ...], lookups: Lookups, *, directories: bool) -> None:
         self.outward: list[Path] = []
-        self.complete = True
+        self.complete = lookups.links >= 0
         self._roots = roots
         self._directories = directories
-        self._left = MOST_ENTRIES
+        self._lookups = lookups
         self._seen = set[Path]()
 
     def search(self, start: Path) -> None:
@@ -255,8 +254,8 @@ class _Links:
 
     def _enters(self, entry: "os.DirEntry[str]") -> bool:
         """Whether to go on in an entry; a link that leads outside is noted."""
-        self._left -= 1
-        self.complete = self.complete and self._left >= 0
+        self._lookups.links -= 1
+        self.complete = self._lookups.links >= 0
         if not entry.is_symlink():
             return entry.is_dir(follow_symlinks=False)
         target = Path(os.path.realpath(entry.path))

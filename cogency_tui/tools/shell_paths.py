@@ -23,6 +23,9 @@ MOST_PATHS = 10_000
 MOST_ENTRIES = 100_000
 """Entries of directories that are read for one command."""
 
+MOST_LINK_ENTRIES = 50_000
+"""Entries of directories in which links are looked for that one command follows."""
+
 _DEEPEST_GLOB = 3
 _MOST_PLACES = 20
 _MOST_ALTERNATIVES = 64
@@ -39,6 +42,8 @@ class Lookups:
 
     def __init__(self) -> None:
         self.used_up = False
+        self.links = MOST_LINK_ENTRIES
+        """Entries of directories in which links may still be looked for."""
         self._paths = MOST_PATHS
         self._entries = MOST_ENTRIES
 

@@ -40,7 +40,9 @@ _LISTING = frozenset(("du", "file", "find", "ls", "readlink", "realpath", "stat"
 
 _REPOSITORIES = (".git", ".hg", ".svn", ".jj", ".cogency")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_MOST_ENTRIES = 2000
+_MOST_ENTRIES = 200
+"""Entries of a temporary directory that are looked at."""
+
 _STARTED = time.time()
 
 

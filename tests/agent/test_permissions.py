@@ -14,6 +14,7 @@ from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.reach import reach
 from cogency_tui.tools.registry import default_registry
+from cogency_tui.tools.shell import Shell, ShellArgs
 from cogency_tui.workspace.paths import Workspace
 
 YES = Answer(allow=True)
@@ -557,6 +558,23 @@ async def test_what_the_conversation_started_is_never_asked_about(person: Person
     for person.mode in PERMISSIONS:
         assert await person.lets(stop)
         assert not person.asked
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["curl http://127.0.0.1:1", "curl -s localhost:1 | head -5", "wget -qO- --max-redirect=0 localhost:1"]
+    + ["curl x.com", "nc localhost 1", "ssh x", "git fetch", "npm install", "pip install x", "$c x.com"],
+)
+async def test_no_command_runs_in_plan_mode(person: Person, command: str) -> None:
+    context = ToolContext(workspace=Workspace(person.project), refuse_by_mode=person.gate.refuse_by_mode)
+    person.mode = "plan"
+    with pytest.raises(RefusedError, match="in plan mode nothing is changed or run"):
+        await Shell().plan(ShellArgs(command), context)
+    person.mode = "auto"
+    intent = await Shell().plan(ShellArgs(command), context)
+    person.mode = "plan"
+    assert not await person.lets(intent)
+    assert not person.asked
 
 
 async def test_a_server_that_was_not_started_here_is_named(person: Person) -> None:

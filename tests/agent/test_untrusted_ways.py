@@ -60,6 +60,9 @@ CALLS = {
             "curl --version",
             "cat < /dev/tcp/127.0.0.1/1",
             "PATH=.:$PATH ls",
+            "xargs cat < greet.py",
+            'while read f; do cat "$f"; done < greet.py',
+            "cat < $(cat greet.py)",
         )
     },
 }

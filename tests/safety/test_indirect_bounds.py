@@ -1,0 +1,38 @@
+"""What a command reads and reaches indirectly is looked for in time linear in its length."""
+
+import gc
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.tools.reach import reach
+from cogency_tui.workspace.paths import Workspace
+
+COMMANDS: dict[str, Callable[[int], str]] = {
+    "quotes of awk": lambda count: "awk '" + "getline " + '\\"' * count + "'",
+    "prints of awk": lambda count: "awk '" + "print " * count + "'",
+    "pipes of awk": lambda count: "awk '" + "|a" * count + "'",
+    "lines of sed": lambda count: "sed '" + "\n" * count + "x'",
+    "blanks of sed": lambda count: "sed 'r" + " " * count + "'",
+    "variables": lambda count: " GIT_" * count,
+    "calls": lambda count: "python -c '" + "open" * count + "'",
+    "links": lambda count: "grep -R x .;" * (count // 40),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_four_times_the_text_takes_no_more_than_that(tmp_path: Path, command: Callable[[int], str]) -> None:
+    workspace = Workspace(tmp_path)
+
+    def seconds(count: int) -> float:
+        text = command(count)
+        gc.disable()
+        start = time.process_time()
+        reach(text, tmp_path, workspace)
+        gc.enable()
+        return time.process_time() - start
+
+    few = min(seconds(5_000) for _ in range(3))
+    assert min(seconds(20_000) for _ in range(3)) < 10 * max(few, 0.005)
