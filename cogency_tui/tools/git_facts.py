@@ -80,7 +80,7 @@ class Repository:
     def status(self) -> bytes | None:
         """What is not as it was committed below the directory, as `git status --porcelain=v2 -z` says it; a
         directory that git does not know as one."""
-        if blocked(self.directory, below=True):
+        if blocked(self.directory):
             return None
         flags = ("--porcelain=v2", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
         return self._ask_bytes("status", *flags, "--", ".")
