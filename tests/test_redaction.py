@@ -101,7 +101,7 @@ def test_a_private_key_is_not_shown(kind: str) -> None:
 def test_a_private_key_that_is_cut_off_is_not_shown() -> None:
     cut = _PEM.format("").partition("-----END")[0]
     assert Redactor({}).text(f"{cut}\nan ordinary line") == (
-        f"-----BEGIN PRIVATE KEY-----{MARKER}\nan ordinary line"
+        f"-----BEGIN PRIVATE KEY-----\n{MARKER}\n{MARKER}\n\nan ordinary line"
     )
     quoted = json.dumps({"key": cut[:80], "after": "stays"})
     assert _BASE64[:24] not in Redactor({}).text(quoted)

@@ -157,7 +157,8 @@ class Outcome:
     `value` is what the call produced, where `content` is a report about that: `$name` stands for it in the
     action dialect. `failed` marks a call that ran to its end and still has to count as a failure (a command
     that exited with a status other than 0): unlike `ToolError` it has content. `sources` are those that only
-    running it showed, beside the intent's.
+    running it showed, beside the intent's. `redacted` says that what it shows was taken from whole files in
+    which secrets had been looked for: what then still looks like a part of a private key is none.
     """
 
     outcome: str
@@ -165,6 +166,7 @@ class Outcome:
     failed: bool = False
     value: Any = None
     sources: Sources = field(default_factory=Sources)
+    redacted: bool = False
 
     @property
     def produced(self) -> Any:
@@ -336,8 +338,8 @@ class BoundCall:
         return replace(
             outcome,
             outcome=redact.text(outcome.outcome),
-            content=redact.value(outcome.content),
-            value=redact.value(outcome.value),
+            content=redact.value(outcome.content, whole=outcome.redacted),
+            value=redact.value(outcome.value, whole=outcome.redacted),
         )
 
     @contextmanager
