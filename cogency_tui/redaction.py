@@ -22,6 +22,9 @@ from typing import Any, NamedTuple, cast
 MARKER = "[a secret is not shown]"
 _MARKERS = re.compile(r"\[(?:a secret|[A-Za-z_]\w{0,127}) is not shown\]")
 
+_QUOTES = str.maketrans("", "", "\\'\"")
+_BLANKS = re.compile(r"\s+")
+
 _SHORTEST_SECRET = 8
 _MOST_HELD = 1 << 14
 """Characters that a stream holds back at most."""
@@ -408,6 +411,17 @@ def looks_like_key(value: str) -> bool:
 def markers_in(text: str) -> int:
     """How many secrets a text has given way to markers."""
     return sum(1 for _ in _MARKERS.finditer(text))
+
+
+def holds_marker(value: Any) -> bool:
+    """Whether JSON content has a marker in it, also one in the quotes and escapes of a command."""
+    if isinstance(value, str):
+        return _MARKERS.search(_BLANKS.sub(" ", value.translate(_QUOTES))) is not None
+    if isinstance(value, list):
+        return any(map(holds_marker, cast("list[Any]", value)))
+    if isinstance(value, dict):
+        return any(holds_marker([*pair]) for pair in cast("dict[Any, Any]", value).items())
+    return False
 
 
 def has_secret(text: str) -> bool:

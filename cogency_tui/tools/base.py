@@ -15,7 +15,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
-from cogency_tui.redaction import RedactedStream, Redactor
+from cogency_tui.redaction import MARKER, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journaling import Journal
 from cogency_tui.tools.places import Places
 from cogency_tui.workspace.paths import Location, Workspace
@@ -284,6 +284,10 @@ class Brief(Protocol):
     def brief(self) -> bool: ...
 
 
+_BEYOND_US = frozenset({"command", "tool"})
+"""Effects of what does more with its arguments than we know."""
+
+
 @dataclass(frozen=True, slots=True)
 class BoundCall:
     """A call whose arguments are as its tool wants them. `name` is the tool's own, whatever was called.
@@ -310,11 +314,12 @@ class BoundCall:
         """
         places = self.context.places
         with self._redacting():
-            if places is None:
-                return await self.tool.plan(self.args, self.context)
-            places.begin()
+            if places is not None:
+                places.begin()
             intent = await self.tool.plan(self.args, self.context)
-            places.settle()
+            if places is not None:
+                places.settle()
+            self._refuse_markers(intent)
             return intent
 
     async def run(self, report: Callable[[str], None] | None = None) -> Outcome:
@@ -341,6 +346,22 @@ class BoundCall:
             content=redact.value(outcome.content, whole=outcome.redacted),
             value=redact.value(outcome.value, whole=outcome.redacted),
         )
+
+    def _refuse_markers(self, intent: Intent) -> None:
+        """Have no marker go where it could be written in the place of the secret. The tools that write files
+        themselves compare what they write with what is there.
+
+        Raises:
+            ToolError: there is one in what the call gives away.
+        """
+        if intent.effect not in _BEYOND_US:
+            return
+        if holds_marker([msgspec.to_builtins(self.args), dict(self.context.variables)]):
+            raise ToolError(
+                f"{MARKER} stands for a secret that you are not shown, and could be written in its place.",
+                "Leave it out: change what is around it with edit, or let the command read the file itself. "
+                "To look for the marker use find.",
+            )
 
     @contextmanager
     def _redacting(self) -> Generator[None]:
