@@ -49,7 +49,7 @@ class _Placed(NamedTuple):
 
     issuer: str
     sign: str
-    pattern: re.Pattern[str]
+    pattern: str
     accepts: Callable[[re.Match[str]], bool]
 
 
@@ -96,7 +96,7 @@ _ISSUED = (
     _Issued("SendGrid", ("SG.",), rf"{_TEXT}{{16,32}}\.{_TEXT}{{32,}}"),
     _Issued("Brevo", ("xkeysib-", "xsmtpsib-"), rf"{_HEX}{{64}}-{_WORD}{{16}}"),
     _Issued("Resend", ("re_",), rf"{_WORD}{{8}}_{_WORD}{{24}}"),
-    _Issued("Mailgun", ("key-",), rf"(?<![./\\]key-){_HEX}{{32}}(?![\w-]|\.\w)"),
+    _Issued("Mailgun", ("key-",), rf"(?<![./\\_-]key-){_HEX}{{32}}(?![\w-]|\.\w)"),
     _Issued("Mailchimp", ("md-",), rf"{_TEXT}{{22}}{_END}"),
     _Issued(
         "Slack",
@@ -171,16 +171,28 @@ _ISSUED = (
 """What follows the prefixes of keys."""
 
 
+_DISTINCT = 4
+"""Characters from which on a prefix is one also behind a hyphen."""
+
+
 @cache
 def _issued(prefix: str, body: str) -> "re.Pattern[str]":
     """A key that begins with `prefix`, not within a word: also behind an escape of a string, an address or a
     terminal."""
     begin = re.escape(prefix)
+    distinct = len(prefix) >= _DISTINCT or prefix.endswith("_")
+    inside = "[A-Za-z0-9]" if distinct else r"[\w-]"
     boundary = (
-        rf"(?:(?<![\w-]{begin})|(?<=\\[nrt]{begin})|(?<=%[0-9A-F][0-9A-F]{begin})|(?<=[\d;\[]m{begin}))"
+        rf"(?:(?<!{inside}{begin})|(?<=\\[nrt]{begin})|(?<=%[0-9A-F][0-9A-F]{begin})|(?<=[\d;\[]m{begin}))"
     )
     # The literal comes first, so that it is searched for as fast as a literal can be.
     return re.compile(rf"{begin}{boundary}({body})")
+
+
+@cache
+def _placed(pattern: str) -> "re.Pattern[str]":
+    # Not before it is needed: to compile all of them takes longer than the rest of a start.
+    return re.compile(pattern)
 
 
 LOOSE_KEY = re.compile(
@@ -257,7 +269,7 @@ _PLACED = (
     _Placed(
         "addresses",
         "://",
-        re.compile(
+        (
             r"://(?<=[A-Za-z0-9+.-]://)(?P<user>[^\s/?#@:\"'<>`]{0,256}):"
             rf"{_NO_VALUE}(?!\d{{1,5}}[,;&|)\]])(?P<secret>[^\s/?#@\"'<>`]{{1,512}})@"
         ),
@@ -266,50 +278,48 @@ _PLACED = (
     _Placed(
         "Slack",
         "hooks.slack.com/",
-        re.compile(r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9+/]{30,})"),
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9+/]{30,})",
         _is_issued,
     ),
     _Placed(
         "Discord",
         "/webhooks/",
-        re.compile(r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{15,20}/(?P<secret>[\w-]{40,})"),
+        r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{15,20}/(?P<secret>[\w-]{40,})",
         _is_issued,
     ),
     _Placed(
         "Discord",
         ".",
-        re.compile(
+        (
             r"\.(?:(?<=[MNO][\w-]{22}\.)|(?<=[MNO][\w-]{23}\.)|(?<=[MNO][\w-]{25}\.))"
             r"(?P<secret>[\w-]{6}\.[\w-]{27,40})(?![\w.-])"
         ),
         _is_issued,
     ),
-    _Placed("Telegram", ":A", re.compile(r":(?<=\d{8}:)(?P<secret>A[\w-]{34})(?![\w-])"), _is_issued),
+    _Placed("Telegram", ":A", r":(?<=\d{8}:)(?P<secret>A[\w-]{34})(?![\w-])", _is_issued),
     _Placed(
         "Terraform",
         ".atlasv1.",
-        re.compile(r"\.atlasv1\.(?<=[A-Za-z0-9]{14}\.atlasv1\.)(?P<secret>[\w=-]{60,70})"),
+        r"\.atlasv1\.(?<=[A-Za-z0-9]{14}\.atlasv1\.)(?P<secret>[\w=-]{60,70})",
         _is_issued,
     ),
     _Placed(
         "Azure",
         "Q~",
-        re.compile(r"Q~(?<=\dQ~)(?P<secret>[\w.~-]{31,34})(?![\w~-])"),
+        r"Q~(?<=\dQ~)(?P<secret>[\w.~-]{31,34})(?![\w~-])",
         _is_issued,
     ),
     _Placed(
         "Azure",
         "AccountKey",
-        re.compile(r"AccountKey=(?P<secret>[A-Za-z0-9+/]{80,}={0,2})"),
+        r"AccountKey=(?P<secret>[A-Za-z0-9+/]{80,}={0,2})",
         _is_issued,
     ),
     *(
         _Placed(
             "npm",
             sign,
-            re.compile(
-                rf"{sign}(?<![^:\s]{sign})(?:Token)?[ \t]?=[ \t]?[\"']?{_NO_VALUE}(?P<secret>[\w./+=-]{{8,}})"
-            ),
+            rf"{sign}(?<![^:\s]{sign})(?:Token)?[ \t]?=[ \t]?[\"']?{_NO_VALUE}(?P<secret>[\w./+=-]{{8,}})",
             _is_password,
         )
         for sign in ("_auth", "_password")
@@ -317,7 +327,7 @@ _PLACED = (
     _Placed(
         "netrc",
         "machine",
-        re.compile(
+        (
             r"machine(?<!\wmachine)\s{1,8}\S{1,256}(?:\s{1,8}(?:login|account)\s{1,8}\S{1,256}){0,2}"
             rf"\s{{1,8}}password\s{{1,8}}{_NO_VALUE}(?P<secret>\S{{1,512}})"
         ),
@@ -326,7 +336,7 @@ _PLACED = (
     _Placed(
         "netrc",
         "default",
-        re.compile(
+        (
             r"default(?<![^\n]default)\s{1,8}login\s{1,8}\S{1,256}"
             rf"\s{{1,8}}password\s{{1,8}}{_NO_VALUE}(?P<secret>\S{{1,512}})"
         ),
@@ -336,7 +346,7 @@ _PLACED = (
         _Placed(
             "databases",
             sign,
-            re.compile(
+            (
                 rf"{sign}(?<![\w.-]{sign})={_NO_VALUE}(?P<secret>[^\s;&\"'`,(){{}}<>]{{4,256}})"
                 r"(?=[;&\s\"'`]|\Z)"
             ),
@@ -365,6 +375,7 @@ _KEY_START = re.compile(r"(?:\\[nr]|[ \t\d|:>+-]){0,24}(?:[A-Za-z0-9+/=]|\\[nr])
 _BODY = r"([A-Za-z0-9+/]{64}(?:[A-Za-z0-9+/]{6})?)"
 _TRAIL = r"(?:\\n)?[\"']?[ \t]{0,4}[+,;$\\]?[ \t\r]{0,8}"
 _FULL_LINE = re.compile(rf"(?:\A\+?|[^A-Za-z0-9+/]){_BODY}{_TRAIL}\Z")
+_LINE_END = re.compile(rf"(?:\A|[^A-Za-z0-9+/])([A-Za-z0-9+/]{{16,70}}){_TRAIL}\Z")
 _JOINED_LINE = re.compile(rf"(?:\A|(?<=\\n)|(?<=[\s\"'=:])){_BODY}(?=\\[rn]|[ \"']|\Z)")
 """A whole line of a private key: PEM has 64 columns, OpenSSH 70."""
 
@@ -390,7 +401,7 @@ _LINE_SIGNS = re.compile(
 """Words on whose line a secret may follow."""
 
 _WORD_CHARACTERS = string.ascii_letters + string.digits + "-_+/=.:@%~!$&()*,;\\"
-_IN_WORD = re.compile(r"(?!\Z)(?!.?\\[nrt]\Z)(?!%[0-9A-F]{2}\Z).{0,2}[\w-]\Z", re.DOTALL)
+_IN_WORD = re.compile(r"(?!\Z)(?!.?\\[nrt]\Z)(?!%[0-9A-F]{2}\Z).{0,2}[A-Za-z0-9]\Z", re.DOTALL)
 """What stands before a place in a word, unless it is an escape."""
 
 _LONG_WORD = re.compile(r"[MNO][\w-]{22}|[A-Za-z0-9+/=\\]{20}")
@@ -563,7 +574,9 @@ def _issued_keys(text: str) -> Iterator[Span]:
 def _placed_secrets(text: str) -> Iterator[Span]:
     for kind in _PLACED:
         if kind.sign in text:
-            yield from (found.span("secret") for found in kind.pattern.finditer(text) if kind.accepts(found))
+            yield from (
+                found.span("secret") for found in _placed(kind.pattern).finditer(text) if kind.accepts(found)
+            )
     if _AWS_SIGNS.search(text):
         yield from (found.span(1) for found in _AWS.finditer(text))
 
@@ -682,7 +695,8 @@ def _beside(text: str, run: list[Span]) -> Iterator[Span]:
     above = text.rfind("\n", max(0, first - _WIDEST), first)
     if above >= 0:
         begin = text.rfind("\n", max(0, above - _WIDEST), above) + 1
-        if (part := _key_part(text, begin, above)) and _is_dense(text, part):
+        part = _key_part(text, begin, above) or _line_end(text, begin, above)
+        if part and _is_dense(text, part):
             yield part
     if text.startswith("\n", last):
         below = text.find("\n", last + 1, last + _WIDEST)
@@ -698,6 +712,12 @@ def _key_part(text: str, start: int, end: int) -> Span | None:
     part = _without_layout(text, start, end)
     found = _PARTIAL.fullmatch(text, *part) if part else None
     return found.span(1) if found else None
+
+
+def _line_end(text: str, start: int, end: int) -> Span | None:
+    """What may be of a key where a name or a quote stands before it."""
+    found = _LINE_END.search(text[start:end])
+    return (start + found.start(1), start + found.end(1)) if found else None
 
 
 def _before_end(text: str, place: int) -> Iterator[Span]:
@@ -755,10 +775,13 @@ def _key_lines(text: str) -> int:
     while place > 0:
         above = text.rfind("\n", 0, place - 1) + 1
         part = _key_part(text, above, place - 1)
-        if part is None or not _is_dense(text, part):
+        line = part or _line_end(text, above, place - 1)
+        if line is None or not _is_dense(text, line):
+            break
+        place = above
+        if part is None:
             break
         full += part[1] - part[0] in _WIDTHS
-        place = above
     if full < _FEWEST_LINES and place < start:
         return place
     return start if length >= (1 if full else _LEAST_OF_A_LINE) else len(text)
