@@ -105,7 +105,7 @@ def agent(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> Age
         "steps",
         {
             "description": f"Runs {KEYS['workflow']}",
-            "steps": [{"id": "look", "type": "tool", "name": "list", "parameters": {}}],
+            "steps": [{"id": "look", "type": "tool", "name": "list"}],
         },
     )
     return Agent(
