@@ -56,6 +56,16 @@ ORDINARY = [
     "sk-..., sk-xxxxxxxxxxxxxxxxxxxxxxxx and sk_live_your_key_here",
     ".sk-folding-cube-with-a-long-name-for-spinners",
     "task-aB3dE5gH7jK9mN1pQ2sT4vW6",
+    "cache-key-" + _HEX[:32] + " key-" + _HEX[:32] + ".json node_modules/.cache/key-" + _HEX[:32],
+    "hf_TrainingArgumentsForLongRunningJobsA hf_TrainingArguments2ForLongRunningJob",
+    "http://localhost:3000,foo@bar http://127.0.0.1:80@example.com http://a.example:8080/x@y",
+    "postgres://postgres:postgres@localhost/x https://user:password@example.com redis://me:changeme@h",
+    '"integrity": "sha512-' + _MIXED * 2 + '" sha256=sk-' + _MIXED,
+    "connect(host=h, user=u, password=word) user = u; password=self.password; password=None, host=None",
+    "def f(host=None, password=None, user=None): ...",
+    "machine learning: the default login page password reset",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + _MIXED + " me@host",
+    "src_auth = get_auth(); proxy_auth: BasicAuth",
     "ghp_ is the prefix; ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx stands for one",
     "hf_hub_download(repo_id, filename)",
     "npm_config_registry npm_lifecycle_event pypi-server AKIA",
@@ -101,7 +111,7 @@ def test_a_private_key_is_not_shown(kind: str) -> None:
 def test_a_private_key_that_is_cut_off_is_not_shown() -> None:
     cut = _PEM.format("").partition("-----END")[0]
     assert Redactor({}).text(f"{cut}\nan ordinary line") == (
-        f"-----BEGIN PRIVATE KEY-----{MARKER}\nan ordinary line"
+        f"-----BEGIN PRIVATE KEY-----\n{MARKER}\n{MARKER}\n\nan ordinary line"
     )
     quoted = json.dumps({"key": cut[:80], "after": "stays"})
     assert _BASE64[:24] not in Redactor({}).text(quoted)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from cogency_tui.agent.store_keeper import StoreKeeper
 from cogency_tui.agent.works import Works
-from cogency_tui.child_processes import keep_from_children
+from cogency_tui.child_processes import keep_from_children, without_secrets
 from cogency_tui.config import (
     Dialect,
     Mode,
@@ -34,6 +34,7 @@ from cogency_tui.mcp_settings import McpSettings
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import create_provider, secrets
+from cogency_tui.tools.own_environment import conceal
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
@@ -382,7 +383,10 @@ class Agent:
             layer = self.project_settings.layer
             self._from_project = self.project_settings.now.options
         found = configure(flags=self._flags, settings=self._given, environ=self._environment, project=layer)
-        keep_from_children(secrets(found.settings, self._environment))
+        keys = secrets(found.settings, self._environment)
+        keep_from_children(keys)
+        # What runs beside us can look at us before we have started anything.
+        conceal(os.environ.keys() - without_secrets(os.environ, keys).keys())
         return found
 
     async def _release(self) -> None:

@@ -14,6 +14,7 @@ import msgspec
 
 from cogency_tui import toml_text
 from cogency_tui.config import AgentSettings
+from cogency_tui.redaction import Redactor
 from cogency_tui.workflow_settings import WorkflowError, WorkflowSettings, problem_of, read_workflow
 from cogency_tui.workspace.names import short_path
 
@@ -161,6 +162,7 @@ def _command(name: str, text: str, place: Path) -> CustomCommand:
     if not body:
         raise ValueError("it has no text to send")
     takes = keys.get("takes", "TEXT" if ARGUMENTS in body else "[TEXT]")
+    body = Redactor({}).text(body)
     return CustomCommand(name, body, keys.get("description", ""), takes, short_path(place))
 
 

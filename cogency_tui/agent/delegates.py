@@ -24,6 +24,7 @@ from cogency_tui.config import AgentSettings
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.providers.base import Provider
+from cogency_tui.redaction import Redactor
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, Tool, ToolContext, Touch
 from cogency_tui.tools.recall import Recall
 from cogency_tui.tools.registry import Registry, default_tools
@@ -149,7 +150,8 @@ class SubAgents:
         progress = Progress(context.report)
         outbox = Outbox()
         turn = running.prepare(store, dialect, outbox, chunks=True)
-        task = asyncio.create_task(turn.run(_task(args, agent), outbox.close))
+        given = Redactor(engine.secrets).text(_task(args, agent))
+        task = asyncio.create_task(turn.run(given, outbox.close))
         try:
             async for event in outbox:
                 progress.add(event)

@@ -21,6 +21,7 @@ from cogency_tui.agent.branch import branch_of, head_of
 from cogency_tui.child_processes import run_helper
 from cogency_tui.config import Permissions
 from cogency_tui.errors import WorkspaceError
+from cogency_tui.redaction import Redactor
 from cogency_tui.tools.command import shell_path
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.workspace.ignore import Entry, Tree
@@ -86,7 +87,7 @@ def _system(project: Path) -> str:
 
 
 def _project(project: Path) -> str:
-    path = shown(str(project))
+    path = Redactor({}).text(shown(str(project)))
     return f"Project directory: {path if len(path) <= _LONGEST_PATH else f'…{path[-_LONGEST_PATH:]}'}"
 
 
@@ -167,8 +168,10 @@ def _listed(entries: list[Entry], room: int) -> str:
 
 
 def _named(name: str) -> str:
-    """A name as data: on one line, not long, in quotes unless all its characters are a plain name's."""
-    text = shown(name)
+    """A name as data, without secrets: on one line, not long, in quotes unless all its characters are a plain
+    name's."""
+    # What is cut would not look like a key any more.
+    text = Redactor({}).text(shown(name))
     text = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
     return text if re.fullmatch(r"[\w.@+/-]+", text) else json.dumps(text, ensure_ascii=False)
 

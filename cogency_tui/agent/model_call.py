@@ -15,6 +15,7 @@ from cogency_tui.agent.running import Running
 from cogency_tui.errors import ProviderError
 from cogency_tui.protocol.events import Measure, Message
 from cogency_tui.providers.base import Provider, Retrying, TextDelta, Usage
+from cogency_tui.redaction import Redactor
 from cogency_tui.tools import schema
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext
 
@@ -64,9 +65,10 @@ class Llm:
 
     async def run(self, args: NamedArgs, context: ToolContext) -> Outcome:
         question = self._read(args)
-        messages: list[Message] = [{"role": "user", "content": question.prompt}]
+        redact = Redactor(context.secrets).text
+        messages: list[Message] = [{"role": "user", "content": redact(question.prompt)}]
         if question.system:
-            messages.insert(0, {"role": "system", "content": question.system})
+            messages.insert(0, {"role": "system", "content": redact(question.system)})
         with told_to_model():
             provider = self._provider(args.name)
 

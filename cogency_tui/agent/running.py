@@ -30,6 +30,7 @@ from cogency_tui.agent.untrusted import sources_of
 from cogency_tui.config import Dialect, Mode, Settings
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.providers.base import Provider
+from cogency_tui.redaction import Redactor
 from cogency_tui.store.conversations import Store
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.blocking import in_thread
@@ -200,10 +201,13 @@ class Running:
         blocks = await store.environments(self.conversation_id)
         if any(is_about(block, workspace.root) for block in blocks):
             return ""
-        return await in_thread(describe, workspace, gate.mode, can_ask=gate.can_ask)
+        block = await in_thread(describe, workspace, gate.mode, can_ask=gate.can_ask)
+        return Redactor(self.engine.secrets).text(block)
 
     def history(self, store: Store, dialect: Dialect) -> History:
-        """The conversation as the model is given it."""
+        """The conversation as the model is given it: what files, servers and the profile say of it without
+        secrets."""
+        redact = Redactor(self.engine.secrets).text
         parts = system_parts(
             dialect,
             self.registry.describe(),
@@ -218,7 +222,7 @@ class Running:
             self.settings,
             dialect,
             self.provider,
-            parts,
+            [(name, redact(text)) for name, text in parts],
             self._calibration,
             self._log,
         )

@@ -16,6 +16,7 @@ from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import create_provider, host_of, secrets
+from cogency_tui.redaction import Redactor
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -317,7 +318,9 @@ class Works:
         from cogency_tui.agent.review.book import Book
         from cogency_tui.agent.review.telling import untold
 
-        return await untold(Book(self.shared().journal, self._agent.store, conversation))
+        engine = self.shared()
+        note = await untold(Book(engine.journal, self._agent.store, conversation))
+        return note and {**note, "text": Redactor(engine.secrets).text(note["text"])}
 
     async def _release(self) -> None:
         for running in self._running.values():

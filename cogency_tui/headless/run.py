@@ -15,6 +15,7 @@ from cogency_tui.headless.output import describe_args, print_json, print_text, t
 from cogency_tui.headless.trust import tell_unused
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.redaction import Redactor
 from cogency_tui.store.conversations import new_conversation_id
 from cogency_tui.text import one_line, reveal
 
@@ -95,6 +96,9 @@ def read_prompt(prompt: str) -> str:
             piped = sys.stdin.read()
         else:
             talk("Nothing came on stdin; going on without it.")
+    if prompt.strip():
+        # It is no prompt of the user's, but what the prompt is about.
+        piped = Redactor({}).text(piped)
     text = "\n\n".join(part for part in (prompt.strip(), piped.strip()) if part)
     if not text:
         raise UsageError("There is nothing to ask.", "Give a prompt, or pipe one in.")

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from cogency_tui.errors import ToolError
-from cogency_tui.redaction import Veil
+from cogency_tui.redaction import RedactedStream, Redactor
 from cogency_tui.tools.blocking import completed
 from cogency_tui.tools.command import Command, Ended
 from cogency_tui.tools.output import Kept, cut_mark
@@ -82,7 +82,7 @@ class Background:
         """
         self._make_room()
         id = f"p{next(self._numbers)}"
-        process = _Process(id, self._owner or "", command, cwd, Veil(secrets or {}), self._grace)
+        process = _Process(id, self._owner or "", command, cwd, secrets or {}, self._grace)
         self._all[id] = process
         try:
             await process.start(environ, wrapper)
@@ -180,14 +180,17 @@ class Background:
 class _Process:
     """One background command. It has ended when nothing that it started runs any more."""
 
-    def __init__(self, id: str, owner: str, command: str, cwd: Path, veil: Veil, grace: float) -> None:
+    def __init__(
+        self, id: str, owner: str, command: str, cwd: Path, secrets: Mapping[str, str], grace: float
+    ) -> None:
         self.id = id
         self.owner = owner
         self.pid = 0
         self.ended: Ended | None = None
         self._command = command
         self._cwd = cwd
-        self._veil = veil
+        self._redactor = Redactor(secrets)
+        self._stream = RedactedStream(secrets)
         self._grace = grace
         self._kept = Kept(_HEAD, _TAIL)
         self._unread = Kept(_HEAD, _TAIL)
@@ -233,11 +236,11 @@ class _Process:
             text += self._decoder.decode(b"", True) + cut_mark(missing)
         if tail:
             text += self._decoder.decode(tail, final)
-        return self._veil.feed(text, final=final)
+        return self._stream.feed(text, final=final)
 
     def output(self) -> str:
         """All that is kept of what it has written."""
-        return self._veil.over(self._kept.text())
+        return self._redactor.text(self._kept.text())
 
     def _feed(self, data: bytes) -> None:
         self._kept.feed(data)

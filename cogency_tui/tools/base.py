@@ -15,7 +15,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
-from cogency_tui.redaction import RedactedStream, Redactor
+from cogency_tui.redaction import MARKER, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journaling import Journal
 from cogency_tui.tools.places import Places
 from cogency_tui.workspace.paths import Location, Workspace
@@ -157,7 +157,8 @@ class Outcome:
     `value` is what the call produced, where `content` is a report about that: `$name` stands for it in the
     action dialect. `failed` marks a call that ran to its end and still has to count as a failure (a command
     that exited with a status other than 0): unlike `ToolError` it has content. `sources` are those that only
-    running it showed, beside the intent's.
+    running it showed, beside the intent's. `redacted` says that what it shows was taken from whole files in
+    which secrets had been looked for: what then still looks like a part of a private key is none.
     """
 
     outcome: str
@@ -165,6 +166,7 @@ class Outcome:
     failed: bool = False
     value: Any = None
     sources: Sources = field(default_factory=Sources)
+    redacted: bool = False
 
     @property
     def produced(self) -> Any:
@@ -282,6 +284,10 @@ class Brief(Protocol):
     def brief(self) -> bool: ...
 
 
+_BEYOND_US = frozenset({"command", "tool"})
+"""Effects of what does more with its arguments than we know."""
+
+
 @dataclass(frozen=True, slots=True)
 class BoundCall:
     """A call whose arguments are as its tool wants them. `name` is the tool's own, whatever was called.
@@ -308,11 +314,12 @@ class BoundCall:
         """
         places = self.context.places
         with self._redacting():
-            if places is None:
-                return await self.tool.plan(self.args, self.context)
-            places.begin()
+            if places is not None:
+                places.begin()
             intent = await self.tool.plan(self.args, self.context)
-            places.settle()
+            if places is not None:
+                places.settle()
+            self._refuse_markers(intent)
             return intent
 
     async def run(self, report: Callable[[str], None] | None = None) -> Outcome:
@@ -336,9 +343,25 @@ class BoundCall:
         return replace(
             outcome,
             outcome=redact.text(outcome.outcome),
-            content=redact.value(outcome.content),
-            value=redact.value(outcome.value),
+            content=redact.value(outcome.content, whole=outcome.redacted),
+            value=redact.value(outcome.value, whole=outcome.redacted),
         )
+
+    def _refuse_markers(self, intent: Intent) -> None:
+        """Have no marker go where it could be written in the place of the secret. The tools that write files
+        themselves compare what they write with what is there.
+
+        Raises:
+            ToolError: there is one in what the call gives away.
+        """
+        if intent.effect not in _BEYOND_US:
+            return
+        if holds_marker([msgspec.to_builtins(self.args), dict(self.context.variables)]):
+            raise ToolError(
+                f"{MARKER} stands for a secret that you are not shown, and could be written in its place.",
+                "Leave it out: change what is around it with edit, or let the command read the file itself. "
+                "To look for the marker use find.",
+            )
 
     @contextmanager
     def _redacting(self) -> Generator[None]:

@@ -5,12 +5,12 @@ nothing that changed since the change was prepared is overwritten.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.redaction import MARKER, markers_in
+from cogency_tui.redaction import MARKER, Redactor, markers_in
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.workspace import diff
@@ -23,18 +23,27 @@ LONGEST = 32 << 20
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The new bytes of a file, those that it had (None: it is new), and the difference to show."""
+    """The new bytes of a file, those that it had (None: it is new), and the difference to show; `texts` are
+    both contents as text, where there are two."""
 
     location: Location
     before: bytes | None
     after: bytes
     diff: str
+    texts: tuple[str, str] | None = None
 
     @property
     def size(self) -> str:
         """Lines added and removed, as `+4 −1`."""
         added, removed = diff.count(self.diff)
         return f"+{added} −{removed}"
+
+    def redacted_diff(self, secrets: Mapping[str, str]) -> str:
+        """The difference without secrets, which are looked for in the whole contents."""
+        redact = Redactor(secrets).text
+        if self.texts is None or all(redact(text) == text for text in self.texts):
+            return self.diff
+        return diff.unified(*self.texts, self.location.relative, redact)
 
 
 def fingerprint(data: bytes) -> bytes:
@@ -57,7 +66,8 @@ def change(location: Location, before: bytes, old: Text, new: Text) -> Change:
     Raises:
         ToolError: the new text cannot be written in the file's encoding.
     """
-    return Change(location, before, new.encode(), diff.unified(old.plain, new.plain, location.relative))
+    shown = diff.unified(old.plain, new.plain, location.relative)
+    return Change(location, before, new.encode(), shown, (old.plain, new.plain))
 
 
 def refuse_markers(name: str, before: bytes, after: bytes) -> None:

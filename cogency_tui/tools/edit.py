@@ -5,12 +5,13 @@ otherwise nothing is changed, and the failure shows what the file has instead.
 """
 
 import os
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.redaction import MARKER, markers_in
+from cogency_tui.redaction import MARKER, Redactor, markers_in
 from cogency_tui.tools import changes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
@@ -77,8 +78,9 @@ class Edit:
     async def run(self, args: EditArgs, context: ToolContext) -> Outcome:
         change = await in_thread(_edited, args, context)
         notes = await changes.make(context, self.name, [change])
-        content = "\n".join([*notes, change.diff])
-        return Outcome(f"Edited {change.location.relative} {change.size}", content)
+        shown = await in_thread(change.redacted_diff, context.secrets)
+        content = "\n".join([*notes, shown])
+        return Outcome(f"Edited {change.location.relative} {change.size}", content, redacted=True)
 
 
 class ReplaceArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -111,7 +113,8 @@ class Replace:
     async def run(self, args: ReplaceArgs, context: ToolContext) -> Outcome:
         made, count = await _replaced(args, context)
         notes = await changes.make(context, self.name, made)
-        return Outcome(f"Replaced {_extent(made, count)}", "\n".join([*notes, _report(made)]))
+        report = await in_thread(_report, made, context.secrets)
+        return Outcome(f"Replaced {_extent(made, count)}", "\n".join([*notes, report]), redacted=True)
 
 
 def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
@@ -128,18 +131,20 @@ def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
             "Give an old that ends before the secret, or begins behind it; the file keeps it.",
         )
     if not places:
-        raise ToolError(f"old is not in {location.relative}.", near_miss(text.plain, old))
+        near = near_miss(Redactor(context.secrets).text(text.plain), old)
+        raise ToolError(f"old is not in {location.relative}.", near)
     if len(places) > 1 and not args.all:
-        raise _ambiguous(text.plain, places, location.relative)
+        raise _ambiguous(text.plain, places, location.relative, context)
     spans = [(place, place + len(old), args.new) for place in places]
     return changes.change(location, before, text, text.with_changes(spans))
 
 
-def _ambiguous(plain: str, places: list[int], name: str) -> ToolError:
+def _ambiguous(plain: str, places: list[int], name: str, context: ToolContext) -> ToolError:
     """Say that `old` occurs several times, with the lines in which it begins."""
     shown = places[:_MOST_LINES_NAMED]
     numbers = [plain.count("\n", 0, place) + 1 for place in shown]
-    lines = [plain[plain.rfind("\n", 0, place) + 1 :].partition("\n")[0] for place in shown]
+    redacted = Redactor(context.secrets).text(plain).split("\n")
+    lines = [redacted[number - 1] for number in numbers]
     named = ", ".join(f"{number:,}" for number in numbers)
     more = f" and {len(places) - len(shown):,} more" if len(places) > len(shown) else ""
     hint = ["Add lines around it until it is unique, or set all=true."]
@@ -199,7 +204,7 @@ def _extent(made: list[changes.Change], count: int) -> str:
     return f"{places} in {made[0].location.relative if len(made) == 1 else f'{len(made):,} files'}"
 
 
-def _report(made: list[changes.Change]) -> str:
+def _report(made: list[changes.Change], secrets: Mapping[str, str]) -> str:
     """Each file with its counts, then the diffs, as far as they fit."""
     pieces = ["\n".join(f"{change.location.relative} {change.size}" for change in made)]
     room = LONGEST_DIFFS
@@ -207,8 +212,9 @@ def _report(made: list[changes.Change]) -> str:
         if room <= 0:
             pieces.append(f"[the diffs of {len(made) - index:,} more files are not shown]")
             break
-        part = change.diff[: min(LONGEST_DIFF, room)]
-        if len(part) < len(change.diff):
+        whole = change.redacted_diff(secrets)
+        part = whole[: min(LONGEST_DIFF, room)]
+        if len(part) < len(whole):
             part = f"{part.rpartition(chr(10))[0]}\n[the rest of this file's diff is not shown]"
         room -= len(part)
         pieces.append(part.rstrip("\n"))

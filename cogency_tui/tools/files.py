@@ -3,11 +3,13 @@
 Invariant: whatever is left out of a result is said to be left out, and how to get at it.
 """
 
+from dataclasses import replace
 from typing import Annotated
 
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.redaction import Redactor
 from cogency_tui.tools import changes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
@@ -171,6 +173,8 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     digest = changes.fingerprint(data)
     name = location.relative
     text = decode(data, name)
+    # Decided by the whole file: a part of it need not show what it is a part of.
+    text = replace(text, raw=Redactor(context.secrets).text(text.raw))
     lines = lines_of(text.plain)
     total = len(lines)
     if not total:
@@ -184,7 +188,7 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     outcome = f"Read {count} of {name}" if whole else f"Read lines {args.start:,} to {last:,} of {name}"
     outcome += "" if whole else f" ({total:,} lines)"
     produced = text.lines(args.start, None if args.lines == DEFAULT_LINES else args.lines)
-    return digest, Outcome(outcome, "\n".join([*shown, *notes]), value=produced)
+    return digest, Outcome(outcome, "\n".join([*shown, *notes]), value=produced, redacted=True)
 
 
 def _fitting(text: Text, lines: list[str], args: ReadArgs, limit: int) -> tuple[list[str], list[str]]:

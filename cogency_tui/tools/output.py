@@ -13,6 +13,9 @@ _LIVE = 1 << 14
 
 _LIVE_INTERVAL = 0.05
 
+_LONGEST_LINE = 4096
+"""Bytes of a line that is left out as a whole where its beginning or its end is."""
+
 
 class Kept:
     """The first `head` and the last `tail` bytes of what it is fed."""
@@ -40,10 +43,14 @@ class Kept:
                 self._cut += len(first)
 
     def parts(self) -> tuple[bytes, int, bytes]:
-        """The beginning, how many bytes are missing, and the end."""
-        tail = b"".join(self._tail)
+        """The beginning, how many bytes are missing, and the end: whole lines, unless they are long."""
+        head, tail = bytes(self._head), b"".join(self._tail)
         missing = self._cut + max(0, len(tail) - self._most_tail)
-        return bytes(self._head), missing, tail[-self._most_tail :]
+        tail = tail[-self._most_tail :]
+        if not missing:
+            return head, 0, tail
+        first, last = up_to_line(head), from_line(tail)
+        return first, missing + len(head) - len(first) + len(tail) - len(last), last
 
     def text(self) -> str:
         """All that was kept, with a mark where something is missing."""
@@ -70,8 +77,9 @@ class Output:
         self._kept.feed(data)
         self._pending += data
         if len(self._pending) > _LIVE:
-            self._skipped += len(self._pending) - _LIVE
-            del self._pending[:-_LIVE]
+            shown = from_line(bytes(self._pending[-_LIVE:]))
+            self._skipped += len(self._pending) - len(shown)
+            self._pending[:] = shown
         if self._timer is None:
             loop = asyncio.get_running_loop()
             wait = self._reported + _LIVE_INTERVAL - loop.time()
@@ -104,6 +112,18 @@ class Output:
         self._pending.clear()
         if text:
             self._report(text)
+
+
+def from_line(data: bytes) -> bytes:
+    """`data` from the beginning of its first whole line on: the rest of a key would not look like one."""
+    end = data.find(b"\n", 0, _LONGEST_LINE)
+    return data[end + 1 :]
+
+
+def up_to_line(data: bytes) -> bytes:
+    """`data` up to the end of its last whole line."""
+    end = data.rfind(b"\n", max(0, len(data) - _LONGEST_LINE))
+    return data if end < 0 else data[: end + 1]
 
 
 def cut_mark(missing: int) -> str:

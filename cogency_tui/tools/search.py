@@ -85,7 +85,7 @@ class Find:
             content = _content(args, found, scan.MOST_NAMES, "files")
             return Outcome(_files(found), content, value="\n".join(found.lines))
         found = await isolated.find_lines(workspace, start, args.pattern, args.content, args.context)
-        return Outcome(_lines(found), _content(args, found, scan.MOST_SHOWN, "matches"))
+        return Outcome(_lines(found), _content(args, found, scan.MOST_SHOWN, "matches"), redacted=True)
 
 
 def _require_either(args: FindArgs) -> None:

@@ -34,9 +34,12 @@ Difference = tuple[int, int, int, int]
 NO_NEWLINE = "\\ No newline at end of file"
 
 
-def unified(before: str | None, after: str | None, path: str) -> str:
-    """The unified diff of a file's content; None where there is no file. Empty when nothing changed."""
-    hunks = body(before or "", after or "")
+def unified(
+    before: str | None, after: str | None, path: str, shown: Callable[[str], str] | None = None
+) -> str:
+    """The unified diff of a file's content; None where there is no file. Empty when nothing changed. What it
+    shows is what `shown` makes of the contents, line for line."""
+    hunks = body(before or "", after or "", shown=shown)
     if not hunks and (before is None) == (after is None):
         return ""
     source = "/dev/null" if before is None else f"a/{path}"
@@ -44,9 +47,13 @@ def unified(before: str | None, after: str | None, path: str) -> str:
     return f"--- {source}\n+++ {target}\n{hunks}"
 
 
-def body(before: str, after: str, context: int = _CONTEXT) -> str:
+def body(before: str, after: str, context: int = _CONTEXT, shown: Callable[[str], str] | None = None) -> str:
     """The hunks of a unified diff with so many lines of context, without the names of the files."""
-    return "".join(_hunks(_lines(before), _lines(after), context))
+    old, new = _lines(before), _lines(after)
+    changes = list(differences(old, new))
+    if shown is not None:
+        old, new = _lines(shown(before)), _lines(shown(after))
+    return "".join(_hunks(old, new, changes, context))
 
 
 def count(diff: str) -> tuple[int, int]:
@@ -81,9 +88,10 @@ def _length(field: str) -> int:
     return int(field.split(",")[1]) if "," in field else 1
 
 
-def _hunks(old: Sequence[str], new: Sequence[str], context: int) -> Iterator[str]:
+def _hunks(
+    old: Sequence[str], new: Sequence[str], changes: Sequence[Difference], context: int
+) -> Iterator[str]:
     """Changes with their context; those that share it are one hunk."""
-    changes = list(differences(old, new))
     group: list[Difference] = []
     for change in changes:
         if group and change[0] - group[-1][1] > 2 * context:

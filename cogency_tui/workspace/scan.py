@@ -16,6 +16,7 @@ from itertools import islice
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.redaction import Redactor
 from cogency_tui.workspace.directory import Directory, refusals
 from cogency_tui.workspace.globs import compiled
 from cogency_tui.workspace.ignore import Entry, Tree
@@ -246,22 +247,26 @@ def _matching_lines(found: Found, plain: str, regex: re.Pattern[str], context: i
     """The lines to show of one file, with their numbers; counts its matches in `found`."""
     position = counted = 0
     number = 1
-    numbers: dict[int, str] = {}
+    places: dict[int, int] = {}
     while position <= len(plain) and found.complete:
         match = regex.search(plain, position)
         if match is None or (match.start() == len(plain) and plain.endswith("\n")):
             break
         number += plain.count("\n", counted, match.start())
         counted = match.start()
-        start = plain.rfind("\n", 0, match.start()) + 1
         end = plain.find("\n", match.start())
         end = len(plain) if end == -1 else end
         found.matches += 1
         if found.matches <= MOST_SHOWN:
-            numbers[number] = _cut(plain, start, end, match.start())
+            places[number] = match.start() - plain.rfind("\n", 0, match.start()) - 1
         position = max(end, match.end()) + 1
+    if not places:
+        return []
+    # A line that is cut, or a part of a private key, does not show what it is a part of.
+    lines = Redactor({}).text(plain).split("\n")
+    numbers = {number: _cut(lines[number - 1], place) for number, place in places.items()}
     if context:
-        return list(_with_context(plain.split("\n"), numbers, context))
+        return list(_with_context(lines, numbers, context))
     return [f"{number}: {text}" for number, text in numbers.items()]
 
 
@@ -287,9 +292,9 @@ def _with_context(lines: list[str], matches: dict[int, str], context: int) -> It
             done = number
 
 
-def _cut(plain: str, start: int, end: int, at: int) -> str:
-    if end - start <= _WIDTH:
-        return plain[start:end]
-    first = max(start, min(at - _LEAD, end - _WIDTH))
-    last = min(end, first + _WIDTH)
-    return f"{'…' if first > start else ''}{plain[first:last]}{'…' if last < end else ''}"
+def _cut(line: str, at: int) -> str:
+    if len(line) <= _WIDTH:
+        return line
+    first = max(0, min(at - _LEAD, len(line) - _WIDTH))
+    last = first + _WIDTH
+    return f"{'…' if first > 0 else ''}{line[first:last]}{'…' if last < len(line) else ''}"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import ToolError
+from cogency_tui.redaction import MARKER
 from cogency_tui.tools.background import MOST, Background
 from tests.tools.survivors import MARK, none_survives, survivors, until
 
@@ -68,11 +69,23 @@ async def test_reading_gives_what_is_new(ground: Ground) -> None:
 
 
 async def test_character_that_is_cut_by_a_read_is_whole(ground: Ground) -> None:
-    id = await ground.start(r"printf 'a\xc3'; while [ ! -e go ]; do sleep 0.01; done; printf '\xa9\xff'")
-    assert await ground.read_until(id, "a") == "a"
+    id = await ground.start(r"printf 'z\xc3'; while [ ! -e go ]; do sleep 0.01; done; printf '\xa9\xff'")
+    assert await ground.read_until(id, "z") == "z"
     (ground.directory / "go").touch()
     await ground.all.settle(id, 10)
     assert ground.all.read(id) == "é\ufffd"
+
+
+async def test_key_that_is_cut_by_a_read_is_not_shown(ground: Ground) -> None:
+    key = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF2hJ4"
+    id = await ground.start(
+        f"printf 'is {key[:20]}'; while [ ! -e go ]; do sleep 0.01; done; printf '{key[20:]}\n'"
+    )
+    assert await ground.read_until(id, "is ") == "is "
+    (ground.directory / "go").touch()
+    await ground.all.settle(id, 10)
+    assert ground.all.read(id) == f"{MARKER}\n"
+    assert ground.all.output(id) == f"is {MARKER}\n"
 
 
 async def test_end_is_told_and_the_output_can_still_be_read(ground: Ground) -> None:

@@ -99,3 +99,35 @@ def test_only_what_was_named_is_overwritten(tmp_path: Path) -> None:
         check=True,
     ).stdout
     assert said == "True True True\n0 True True True\nsecret\n=x\n"
+
+
+AT_THE_START = """
+import sys
+from pathlib import Path
+from cogency_tui.agent.agent import Agent
+from cogency_tui.providers.offline import OfflineProvider
+
+agent = Agent(OfflineProvider(), project=Path(sys.argv[1]), data=Path(sys.argv[2]))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_another_process_sees_no_key_before_any_command_ran(tmp_path: Path) -> None:
+    root = str(Path(__file__).parents[2])
+    variables = {"OPENAI_API_KEY": KEY, "GITHUB_TOKEN": "short", "PLAIN": "is shown"}
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": root, **variables}
+    with subprocess.Popen(
+        [sys.executable, "-c", AT_THE_START, str(tmp_path), str(tmp_path / "data")],
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        seen = Path(f"/proc/{program.pid}/environ").read_text()
+        program.communicate("")
+    assert "PLAIN=is shown" in seen
+    assert KEY not in seen
+    assert "GITHUB_TOKEN=short" not in seen

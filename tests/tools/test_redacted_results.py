@@ -4,6 +4,7 @@ import pytest
 
 from cogency_tui.errors import ToolError
 from cogency_tui.redaction import MARKER
+from tests.secret_samples import private_key
 from tests.tools.conftest import Bench
 
 KEY = "sk_live_" + "aB3dE5gH7jK9mN1pQ2sT4vW6"
@@ -64,3 +65,98 @@ async def test_a_file_about_markers_can_be_changed(bench: Bench) -> None:
     await bench.run("edit", file="notes.md", old="there", new="then")
     await bench.run("edit", file="notes.md", old=f"{MARKER} then", new="it")
     assert (bench.root / "notes.md").read_text() == "It shows it.\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"sed -i 's/^key.*/key = {MARKER}/' shop.py",
+        f"cat > shop.py <<'X'\n{SHOWN}X\n",
+        r"sed -i 's/^key.*/key = \[a secret is not shown\]/' shop.py",
+        "echo '[a secret is'\" not shown]\" > shop.py",
+        "echo [a  secret is not\tshown] > shop.py",
+        "printf %s '[OPENAI_API_KEY is not shown]' | tee shop.py",
+        f"python3 - <<'X'\nopen('shop.py', 'w').write('''{SHOWN}''')\nX",
+    ],
+)
+async def test_no_command_writes_a_marker(shop: Bench, command: str) -> None:
+    with pytest.raises(ToolError, match="stands for a secret"):
+        await shop.run("shell", command=command)
+    assert (shop.root / "shop.py").read_text() == FILE
+
+
+async def test_no_command_is_given_a_value_with_a_marker(shop: Bench) -> None:
+    read = await shop.run("read", file="shop.py")
+    shop.context.variables = {"text": str(read.value)}
+    with pytest.raises(ToolError, match="stands for a secret"):
+        await shop.run("shell", command='printf %s "$text" > shop.py')
+    assert (shop.root / "shop.py").read_text() == FILE
+
+
+PEM = private_key()
+LINES = PEM.split("\n")[1:-2]
+
+
+def shows_key(text: str) -> bool:
+    """Whether a part of the private key is in it."""
+    return any(line[:20] in text or line[-20:] in text for line in LINES)
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("read", {"file": "key.pem"}),
+        ("read", {"file": "key.pem", "start": 6, "lines": 1}),
+        ("read", {"file": "key.pem", "start": 6, "lines": 4}),
+        ("find", {"content": "^[A-Za-z0-9+/]{64}$", "pattern": "*.pem"}),
+        ("find", {"content": LINES[5][:12].replace("+", "."), "context": 1}),
+        ("edit", {"file": "key.pem", "old": "-----END", "new": "-----end"}),
+        ("edit", {"file": "key.pem", "old": LINES[5], "new": "nothing"}),
+        ("replace", {"pattern": "*.pem", "old": "-----BEGIN", "new": "-----begin"}),
+        ("shell", {"command": "sed -n 6,9p key.pem"}),
+        ("shell", {"command": "tail -n 6 key.pem"}),
+        ("shell", {"command": "head -c 400 key.pem | tail -c 300"}),
+        ("shell", {"command": "grep -n . key.pem | sed -n 6,9p"}),
+        ("shell", {"command": "sed -n 6,9p key.pem | sed 's/^/+/'; sleep 0.1; sed -n 10,12p key.pem"}),
+        ("shell", {"command": 'while read -r line; do echo "$line"; sleep 0.01; done < key.pem'}),
+    ],
+)
+async def test_no_part_of_a_private_key_is_shown(bench: Bench, tool: str, args: dict[str, object]) -> None:
+    bench.put("key.pem", PEM)
+    outcome = await bench.run(tool, **args)
+    told = f"{outcome.outcome}{outcome.content}{outcome.value}{''.join(bench.reported)}"
+    assert not shows_key(told)
+    assert MARKER in told
+
+
+async def test_the_error_of_an_edit_shows_no_part_of_a_private_key(bench: Bench) -> None:
+    bench.put("key.pem", PEM.replace(LINES[8], LINES[5]))
+    for old in (LINES[5], f"{LINES[4]}\n{LINES[5]}\n{LINES[6]} "):
+        with pytest.raises(ToolError) as raised:
+            await bench.plan("edit", file="key.pem", old=old, new="x")
+        assert not shows_key(raised.value.advice)
+
+
+async def test_the_lines_of_a_certificate_are_shown(bench: Bench) -> None:
+    text = PEM.replace("PRIVATE KEY", "CERTIFICATE")
+    bench.put("ca.pem", text)
+    for args in ({}, {"start": 6, "lines": 4}):
+        assert MARKER not in str((await bench.run("read", file="ca.pem", **args)).content)
+    assert MARKER not in str((await bench.run("find", content="^[A-Z]")).content)
+    assert str((await bench.run("shell", command="cat ca.pem")).content).endswith(text.rstrip("\n"))
+
+
+async def test_a_key_in_a_long_line_is_not_shown_where_the_line_is_cut(bench: Bench) -> None:
+    for before in range(270, 302):
+        bench.put("long.js", f"{'a ' * (before // 2)}{KEY};{'b ' * 100}\nx {KEY}")
+        found = await bench.run("find", content=r"\Aa")
+        assert KEY[8:20] not in str(found.content)
+
+
+async def test_output_that_is_cut_shows_no_part_of_a_key(bench: Bench) -> None:
+    command = f"yes 'a line with {KEY} in it' | head -c 1500000"
+    outcome = await bench.run("shell", command=command)
+    shown = f"{outcome.content}{''.join(bench.reported)}"
+    assert "were cut here" in shown
+    assert KEY[8:] not in shown
+    assert KEY[-12:] not in shown

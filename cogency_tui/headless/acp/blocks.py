@@ -14,11 +14,13 @@ from acp.schema import (
 )
 
 from cogency_tui.headless.acp.markdown import fenced
+from cogency_tui.redaction import Redactor
 from cogency_tui.workspace.names import shown
 
 
 def text_of(blocks: Iterable[Any], project: Path) -> str:
-    """The message as text: files of `project` (resolved) by their names, others by their addresses."""
+    """The message as text: files of `project` (resolved) by their names, others by their addresses, and what
+    is in them without secrets."""
     return "".join(_text(block, project) for block in blocks).strip()
 
 
@@ -30,7 +32,7 @@ def _text(block: Any, project: Path) -> str:
     if isinstance(block, EmbeddedResourceContentBlock):
         name = _named(block.resource.uri, project)
         if isinstance(block.resource, TextResourceContents):
-            return f"\n\n{name}:\n{fenced(block.resource.text)}\n"
+            return f"\n\n{name}:\n{fenced(Redactor({}).text(block.resource.text))}\n"
         return f"{name} (not text)"
     return "(something that is not text)"
 
