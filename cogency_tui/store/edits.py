@@ -30,7 +30,8 @@ COLUMNS = (
 """What a row of edits holds beside its number."""
 
 _INTERRUPTED = "id IN (SELECT edit FROM interrupted_edits)"
-_SELECT = f"SELECT id, {', '.join(COLUMNS)}, {_INTERRUPTED} FROM edits"
+_SHARED = "(SELECT group_concat(conversation, char(10)) FROM shared_edits WHERE edit = edits.id)"
+_SELECT = f"SELECT id, {', '.join(COLUMNS)}, {_INTERRUPTED}, {_SHARED} FROM edits"
 _INSERT = f"INSERT INTO edits ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _PERSONS = """
     WITH RECURSIVE above (id, parent, call, turns, project) AS (
@@ -121,6 +122,11 @@ class Edits:
         terms, values = ["(conversation = ? OR caller = ?)", "turn = coalesce(?, turn)"], [key, key, turn]
         _at_path(path, terms, values)
         return await self._select(f"WHERE {' AND '.join(terms)} ORDER BY id", *values)
+
+    async def shared_with(self, conversation: str) -> list[Edit]:
+        """The edits of other conversations that commands of this one may have made, the oldest first."""
+        where = "WHERE id IN (SELECT edit FROM shared_edits WHERE conversation = ?) ORDER BY id"
+        return await self._select(where, to_column(conversation))
 
     async def of_project(
         self, project: str, *, path: str | None = None, limit: int, before: int | None = None
@@ -231,6 +237,8 @@ def _insert(
     id = connection.execute(_INSERT, bound).lastrowid
     assert id is not None
     reverted: State = "reverted"
+    shared = [(id, to_column(conversation)) for conversation in change.shared_with]
+    connection.executemany("INSERT INTO shared_edits VALUES (?, ?)", shared)
     decided = [(undone, reverted) for undone in change.undoes]
     while decided:
         undone, state = decided.pop()
@@ -239,7 +247,7 @@ def _insert(
         decided += [(each, other) for each in _undoes_of(connection, undone.edit) if each.edit < undone.edit]
     return Edit(
         *(change.path, change.before, change.after, change.old_path, change.made, change.undoes),
-        *(id, origin, call, tool, now),
+        *(change.shared_with, id, origin, call, tool, now),
     )
 
 
@@ -254,10 +262,11 @@ def _undone(column: str | bytes) -> tuple[Undone, ...]:
 
 def _edit(row: tuple[Any, ...]) -> Edit:
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
-    field = dict(zip(("id", *COLUMNS, "interrupted"), values, strict=True))
+    field = dict(zip(("id", *COLUMNS, "interrupted", "shared_with"), values, strict=True))
+    shared_with = tuple((field["shared_with"] or "").splitlines())
     return Edit(
         *(field["path"], _version("before", field), _version("after", field), field["old_path"]),
-        *(field["made"], _undone(field["undoes"]), field["id"]),
+        *(field["made"], _undone(field["undoes"]), shared_with, field["id"]),
         Origin(*(field[name] for name in _ORIGIN)),
         *(field["call"], field["tool"], field["timestamp"], bool(field["interrupted"])),
     )
