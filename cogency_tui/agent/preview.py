@@ -16,6 +16,7 @@ LARGEST = 4 << 20
 """The most bytes of a file whose difference is shown line by line."""
 
 _MOST_NAMED = 5
+_MOST_NUMBERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ def left_out(edits: Collection[Edit]) -> str:
     paths = list(dict.fromkeys(shown(edit.path) for edit in edits))
     names = ", ".join(paths[:_MOST_NAMED])
     names += f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
-    numbers = " ".join(str(edit.id) for edit in edits)
+    numbers = " ".join([str(edit.id) for edit in edits][:_MOST_NUMBERS])
+    numbers += " …" if len(edits) > _MOST_NUMBERS else ""
     return (
         f"{names} stay{'s' if len(paths) == 1 else ''} as now: a command of {others} ran at the same time and"
         f" may have made the change. `cogency-tui edits revert {numbers}` takes it back all the same."

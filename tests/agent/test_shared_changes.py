@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.review.model import Target
+from cogency_tui.agent.review.review import Review
 from cogency_tui.errors import ConsentError, UsageError
+from cogency_tui.headless.edits import Choice, Consent, EditCommands
+from cogency_tui.store.conversations import Store
 from cogency_tui.store.versions import Edit
 from tests.agent.journaling import Desk, desk_at, settle
 
@@ -117,7 +121,7 @@ async def test_no_plain_revert_takes_back_what_overlapping_commands_did(
         before = desk.tree()
         for conversation in every:
             undo = _of(desk, conversation).undo
-            with pytest.raises(UsageError, match="may have made the change|There is nothing to undo"):
+            with pytest.raises(UsageError, match=r"may have made the change|There is nothing to undo"):
                 await undo.back_to(0)
         assert desk.tree() == before
         with pytest.raises(UsageError) as caught:
@@ -218,8 +222,63 @@ async def test_two_conversations_of_one_process_are_told_apart_as_well(places: t
             str(desk.root.resolve()), dialect="xml", provider="offline", model="m"
         )
         calls = desk.journal.of(second.id)
-        async with desk.calls.around_command("own", "shell"):
-            async with calls.around_command("other", "shell"):
-                desk.put("both", "whose?\n")
+        async with desk.calls.around_command("own", "shell"), calls.around_command("other", "shell"):
+            desk.put("both", "whose?\n")
         (edit,) = await _edits(desk, desk.conversation, second.id)
         assert {edit.origin.conversation, *edit.shared_with} == {desk.conversation, second.id}
+
+
+async def _share(desk: Desk, other: Worker) -> Edit:
+    async with desk.calls.around_command("own", "shell"):
+        await other.tell("begin")
+        await other.tell("write", "theirs")
+    await other.tell("end")
+    (edit,) = await desk.edits()
+    return edit
+
+
+async def test_the_review_asks_before_a_shared_change_is_taken_back(places: tuple[Path, Path]) -> None:
+    async with desk_at(*places) as desk, workers(desk, 1) as (other,):
+        await _share(desk, other)
+        asked: list[str] = []
+
+        async def answer(question: str) -> bool:
+            asked.append(question)
+            return len(asked) > 1
+
+        async def store() -> Store:
+            return desk.store
+
+        review = Review(desk.journal, store, desk.conversation)
+        with pytest.raises(ConsentError):
+            await review.revert(Target(1, ""))
+        review.ask_with(answer)
+        with pytest.raises(ConsentError):
+            await review.revert(Target(1, "theirs"))
+        assert (desk.root / "theirs").exists()
+        await review.revert(Target(1, "theirs"))
+        assert not (desk.root / "theirs").exists()
+        assert all(other.conversation in question for question in asked)
+
+
+async def test_both_conversations_list_a_shared_change(
+    places: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with desk_at(*places) as desk, workers(desk, 1) as (other,):
+        edit = await _share(desk, other)
+        for conversation in (desk.conversation, other.conversation):
+            capsys.readouterr()
+            commands = EditCommands(desk.store, desk.root.resolve(), conversation, as_json=False)
+            assert await commands.list_all() == 0
+            (line,) = capsys.readouterr().out.splitlines()
+            assert line.split()[0] == str(edit.id)
+            assert desk.conversation in line.partition("shared by")[2]
+            assert other.conversation in line.partition("shared by")[2]
+            with pytest.raises(UsageError):
+                await commands.revert(Choice(to=0), Consent(yes=True))
+        commands = EditCommands(desk.store, desk.root.resolve(), None, as_json=False)
+        assert await commands.revert(Choice(ids=[edit.id]), Consent(yes=True)) == 0
+        assert not (desk.root / "theirs").exists()
+        capsys.readouterr()
+        await EditCommands(desk.store, desk.root, other.conversation, as_json=False).list_all()
+        assert "undone" in capsys.readouterr().out
