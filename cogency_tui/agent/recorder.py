@@ -1,8 +1,8 @@
 """Puts a turn's events into the store before they are shown; the open unit as a draft twice a second.
 
 So that a `kill -9` at any moment loses at most half a second of text (safety.md, promise 9). An event that
-the store refuses is shown all the same: it has happened. From then on only results of stored calls are stored,
-so that no call runs twice and the conversation has no gap in its middle.
+the store refuses is shown all the same: it has happened. From then on only results of stored calls are
+stored, so that no call runs twice and the conversation has no gap in its middle.
 """
 
 import asyncio

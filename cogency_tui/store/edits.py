@@ -7,7 +7,8 @@ with time, over all conversations. What is decided about an edit or one of its h
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -190,14 +191,14 @@ class Edits:
 
     async def _select(self, clauses: str, *values: object) -> list[Edit]:
         return await self._database.read(
-            lambda connection: [_edit(row) for row in connection.execute(f"{_SELECT} {clauses}", values)]
+            lambda connection: [*_readable(connection.execute(f"{_SELECT} {clauses}", values))]
         )
 
 
 def since(connection: sqlite3.Connection, project: str, id: int) -> list[Edit]:
     """As `Edits.since`."""
     sql = f"{_SELECT} WHERE project = ? AND id > ? ORDER BY id"
-    return [_edit(row) for row in connection.execute(sql, (to_column(project), id))]
+    return [*_readable(connection.execute(sql, (to_column(project), id)))]
 
 
 def insert(
@@ -254,6 +255,14 @@ def _insert(
 def _undoes_of(connection: sqlite3.Connection, id: int) -> tuple[Undone, ...]:
     row = connection.execute("SELECT undoes FROM edits WHERE id = ?", (id,)).fetchone()
     return _undone(row[0]) if row else ()
+
+
+def _readable(rows: Iterable[tuple[Any, ...]]) -> Iterator[Edit]:
+    """The edits of rows; those that damage has left without a value, or with no list, are left out."""
+    for row in rows:
+        if None not in row[:-1]:
+            with suppress(ValueError, TypeError):
+                yield _edit(row)
 
 
 def _undone(column: str | bytes) -> tuple[Undone, ...]:
