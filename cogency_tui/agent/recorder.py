@@ -62,6 +62,14 @@ class Recorder:
             self._deliver(event)
         self._require_stored()
 
+    async def sync(self) -> None:
+        """Have the disk hold the calls that are about to run, all of a block at once.
+
+        Raises:
+            StoreError: the disk refuses.
+        """
+        await self._store.database.sync()
+
     def preview(self, event: Event) -> None:
         """Hand on a partial event, which is never stored."""
         if self._chunks:

@@ -116,9 +116,7 @@ class Turn:
             if review is not None and (note := await review()):
                 said["review"] = note
             await self._recorder.emit(said)
-            for notice in self._setup.notices():
-                await self._note(notice)
-            await self._setup.store.acknowledge()
+            await self._notices()
             await self._cycles()
         except Interrupted:
             await self._close(INTERRUPTED)
@@ -155,6 +153,8 @@ class Turn:
                 await self._error(f"{cycle.failure}.", "Say how to go on.")
                 return
             if cycle.answered:
+                # What came up in the turn itself: there may be no other.
+                await self._notices()
                 await self._end()
                 return
             if self._gives_up_after(cycle):
@@ -315,6 +315,7 @@ class Turn:
             with suppress(StoreError):
                 # The figures of a cycle that broke off matter less than the error that follows.
                 await self._measure(self._cycle)
+        await self._notices()
 
     def _last_failures(self) -> str:
         """The tools and outcomes of the last results."""
@@ -323,11 +324,18 @@ class Turn:
 
     async def _error(self, message: str, hint: str = "") -> None:
         """End the turn with an error."""
+        await self._notices()
         await self._report(CogencyError(message, hint))
         await self._end()
 
     async def _report(self, error: CogencyError) -> None:
         await self._recorder.emit(error_event(error, self._clock()))
+
+    async def _notices(self) -> None:
+        """Show the user what they have not been shown of the store and the servers."""
+        for notice in self._setup.notices():
+            await self._note(notice)
+        await self._setup.store.acknowledge()
 
     async def _end(self) -> None:
         await self._recorder.emit({"type": "end", "timestamp": self._clock()})

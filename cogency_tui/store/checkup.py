@@ -161,7 +161,10 @@ def _recovered(path: Path, fresh: Path) -> Recovered:
         for file, name in zip((path, *companions(path)[:1]), (copy, *companions(copy)[:1]), strict=True):
             if file.exists():
                 shutil.copyfile(file, name)
-        _fill_up(copy)
+        if path.exists():
+            _fill_up(copy)
+        else:
+            copy.write_bytes(bytes(_length(companions(copy)[0])))
         with closing(_opened(copy, schema_copy.path_of(path))) as source:
             return recover(source, fresh)
     except sqlite3.Error:
@@ -193,6 +196,17 @@ def _fill_up(path: Path) -> None:
             # A count that is damaged itself must not fill the disk.
             if file.seek(0, 2) < length <= _LONGEST_GROWTH * max(1, file.tell()):
                 file.truncate(length)
+
+
+def _length(wal: Path) -> int:
+    """The bytes of the database that a WAL was left of: SQLite deletes a WAL beside an empty one."""
+    with wal.open("rb") as file:
+        header = file.read(_WAL_HEADER)
+        size = int.from_bytes(header[8:12], "big")
+        pages = 1
+        while size and len(frame := file.read(_FRAME_HEADER + size)) == _FRAME_HEADER + size:
+            pages = max(pages, int.from_bytes(frame[4:8], "big"))
+    return min(pages * size, _LONGEST_GROWTH * wal.stat().st_size)
 
 
 def _wal(wal: Path) -> Iterator[str]:

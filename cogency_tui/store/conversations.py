@@ -226,9 +226,7 @@ class Store:
             StoreError: there is no such conversation.
         """
         events.check_persisted(event)
-        # A call is on the disk before it acts: what it does then never lacks its cause.
-        durable = event["type"] == "call"
-        return await self.database.write(partial(_append, conversation_id, event), durable=durable)
+        return await self.database.write(partial(_append, conversation_id, event))
 
     async def events(self, conversation_id: str) -> list[Event]:
         """All events in order. Rows that cannot be read are left out, and noted once in `notices`."""
