@@ -44,3 +44,12 @@ def write_file(path: Path, data: bytes) -> None:
     with os.fdopen(handle, "wb") as file:
         os.fchmod(handle, _FILE)
         file.write(data)
+
+
+def place_of(path: Path) -> tuple[int, int] | None:
+    """Which file is at `path`: its device and number."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -69,7 +69,7 @@ def unclaimed(
 
 
 def planned_by(intents: Iterable[Intent]) -> list[Edit]:
-    """What tools of other processes are about to change, as the edits that it is going to be."""
+    """What tools of other processes that run are about to change, as the edits that it is going to be."""
     return [
         Edit(
             *(change.path, change.before, change.after, change.old_path, change.made, change.undoes),
@@ -78,21 +78,46 @@ def planned_by(intents: Iterable[Intent]) -> list[Edit]:
             tool=intent.tool,
         )
         for intent in intents
+        if intent.is_live and not intent.is_own
         for change in intent.changes
     ]
 
 
+def rivals(intents: Iterable[Intent], conversation: str) -> list[Intent]:
+    """The commands of other conversations, by whichever process, whose changes are not recorded yet."""
+    return [each for each in intents if each.shadow.name and each.origin.conversation != conversation]
+
+
 def belongs_to(
-    intents: Iterable[Intent], change: FileChange, after: Snapshot, began: float, ended: float
+    rivals: Iterable[Intent], change: FileChange, after: Snapshot, began: float, ended: float
 ) -> bool:
-    """Whether a command of another process made a change: the file was written while that ran, and not while
-    the own one did, from `began` to `ended`. Nobody can tell when a file was removed."""
+    """Whether a command of another conversation made a change: the file was written while that ran, and not
+    while the own one did, from `began` to `ended`. Nobody can tell when a file was removed."""
     stamp = after.files.get(change.path)
     if stamp is None or _within(stamp, began, ended):
         return False
-    return any(
-        _within(stamp, intent.began, intent.ended or time.time()) for intent in intents if intent.shadow.name
-    )
+    return any(_within(stamp, rival.began, rival.ended or time.time()) for rival in rivals)
+
+
+def shared(
+    rivals: Sequence[Intent], changes: Iterable[FileChange], after: Snapshot, ended: float
+) -> list[FileChange]:
+    """The changes that a command made by `ended`, each with the conversations whose commands may have made
+    it as well: they ran when the file was written, or at any time before where that cannot be told."""
+
+    def with_rivals(change: FileChange) -> FileChange:
+        # A file that was removed has no stamp, and the stamp of a renamed one does not say who removed it.
+        stamp = None if change.old_path else after.files.get(change.path)
+        moment = ended if stamp is None else stamp.changed / 1e9
+        others = {each.origin.conversation for each in rivals if each.began <= moment + TICK / 1e9}
+        return replace(change, shared_with=tuple(sorted(others)))
+
+    return [with_rivals(change) for change in changes] if rivals else list(changes)
+
+
+def named_conversations(ids: Collection[str]) -> str:
+    """Conversations, in a sentence."""
+    return f"conversation{'' if len(ids) == 1 else 's'} {', '.join(sorted(ids))}"
 
 
 def _within(stamp: Stamp, began: float, ended: float) -> bool:

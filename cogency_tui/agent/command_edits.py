@@ -2,14 +2,15 @@
 
 Invariant: a change is recorded once. While a command is waited for, what changes is its own (of several that
 run at the same time, that of the first to end); what changes while only commands in the background run is
-that of the one started last. That holds for the commands of other processes, too, whose intents tell when
-they run. What other tools record meanwhile, or are about to, is theirs. A user who edits files while a
-command runs, in the background or not, is taken for it.
+that of the one started last. Intents tell when the commands of other conversations run, in this process or
+another: a change that one of these may have made as well is recorded as shared with its conversation. What
+other tools record meanwhile, or are about to, is theirs. A user who edits files while a command runs, in the
+background or not, is taken for it.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -17,7 +18,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.attribution import belongs_to, changes_of, planned_by, unclaimed
+from cogency_tui.agent.attribution import (
+    belongs_to,
+    changes_of,
+    named_conversations,
+    planned_by,
+    rivals,
+    shared,
+    unclaimed,
+)
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
 from cogency_tui.store.intents import Shadow, dropping
@@ -94,6 +103,7 @@ class CommandEdits:
             *([self.unrecorded] if self.unrecorded else []),
             *_told("made and removed again", self.made_and_removed),
             *_told("written or touched, and as before", self.touched),
+            *_shared(self.edits),
             *([f"[{self.unwatched} What does not last there is not noted.]"] if self.unwatched else []),
         ]
 
@@ -168,9 +178,13 @@ class Commands:
                 before = await in_thread(journal.take, also)
                 await self._account(before)
                 described = await in_thread(prepare, before)
-                beside = frozenset(other.key for other in self._running)
                 look = _Look(before, await edits.last())
                 intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
+                elsewhere = rivals(await intents.below(journal.root), call.origin.conversation)
+                beside = frozenset(
+                    [other.key for other in self._running]
+                    + [(other.origin.caller, other.call) for other in elsewhere]
+                )
                 begun = Begun(call, look, also, beside, watching, intent, time.time())
                 self._running.append(call)
                 contents.retaining = True
@@ -245,11 +259,10 @@ class Commands:
         others, intents = await (await journal.intents()).since(
             journal.root, origin.project, begun.before.last
         )
-        others = [*others, *planned_by(intents)]
-        own = [change for change in changes if not belongs_to(intents, change, after, begun.at, ended)]
-        found.edits = await self._add(
-            begun, unclaimed(own, others, begun.beside), going_on=found.lasting is not None
-        )
+        others, elsewhere = [*others, *planned_by(intents)], rivals(intents, origin.conversation)
+        own = [change for change in changes if not belongs_to(elsewhere, change, after, begun.at, ended)]
+        own = shared(elsewhere, unclaimed(own, others, begun.beside), after, ended)
+        found.edits = await self._add(begun, own, going_on=found.lasting is not None)
         if self._lasting or found.lasting is not None:
             self._looked = _Look(after, await edits.last())
         if found.lasting is not None:
@@ -279,7 +292,8 @@ class Commands:
         begun, contents, edits = self._lasting[-1], await journal.contents(), await journal.edits()
         origin = begun.call.origin
         others, intents = await (await journal.intents()).since(journal.root, origin.project, looked.last)
-        if any(intent.shadow.name and intent.ended is None for intent in intents):
+        elsewhere = rivals(intents, origin.conversation)
+        if any(rival.is_live and rival.ended is None for rival in elsewhere):
             # A command that another process waits for.
             return
 
@@ -288,7 +302,8 @@ class Commands:
             return changes_of(found, contents, journal.limits.left)
 
         changes = await in_thread(compare)
-        await self._add(begun, unclaimed(changes, [*others, *planned_by(intents)]), going_on=True)
+        changes = unclaimed(changes, [*others, *planned_by(intents)])
+        await self._add(begun, shared(elsewhere, changes, after, time.time()), going_on=True)
         self._looked = _Look(after, await edits.last())
         for each in self._lasting:
             await self._move(each, after)
@@ -365,11 +380,25 @@ class _Watching:
 
 def _told(what: str, paths: Sequence[str]) -> list[str]:
     paths = [path for path in paths if not _noise(path)]
-    if not paths:
-        return []
+    return [f"[{what}: {_named(paths)}]"] if paths else []
+
+
+def _shared(edits: Iterable[Edit]) -> list[str]:
+    """What commands of other conversations may have changed, for each set of these."""
+    paths: dict[tuple[str, ...], list[str]] = {}
+    for edit in edits:
+        if edit.shared_with:
+            paths.setdefault(edit.shared_with, []).append(edit.path)
+    return [
+        f"[changed while a command of {named_conversations(others)} ran in this project, which may have done"
+        f" it: {_named(own)}]"
+        for others, own in paths.items()
+    ]
+
+
+def _named(paths: Sequence[str]) -> str:
     names = ", ".join(shown(path) for path in paths[:_MOST_NAMED])
-    more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
-    return [f"[{what}: {names}{more}]"]
+    return names + (f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else "")
 
 
 def _noise(path: str) -> bool:

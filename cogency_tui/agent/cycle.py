@@ -398,7 +398,7 @@ class Cycle:
                 event["payload"], event["payload"].get("hint", _WRITE_AGAIN[self._setup.dialect])
             )
         if self._setup.runs_calls:
-            self._schedule(event)
+            await self._schedule(event)
 
     async def _emit(self, event: Event) -> None:
         """Hand on what the model wrote, as part of this cycle."""
@@ -408,8 +408,11 @@ class Cycle:
             self._units += cast("list[ThinkEvent | RespondEvent]", list(self._said.add(event)))
         await self._recorder.emit(event)
 
-    def _schedule(self, event: Event) -> None:
+    async def _schedule(self, event: Event) -> None:
         """Hand calls to the scheduler: at the boundary, or in the action dialect one by one."""
+        if event["type"] == ("call" if self._streams else "execute") and self._open:
+            # On the disk before they act: what they do then never lacks its cause.
+            await self._recorder.sync()
         if self._streams and event["type"] == "call":
             self._scheduler.submit(event)
         elif self._streams and event["type"] == "error" and "call" in event["payload"]:

@@ -128,6 +128,14 @@ class Journal:
             with suppress(StoreError):
                 await self.settle()
 
+    async def settle_ended(self) -> None:
+        """Record what calls had changed whose process ended while this one runs, so that no command beside
+        them is taken for them; and as `settle_unfinished`."""
+        with suppress(StoreError):
+            if not all(intent.is_live for intent in await (await self.intents()).below(self.root)):
+                await self.settle()
+        await self.settle_unfinished()
+
     async def warm(self) -> None:
         """Remember what the project's files hold, so that commands need not wait for it."""
         await self.commands.warm()
@@ -226,7 +234,7 @@ class CallJournal:
             JournalError: what it changes cannot be recorded; the block does not begin.
         """
         commands = self._journal.commands
-        await self._journal.settle_unfinished()
+        await self._journal.settle_ended()
         with _beforehand("The command was not run"):
             origin = await (await self._journal.edits()).origin(self._conversation)
             kept = await self.snapshot_paths(call, tool, at_stake) if at_stake else KeptPaths()

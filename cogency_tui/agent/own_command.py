@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cogency_tui.errors import CogencyError
-from cogency_tui.protocol.events import Event, UserEvent
+from cogency_tui.errors import CogencyError, StoreError
+from cogency_tui.protocol.events import Event, UserEvent, error_event
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import INTERRUPTED
 
@@ -101,11 +101,7 @@ class OwnCommand:
             self._work.cancel()
 
     async def run(self) -> None:
-        """Run it to its end, and store what it came to.
-
-        Raises:
-            StoreError: it cannot be stored.
-        """
+        """Run it to its end, and store what it came to."""
         self._preview()
         began = time.monotonic()
         work = self._work = asyncio.create_task(self._carry_out())
@@ -121,10 +117,16 @@ class OwnCommand:
             ran = work.result()
         event: UserEvent = {"type": "user", "timestamp": self._clock(), "content": told(ran)}
         self._sources.record(event)
-        if environment := await self._running.environment(self._store):
-            event["environment"] = environment
-        await self._store.append(self._running.conversation_id, event)
+        failure: StoreError | None = None
+        try:
+            if environment := await self._running.environment(self._store):
+                event["environment"] = environment
+            await self._store.append(self._running.conversation_id, event)
+        except StoreError as error:
+            failure = error
         self._emit(event)
+        if failure is not None:
+            self._emit(error_event(failure, self._clock()))
         self._emit({"type": "end", "timestamp": self._clock()})
 
     async def _carry_out(self) -> Ran:

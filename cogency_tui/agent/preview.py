@@ -3,16 +3,20 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from cogency_tui.agent.attribution import named_conversations
 from cogency_tui.agent.reversal import Obstacle, Reversal
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.versions import FileChange, Version
+from cogency_tui.store.versions import Edit, FileChange, Version
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.text import decode
 
 LARGEST = 4 << 20
 """The most bytes of a file whose difference is shown line by line."""
+
+_MOST_NAMED = 5
+_MOST_NUMBERS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +32,14 @@ class Plan:
     """What would be done, by the name of `tool`; there must be no `obstacles` left when it is.
 
     `unchanged` take back edits without changing a file: what these had changed is not there any more.
+    `left` are edits that stay because another conversation may have made them, and nobody chose them.
     """
 
     tool: str
     changes: tuple[Planned, ...]
     unchanged: tuple[FileChange, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
+    left: tuple[Edit, ...] = ()
 
     @property
     def for_good(self) -> tuple[str, ...]:
@@ -54,7 +60,24 @@ class Plan:
             changes=tuple(each for each in self.changes if each.change.path not in paths),
             unchanged=tuple(each for each in self.unchanged if each.path not in paths),
             obstacles=tuple(each for each in self.obstacles if each.path not in paths),
+            left=tuple(each for each in self.left if each.path not in paths),
         )
+
+
+def left_out(edits: Collection[Edit]) -> str:
+    """Why shared edits stay as they are, and what takes them back, in a sentence; empty for none."""
+    if not edits:
+        return ""
+    others = named_conversations({other for edit in edits for other in edit.shared_with})
+    paths = list(dict.fromkeys(shown(edit.path) for edit in edits))
+    names = ", ".join(paths[:_MOST_NAMED])
+    names += f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
+    numbers = " ".join([str(edit.id) for edit in edits][:_MOST_NUMBERS])
+    numbers += " …" if len(edits) > _MOST_NUMBERS else ""
+    return (
+        f"{names} stay{'s' if len(paths) == 1 else ''} as now: a command of {others} ran at the same time and"
+        f" may have made the change. `cogency-tui edits revert {numbers}` takes it back all the same."
+    )
 
 
 def planned(tool: str, reversal: Reversal, blobs: Blobs) -> Plan:

@@ -200,7 +200,8 @@ class Recall:
             if held:
                 raise UsageError(
                     f"This conversation is open in process {held[0].pid}.",
-                    f"Wait until it is closed there, or go on in a copy: cogency-tui conversations fork {id}",
+                    "Close it there (`/new`, or leave the program), or go on in a copy:"
+                    f" cogency-tui conversations fork {id}",
                 )
         try:
             yield

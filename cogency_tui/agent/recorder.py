@@ -1,18 +1,23 @@
 """Puts a turn's events into the store before they are shown; the open unit as a draft twice a second.
 
-So that a `kill -9` at any moment loses at most half a second of text (safety.md, promise 9).
+So that a `kill -9` at any moment loses at most half a second of text (safety.md, promise 9). An event that
+the store refuses is shown all the same: it has happened. From then on only results of stored calls are
+stored, so that no call runs twice and the conversation has no gap in its middle.
 """
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 
 from cogency_tui.agent.accumulator import Accumulator
 from cogency_tui.agent.outbox import Outbox
+from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import PERSISTED, Event, RespondEvent, ResultEvent, ThinkEvent
 from cogency_tui.store.conversations import Store
 
 _CHECKPOINT = 0.4
 _FAILURES = 3
+_CONTENT_LOST = "[The call ran to its end; its output could not be stored: {}]"
 
 
 class Recorder:
@@ -33,9 +38,18 @@ class Recorder:
         self._latest = 0.0
         self.failures: deque[ResultEvent] = deque(maxlen=_FAILURES)
         """The last results, as long as they are failures."""
+        self.unstored: StoreError | None = None
+        """Why the store refused an event, if it did."""
+        self.is_closing = False
+        """Whether the turn is being ended: what the store refuses raises no error any more."""
+        self._unstored_calls: set[str] = set()
 
     async def emit(self, event: Event) -> None:
-        """Store what this event completes, then hand it on."""
+        """Store what this event completes, and hand it on.
+
+        Raises:
+            StoreError: it could not be stored; it is handed on.
+        """
         if event["type"] == "result":
             self._note_failure(event)
         for unit in self._accumulator.add(event):
@@ -46,6 +60,15 @@ class Recorder:
                 self._timer = asyncio.get_running_loop().call_later(_CHECKPOINT, self._checkpoint)
         if self._chunks:
             self._deliver(event)
+        self._require_stored()
+
+    async def sync(self) -> None:
+        """Have the disk hold the calls that are about to run, all of a block at once.
+
+        Raises:
+            StoreError: the disk refuses.
+        """
+        await self._store.database.sync()
 
     def preview(self, event: Event) -> None:
         """Hand on a partial event, which is never stored."""
@@ -53,7 +76,7 @@ class Recorder:
             self._deliver(event)
 
     async def close_unit(self, *, interrupted: bool = False, unclosed: bool = False) -> None:
-        """Complete the open unit: nothing more comes for it."""
+        """Complete the open unit: nothing more comes for it. Errors as `emit`."""
         for unit in self._accumulator.close():
             if unit["type"] == "think" or unit["type"] == "respond":
                 if interrupted:
@@ -61,14 +84,39 @@ class Recorder:
                 if unclosed:
                     unit["unclosed"] = True
             await self._keep(unit)
+        self._require_stored()
+
+    def _require_stored(self) -> None:
+        if self.unstored is not None and not self.is_closing:
+            raise self.unstored
 
     async def _keep(self, unit: Event) -> None:
         if unit["type"] == "think" or unit["type"] == "respond":
             await self._drop_draft()
-        if unit["type"] in PERSISTED:
-            await self._store.append(self._conversation_id, unit)
+        try:
+            if unit["type"] == "result":
+                await self._store_result(unit)
+            elif unit["type"] in PERSISTED and self.unstored is None:
+                await self._store.append(self._conversation_id, unit)
+        except StoreError as error:
+            self.unstored = self.unstored or error
+        if unit["type"] == "call" and self.unstored is not None:
+            self._unstored_calls.add(unit["id"])
         if not self._chunks:
             self._deliver_in_order(unit)
+
+    async def _store_result(self, result: ResultEvent) -> None:
+        if result["id"] in self._unstored_calls:
+            return
+        try:
+            await self._store.append(self._conversation_id, result)
+        except StoreError as error:
+            # That the call ran matters more than what came of it.
+            short = result.copy()
+            short["payload"] = {**result["payload"], "content": _CONTENT_LOST.format(error)}
+            with suppress(StoreError):
+                await self._store.append(self._conversation_id, short)
+            raise
 
     def _deliver_in_order(self, unit: Event) -> None:
         if unit["type"] == "call":
@@ -103,7 +151,9 @@ class Recorder:
         if deltas:
             text = "".join(delta["content"] for delta in deltas)
             first = deltas[0]
-            await self._store.append_draft(self._conversation_id, first["id"], first["type"], text)
+            with suppress(StoreError):
+                # The whole unit follows, and says so where it cannot be stored either.
+                await self._store.append_draft(self._conversation_id, first["id"], first["type"], text)
 
     async def _drop_draft(self) -> None:
         # The whole unit is stored next, which also removes what was saved of it.

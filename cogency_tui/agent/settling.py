@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.attribution import changes_of, planned_by, unclaimed
+from cogency_tui.agent.attribution import changes_of, planned_by, rivals, shared, unclaimed
 from cogency_tui.agent.command_edits import COLLECTING
 from cogency_tui.agent.contents import Contents
 from cogency_tui.errors import StoreError, WorkspaceError
@@ -89,10 +89,11 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
         return _Found(found, left=await in_thread(_sweep, intent, journal.workspace, blobs))
     others, beside = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
     try:
-        changes, late = await _of_command(journal, intent)
+        changes, late, after = await _of_command(journal, intent)
     except StoreError as error:
         return _Found(problem=str(error))
     taken = unclaimed(changes, [*others, *planned_by(beside)])
+    taken = shared(rivals(beside, intent.origin.conversation), taken, after, time.time())
     return _Found([_as_before(change) if change.path in late else change for change in taken])
 
 
@@ -139,15 +140,18 @@ def _now(path: str, contents: Contents) -> Version:
         return Version("file")
 
 
-async def _of_command(journal: "Journal", intent: Intent) -> tuple[list[FileChange], set[str]]:
-    """What differs from what a command found, and the paths that were changed after its process had ended.
+async def _of_command(
+    journal: "Journal", intent: Intent
+) -> tuple[list[FileChange], set[str], snapshot.Snapshot]:
+    """What differs from what a command found, the paths that were changed after its process had ended, and
+    what is there now.
 
     Raises:
         StoreError: its shadow cannot be read.
     """
     blobs, shadow = await journal.blobs(), await journal.shadow()
 
-    def compare() -> tuple[list[FileChange], set[str]]:
+    def compare() -> tuple[list[FileChange], set[str], snapshot.Snapshot]:
         before, known, alive = shadow.read(intent.shadow)
         contents = Contents(journal.workspace, blobs, journal.limits)
         contents.resume(known)
@@ -155,7 +159,7 @@ async def _of_command(journal: "Journal", intent: Intent) -> tuple[list[FileChan
         differences = snapshot.differences(journal.workspace, before, after)
         changes = changes_of(differences, contents, journal.limits.left)
         latest = (alive + _LINGERING) * 1e9
-        return changes, {path for path, stamp in after.files.items() if stamp.changed > latest}
+        return changes, {path for path, stamp in after.files.items() if stamp.changed > latest}, after
 
     return await in_thread(compare)
 

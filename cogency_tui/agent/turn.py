@@ -2,7 +2,7 @@
 
 Whatever happens (a malformed block, a failing endpoint, the person's Escape), every call that was
 announced gets exactly one result, what was written stays, and the turn's last event is `end`, after the
-`error` that ended it where one did, or `interrupt`.
+`error` that ended it where one did, or `interrupt`. That holds where the store fails, too.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from cogency_tui.agent.budget import Budget
@@ -22,8 +23,8 @@ from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.replay import Channel
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.config import Dialect, Settings
-from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError
-from cogency_tui.protocol.events import ErrorPayload, Message, ReviewNote, UserEvent
+from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
+from cogency_tui.protocol.events import ErrorPayload, Message, ReviewNote, UserEvent, error_event
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.providers.base import Provider
@@ -115,18 +116,21 @@ class Turn:
             if review is not None and (note := await review()):
                 said["review"] = note
             await self._recorder.emit(said)
-            for notice in self._setup.notices():
-                await self._note(notice)
-            await self._setup.store.acknowledge()
+            await self._notices()
             await self._cycles()
         except Interrupted:
             await self._close(INTERRUPTED)
+            if unstored := self._recorder.unstored:
+                await self._report(unstored)
             await self._recorder.emit({"type": "interrupt", "timestamp": self._clock()})
         except CogencyError as exc:
             if self._cycle is not None:
                 self._cycle.stop()
             await self._close(_BROKEN_OFF)
-            await self._error(str(exc), exc.hint)
+            if (unstored := self._recorder.unstored) and unstored is not exc:
+                await self._report(unstored)
+            await self._report(exc)
+            await self._end()
         finally:
             ended()
             if self._cycle is not None:
@@ -149,6 +153,8 @@ class Turn:
                 await self._error(f"{cycle.failure}.", "Say how to go on.")
                 return
             if cycle.answered:
+                # What came up in the turn itself: there may be no other.
+                await self._notices()
                 await self._end()
                 return
             if self._gives_up_after(cycle):
@@ -302,10 +308,14 @@ class Turn:
 
     async def _close(self, why: str) -> None:
         """Leave the cycle that was cut short with everything said and every call answered."""
+        self._recorder.is_closing = True
         await self._recorder.close_unit(interrupted=True)
         if self._cycle is not None:
             await self._cycle.answer_open(why)
-            await self._measure(self._cycle)
+            with suppress(StoreError):
+                # The figures of a cycle that broke off matter less than the error that follows.
+                await self._measure(self._cycle)
+        await self._notices()
 
     def _last_failures(self) -> str:
         """The tools and outcomes of the last results."""
@@ -314,11 +324,18 @@ class Turn:
 
     async def _error(self, message: str, hint: str = "") -> None:
         """End the turn with an error."""
-        payload: ErrorPayload = {"error": message}
-        if hint:
-            payload["hint"] = hint
-        await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
+        await self._notices()
+        await self._report(CogencyError(message, hint))
         await self._end()
+
+    async def _report(self, error: CogencyError) -> None:
+        await self._recorder.emit(error_event(error, self._clock()))
+
+    async def _notices(self) -> None:
+        """Show the user what they have not been shown of the store and the servers."""
+        for notice in self._setup.notices():
+            await self._note(notice)
+        await self._setup.store.acknowledge()
 
     async def _end(self) -> None:
         await self._recorder.emit({"type": "end", "timestamp": self._clock()})

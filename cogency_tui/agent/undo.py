@@ -5,12 +5,13 @@ same lines nothing is written before a person has decided. An undo needs no git,
 """
 
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from cogency_tui.agent.attribution import named_conversations
 from cogency_tui.agent.contents import Contents
 from cogency_tui.agent.journal import Journal
-from cogency_tui.agent.preview import Plan, Planned, difference, planned
+from cogency_tui.agent.preview import Plan, Planned, difference, left_out, planned
 from cogency_tui.agent.reversal import Reversal
 from cogency_tui.agent.selection import (
     REDO,
@@ -46,7 +47,7 @@ class Undo:
         self._conversation = conversation
 
     async def of_edits(self, ids: Collection[int]) -> Plan:
-        """Take back these edits.
+        """Take back these edits, which the user has chosen one by one.
 
         Raises:
             UsageError: there is nothing to take back.
@@ -58,6 +59,15 @@ class Undo:
             )
         return await self._plan(UNDO, steps(chosen))
 
+    async def of_own(self, ids: Collection[int]) -> Plan:
+        """Take back these edits but for those that another conversation may have made; errors as
+        `of_edits`."""
+        left = [edit for edit in to_undo(await self._edits(), ids) if edit.shared_with]
+        own = set(ids).difference(edit.id for edit in left)
+        if left and not own:
+            raise UsageError(f"Nothing was changed. {left_out(left)}")
+        return replace(await self.of_edits(own), left=tuple(left))
+
     async def of_turn(self, turn: int | None = None, path: str | None = None) -> Plan:
         """Take back what the agent changed in a turn, the last that is not undone if none is given; with
         `path` only there. Errors as `of_edits`."""
@@ -66,7 +76,7 @@ class Undo:
         if turn is None:
             raise UsageError("There is nothing to undo: no edit of this conversation is in effect.")
         here = [edit for edit in edits if path is None or path in (edit.path, edit.old_path)]
-        return await self.of_edits(made_in(here, turn))
+        return await self.of_own(made_in(here, turn))
 
     async def of_hunks(self, id: int, chosen: Collection[str]) -> Plan:
         """Take back these hunks (`Hunk.id`) of one edit.
@@ -80,11 +90,11 @@ class Undo:
 
     async def back_to(self, turn: int) -> Plan:
         """Have the files as they were after a turn, 0 for the beginning; errors as `of_edits`."""
-        return await self.of_edits({edit.id for edit in await self._edits() if edit.origin.turn > turn})
+        return await self.of_own({edit.id for edit in await self._edits() if edit.origin.turn > turn})
 
     async def back_to_edit(self, id: int) -> Plan:
         """Have the files as they were right after this edit, 0 for before all; errors as `of_edits`."""
-        return await self.of_edits({edit.id for edit in await self._edits() if edit.id > id})
+        return await self.of_own({edit.id for edit in await self._edits() if edit.id > id})
 
     async def redo(self) -> Plan:
         """Take back the last undo.
@@ -137,7 +147,20 @@ class Undo:
 
     async def asks_about(self, plan: Plan) -> str:
         """What the user is asked about before a plan is applied, with the files named: of an imported
-        conversation all of it, of any other what is outside the project. Empty where there is nothing."""
+        conversation all of it, of any other what is outside the project, and what another conversation may
+        have changed. Empty where there is nothing."""
+        questions = [await self._asks_about_paths(plan), await self._asks_about_shared(plan)]
+        return " ".join(filter(None, questions))
+
+    async def _asks_about_shared(self, plan: Plan) -> str:
+        undone = {each.edit for planned in plan.changes for each in planned.change.undoes}
+        shared = [edit for edit in await self._edits() if edit.shared_with and edit.id in undone]
+        if not shared:
+            return ""
+        others = named_conversations({other for edit in shared for other in edit.shared_with})
+        return f"A command of {others} may have made the changes of {_named([edit.path for edit in shared])}."
+
+    async def _asks_about_paths(self, plan: Plan) -> str:
         changes = [each.change for each in plan.changes]
         paths = [path for change in changes for path in (change.old_path, change.path) if path]
         is_imported = await self._is_imported()
@@ -145,11 +168,9 @@ class Undo:
             paths = [path for path in paths if not located(self._journal.workspace, path).inside]
         if not paths:
             return ""
-        named = ", ".join(map(shown, paths[:_MOST_NAMED]))
-        named += f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
         if is_imported:
-            return f"Edits of an imported conversation would change {named}."
-        return f"This would change {named}, outside the project."
+            return f"Edits of an imported conversation would change {_named(paths)}."
+        return f"This would change {_named(paths)}, outside the project."
 
     async def apply(
         self, plan: Plan, *, for_good: bool = False, agreed: bool = False, also: Also | None = None
@@ -237,6 +258,11 @@ class Undo:
 
         async with self._journal.lock:
             return await in_thread(work)
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(map(shown, paths[:_MOST_NAMED])) + more
 
 
 def _hunk_steps(edit: Edit, chosen: Collection[str], blobs: Blobs) -> list[Step]:

@@ -153,8 +153,10 @@ class Works:
             self._warming = asyncio.create_task(self._warm())
         turn = running.prepare(store, dialect, outbox, chunks=chunks)
         await turn.run(query, outbox.close, lambda: self._reviewed(conversation))
-        if self.held and typed:
-            await self.learner().hear(store, conversation, query, typed)
+        with suppress(CogencyError):
+            # The turn has ended; what fails here is tried again with the next.
+            if self.held and typed:
+                await self.learner().hear(store, conversation, query, typed)
         with suppress(CogencyError):
             # What fails here is tried again with the next command.
             await running.engine.journal.look()

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from cogency_tui.agent.preview import Plan
+from cogency_tui.agent.preview import Plan, left_out
 from cogency_tui.errors import UsageError
 from cogency_tui.workspace.names import shown
 
@@ -38,9 +38,12 @@ class Paths:
         """
         changes = [each.change for each in plan.changes] + [*plan.unchanged]
         left = {each.path for each in changes if not self.cover(each.path, each.old_path)}
-        left |= {each.path for each in plan.obstacles if not self.cover(each.path)}
+        left |= {each.path for each in (*plan.obstacles, *plan.left) if not self.cover(each.path)}
         narrowed = plan.without(left)
-        if left and not (narrowed.changes or narrowed.unchanged or narrowed.obstacles):
+        is_empty = not (narrowed.changes or narrowed.unchanged or narrowed.obstacles)
+        if is_empty and narrowed.left:
+            raise UsageError(f"Nothing was changed. {left_out(narrowed.left)}")
+        if left and is_empty:
             raise UsageError(
                 f"There is nothing to take back in {', '.join(map(shown, self._given))}.",
                 "With --dry-run and no --path it says where there is.",

@@ -31,7 +31,7 @@ from cogency_tui.headless.output import agreed, complain, print_json, print_text
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.versions import Edit
+from cogency_tui.store.versions import Edit, Mark
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.paths import Workspace
@@ -83,13 +83,17 @@ class EditCommands:
             return 0
         journal = await self._journal(conversation.project)
         edits = await self._edits.of_conversation(conversation.id)
-        marks, undone = await self._edits.marks(conversation.id), taken_back(edits)
         wanted = Paths(Path(conversation.project), paths)
         chosen = [edit for edit in reversed(edits) if edit.origin.turn == (turn or edit.origin.turn)]
         chosen = [edit for edit in chosen if wanted.cover(edit.path, edit.old_path)]
+        shared = [] if turn else await self._edits.shared_with(conversation.id)
+        chosen += [edit for edit in reversed(shared) if wanted.cover(edit.path, edit.old_path)]
+        owners = {conversation.id, *(edit.origin.conversation for edit in shared)}
+        known = {owner: await self._decided(owner) for owner in owners}
         blobs = await journal.blobs()
         for edit in chosen:
             counts = diff.count(await in_thread(difference, edit, blobs))
+            marks, undone = known.get(edit.origin.conversation) or known[conversation.id]
             state = state_of(edit, marks, undone)
             if self._as_json:
                 print_json(edit_value(edit, state, counts, marks))
@@ -102,9 +106,8 @@ class EditCommands:
     async def show(self, id: int) -> int:
         """Print what one edit changed, and what became of it."""
         edit = await self._edit(id)
-        conversation = edit.origin.conversation
-        marks = await self._edits.marks(conversation)
-        state = state_of(edit, marks, taken_back(await self._edits.of_conversation(conversation)))
+        marks, undone = await self._decided(edit.origin.conversation)
+        state = state_of(edit, marks, undone)
         journal = await self._journal(edit.origin.project)
         contents, blobs = await journal.contents(), await journal.blobs()
 
@@ -210,6 +213,11 @@ class EditCommands:
                 both = f"{first.id} and {edit.id}"
                 raise UsageError(f"Edits {both} are of different conversations.", "Name those of one.")
         return await self._store.resolve(first.origin.conversation)
+
+    async def _decided(self, conversation: str) -> tuple[list[Mark], set[int]]:
+        """What was decided about the edits of a conversation, and which are taken back."""
+        edits = await self._edits.of_conversation(conversation)
+        return await self._edits.marks(conversation), taken_back(edits)
 
     async def _edit(self, id: int) -> Edit:
         edit = await self._edits.get(id)

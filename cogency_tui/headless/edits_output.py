@@ -7,7 +7,8 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cogency_tui.agent.preview import Plan, Planned, difference
+from cogency_tui.agent.attribution import named_conversations
+from cogency_tui.agent.preview import Plan, Planned, difference, left_out
 from cogency_tui.agent.reversal import Obstacle
 from cogency_tui.agent.review.fate import EditFate
 from cogency_tui.errors import StoreError, WorkspaceError
@@ -49,9 +50,12 @@ def edit_line(edit: Edit, state: str, counts: Counts) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(edit.timestamp))
     undoes = f"  (takes back {_numbers(edit.undoes)})" if edit.undoes else ""
     interrupted = "  (interrupted)" if edit.interrupted else ""
+    shared = ""
+    if edit.shared_with:
+        shared = f"  (shared by {named_conversations({edit.origin.conversation, *edit.shared_with})})"
     return (
         f"{edit.id:>5}  turn {edit.origin.turn:<3}  {when}  {edit.tool:<7}  {edit.kind:<8}  "
-        f"{extent(edit, counts):>9}  {state:<8}  {_names(edit)}{undoes}{interrupted}"
+        f"{extent(edit, counts):>9}  {state:<8}  {_names(edit)}{undoes}{interrupted}{shared}"
     )
 
 
@@ -74,6 +78,7 @@ def edit_value(edit: Edit, state: str, counts: Counts, marks: Iterable[Mark]) ->
         "hunks": {mark.hunk: mark.state for mark in own if mark.hunk},
         "timestamp": edit.timestamp,
         "interrupted": edit.interrupted,
+        "shared_with": edit.shared_with,
     }
 
 
@@ -116,10 +121,12 @@ def plan_text(plan: Plan, blobs: Blobs) -> Iterator[str]:
     for obstacle in plan.obstacles:
         head = f"✗ {name_of(obstacle.path)}: {reveal(obstacle.reason)}"
         yield "\n".join((head, *_sides(obstacle, blobs), ""))
+    if plan.left:
+        yield f"{reveal(left_out(plan.left))}\n"
 
 
 def plan_values(plan: Plan, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    """A plan, an object a file; `type` is "change", "unchanged" or "obstacle". Blocks."""
+    """A plan, an object a file; `type` is "change", "unchanged", "obstacle" or "left". Blocks."""
     for each in plan.changes:
         yield {"type": "change", **_planned_value(each, plan)}
     for change in plan.unchanged:
@@ -138,6 +145,8 @@ def plan_values(plan: Plan, blobs: Blobs) -> Iterator[dict[str, Any]]:
             "back": _version_value(obstacle.theirs),
             "conflicts": [_conflict_value(conflict, encoding) for conflict in conflicts] if encoding else [],
         }
+    for edit in plan.left:
+        yield {"type": "left", "path": edit.path, "edit": edit.id, "shared_with": edit.shared_with}
 
 
 def _planned_value(planned: Planned, plan: Plan) -> dict[str, Any]:

@@ -7,13 +7,14 @@ import sys
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
+from time import time
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions import Answer, Question, Refusal
-from cogency_tui.errors import UsageError
+from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.headless.output import describe_args, print_json, print_text, talk
 from cogency_tui.headless.trust import tell_unused
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, error_event
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.conversations import new_conversation_id
@@ -43,7 +44,15 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, agent.interrupt)
+
+    def report(_type: object, error: BaseException | None, _trace: object) -> None:
+        """Print how a turn ended that could not begin."""
+        if options.as_json and status is None and isinstance(error, CogencyError):
+            print_json(error_event(error, time()))
+            print_json({"type": "end", "timestamp": time()})
+
     async with AsyncExitStack() as stack:
+        stack.push(report)
         stack.push_async_callback(agent.close)
         await agent.open(patient=True)
         conversation = options.conversation

@@ -6,6 +6,8 @@ This module is the single definition of their shape.
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
+from cogency_tui.errors import CogencyError
+
 
 class ReviewNote(TypedDict):
     """What the person did about the model's edits since the message before, as the model is told it.
@@ -200,6 +202,14 @@ class ErrorEvent(TypedDict):
     type: Literal["error"]
     timestamp: float
     payload: ErrorPayload
+
+
+def error_event(error: CogencyError, timestamp: float) -> ErrorEvent:
+    """An error of ours as the event that shows it."""
+    payload: ErrorPayload = {"error": str(error)}
+    if error.hint:
+        payload["hint"] = error.hint
+    return {"type": "error", "timestamp": timestamp, "payload": payload}
 
 
 class InterruptEvent(TypedDict):

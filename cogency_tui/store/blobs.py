@@ -74,6 +74,7 @@ class Blobs:
         self._limit = limit
         self._quota = quota
         self._used: int | None = None
+        self._place = own_files.place_of(directory)
         self._unsynced: set[str] = set()
         self._synced: set[str] = set()
         self._named: set[Path] = set()
@@ -151,8 +152,9 @@ class Blobs:
         """Have the disk hold for good what was put here, and what was found to be here.
 
         Raises:
-            StoreError: the disk refuses.
+            StoreError: the disk refuses, or the directory is not the one that it was.
         """
+        self._require_same()
         directories: set[Path] = set()
         done: set[str] = set()
         while self._unsynced:
@@ -178,6 +180,16 @@ class Blobs:
             self._unsynced |= done
             raise
         self._synced |= done
+
+    def _require_same(self) -> None:
+        """See that what was put here is still where it was put."""
+        place = own_files.place_of(self.directory)
+        self._place = self._place or place
+        if place != self._place:
+            raise StoreError(
+                f"{self.directory} was removed or replaced while the program runs.",
+                "Put it back to go on. Started again, cogency-tui goes on without what it held.",
+            )
 
     def clean(self, referenced: Collection[str], grace: float = GRACE) -> Cleaned:
         """Remove the contents that are not `referenced` and were not used for `grace` seconds.

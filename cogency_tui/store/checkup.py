@@ -7,14 +7,14 @@ import json
 import shutil
 import sqlite3
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
-from cogency_tui.store import events, schema_copy, transfer
+from cogency_tui.store import schema_copy, transfer
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.database import (
     FILE,
@@ -28,7 +28,7 @@ from cogency_tui.store.database import (
 )
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
 from cogency_tui.store.presence import Presence
-from cogency_tui.store.recovery import Recovered, recover
+from cogency_tui.store.recovery import Recovered, recover, unreadable
 from cogency_tui.store.search.index import BLOBS, INDEX
 from cogency_tui.store.text import from_column
 
@@ -38,6 +38,7 @@ _MOST = 3
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
 _WAL_HEADER = 32
 _FRAME_HEADER = 24
+_MOST_ROUNDS = 1 << 20
 _PATIENCE = 5.0
 _LONGEST_GROWTH = 100
 _CONTENTS = """
@@ -115,6 +116,8 @@ def _repaired(path: Path) -> list[str]:
     kept = set_aside(path)
     fresh.rename(path)
     gaps = f" Rows are lost in: {', '.join(recovered.broken)}." if recovered.broken else ""
+    if recovered.dropped:
+        gaps += f" Damaged rows were left out: {_counted(recovered.dropped)}."
     return [f"{recovered.rows:,} rows of {path} were recovered.{gaps} The damaged file is {kept}."]
 
 
@@ -158,7 +161,10 @@ def _recovered(path: Path, fresh: Path) -> Recovered:
         for file, name in zip((path, *companions(path)[:1]), (copy, *companions(copy)[:1]), strict=True):
             if file.exists():
                 shutil.copyfile(file, name)
-        _fill_up(copy)
+        if path.exists():
+            _fill_up(copy)
+        else:
+            copy.write_bytes(bytes(_length(companions(copy)[0])))
         with closing(_opened(copy, schema_copy.path_of(path))) as source:
             return recover(source, fresh)
     except sqlite3.Error:
@@ -192,8 +198,20 @@ def _fill_up(path: Path) -> None:
                 file.truncate(length)
 
 
+def _length(wal: Path) -> int:
+    """The bytes of the database that a WAL was left of: SQLite deletes a WAL beside an empty one."""
+    with wal.open("rb") as file:
+        header = file.read(_WAL_HEADER)
+        size = int.from_bytes(header[8:12], "big")
+        pages = 1
+        while size and len(frame := file.read(_FRAME_HEADER + size)) == _FRAME_HEADER + size:
+            pages = max(pages, int.from_bytes(frame[4:8], "big"))
+    return min(pages * size, _LONGEST_GROWTH * wal.stat().st_size)
+
+
 def _wal(wal: Path) -> Iterator[str]:
-    """What is wrong with a WAL. Frames of an earlier round behind the valid ones are no damage."""
+    """What is wrong with a WAL. Behind the valid frames those of an earlier round, and of a transaction that
+    was never committed, are no damage; SQLite ignores all of them alike."""
     try:
         data = wal.read_bytes()
     except OSError:
@@ -213,13 +231,19 @@ def _wal(wal: Path) -> Iterator[str]:
     frame = _FRAME_HEADER + size
     for start in range(_WAL_HEADER, len(data) - frame + 1, frame):
         header = data[start : start + _FRAME_HEADER]
-        if header[8:16] != salt:
-            return
         sums = _checksum(header[:8] + data[start + _FRAME_HEADER : start + frame], sums, order)
-        if sums != struct.unpack(">II", header[16:]):
-            count = sum(data[each + 8 : each + 16] == salt for each in range(start, len(data), frame))
-            yield f"{count} of its pages are damaged, and what was written last is in them"
+        if header[8:16] != salt or sums != struct.unpack(">II", header[16:]):
+            headers = [data[each : each + 16] for each in range(start, len(data) - frame + 1, frame)]
+            lost = [each for each in headers if _is_of_round(each, salt)]
+            if any(each[4:8] != bytes(4) for each in lost):
+                yield f"{len(lost)} of its pages cannot be read, and what was written last is in them"
             return
+
+
+def _is_of_round(header: bytes, salt: bytes) -> bool:
+    """Whether a frame is not of an earlier round of the WAL: each adds one to the first half of the salt."""
+    rounds = (int.from_bytes(salt[:4], "big") - int.from_bytes(header[8:12], "big")) & 0xFFFFFFFF
+    return not 0 < rounds < _MOST_ROUNDS
 
 
 def _checksum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
@@ -242,7 +266,8 @@ def _database(connection: sqlite3.Connection) -> Iterator[str]:
         if orphans:
             tables = ", ".join(sorted({row[0] for row in orphans}))
             yield f"{len(orphans):,} rows belong to rows that are lost ({tables})"
-        yield from _rows(connection)
+        if damaged := unreadable(connection):
+            yield f"rows that cannot be read: {_counted(damaged)}"
     except NewerSchemaError as exc:
         yield f"a newer cogency-tui made it: {exc}"
     except sqlite3.Error as exc:
@@ -262,14 +287,8 @@ def _schema(connection: sqlite3.Connection) -> Iterator[str]:
         yield f"{', '.join(missing[:_MOST])} missing"
 
 
-def _rows(connection: sqlite3.Connection) -> Iterator[str]:
-    """The events whose rows cannot be read as events."""
-    unread = 0
-    ids = [id for (id,) in connection.execute("SELECT DISTINCT conversation_id FROM events")]
-    for id in ids:
-        unread += len(events.read(connection, from_column(id))[1])
-    if unread:
-        yield f"{unread:,} events cannot be read: they are left out"
+def _counted(rows: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} in {name}" for name, count in rows.items())
 
 
 def _contents(connection: sqlite3.Connection, blobs: Blobs) -> Iterator[Damage]:

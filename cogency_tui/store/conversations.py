@@ -29,6 +29,8 @@ COLUMNS = (
 """What `conversation_of` is made from."""
 
 _FLAGS = [COLUMNS.split(", ").index(name) for name in ("renamed", "imported")]
+_NUMBERS = ("created", "updated", "turns", "tokens", "cost", "renamed", "imported")
+_OPTIONAL = ("parent", "call", "trashed", "forked_at")
 _SELECT = f"SELECT {COLUMNS} FROM conversations"
 _NEWEST_FIRST = "ORDER BY updated DESC, id DESC"
 _CANDIDATES = 5
@@ -224,9 +226,7 @@ class Store:
             StoreError: there is no such conversation.
         """
         events.check_persisted(event)
-        # A call is on the disk before it acts: what it does then never lacks its cause.
-        durable = event["type"] == "call"
-        return await self.database.write(partial(_append, conversation_id, event), durable=durable)
+        return await self.database.write(partial(_append, conversation_id, event))
 
     async def events(self, conversation_id: str) -> list[Event]:
         """All events in order. Rows that cannot be read are left out, and noted once in `notices`."""
@@ -313,6 +313,10 @@ def _append(conversation_id: str, event: Event, connection: sqlite3.Connection) 
 def conversation_of(row: tuple[Any, ...]) -> Conversation:
     """The conversation of a row of `COLUMNS`."""
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
+    for index, name in enumerate(COLUMNS.split(", ")):
+        if values[index] is None and name not in _OPTIONAL:
+            # Damage has left no value: its events can be read all the same.
+            values[index] = 0 if name in _NUMBERS else ""
     for flag in _FLAGS:
         values[flag] = bool(values[flag])
     return Conversation(*values)

@@ -138,6 +138,19 @@ class Database:
         except sqlite3.Error as exc:
             raise store_error(exc, self.path) from exc
 
+    async def sync(self) -> None:
+        """Have the disk hold all that was committed, so that it outlives a power cut: once for any number of
+        commits."""
+
+        def work(_connection: sqlite3.Connection) -> None:
+            with suppress(FileNotFoundError), companions(self.path)[0].open("rb") as wal:
+                os.fsync(wal.fileno())
+
+        try:
+            await self.read(work)
+        except OSError as exc:
+            raise store_error(exc, self.path) from exc
+
     async def acknowledge(self, seen: Collection[str]) -> None:
         """Forget the notices that the user has seen."""
         await asyncio.to_thread(pending_notices.acknowledge, self.path.parent, seen)
@@ -186,7 +199,9 @@ class Database:
             if primary_code(exc) not in DAMAGE_CODES:
                 raise
             connection = self._reopened(exc)
-        self._files = {path: place for path in (self.path, wal) if (place := _place_of(path)) is not None}
+        self._files = {
+            path: place for path in (self.path, wal) if (place := own_files.place_of(path)) is not None
+        }
         return connection
 
     def _reopened(self, damage: sqlite3.Error) -> sqlite3.Connection:
@@ -240,7 +255,7 @@ class Database:
         if self.read_only:
             raise StoreError(f"{self.path} can only be read.", _OTHER_DIRECTORY)
         for path, place in self._files.items():
-            if _place_of(path) != place:
+            if own_files.place_of(path) != place:
                 raise StoreError(_GONE[0].format(path=path) + ".", _GONE[1])
         # IMMEDIATE: a transaction that reads first could not wait for another process's when it writes.
         connection.execute("BEGIN IMMEDIATE")
@@ -430,15 +445,6 @@ def _size_of(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
-
-
-def _place_of(path: Path) -> tuple[int, int] | None:
-    """Which file is at `path`."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def primary_code(exc: sqlite3.Error) -> int:

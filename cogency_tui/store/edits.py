@@ -7,7 +7,8 @@ with time, over all conversations. What is decided about an edit or one of its h
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +31,8 @@ COLUMNS = (
 """What a row of edits holds beside its number."""
 
 _INTERRUPTED = "id IN (SELECT edit FROM interrupted_edits)"
-_SELECT = f"SELECT id, {', '.join(COLUMNS)}, {_INTERRUPTED} FROM edits"
+_SHARED = "(SELECT group_concat(conversation, char(10)) FROM shared_edits WHERE edit = edits.id)"
+_SELECT = f"SELECT id, {', '.join(COLUMNS)}, {_INTERRUPTED}, {_SHARED} FROM edits"
 _INSERT = f"INSERT INTO edits ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _PERSONS = """
     WITH RECURSIVE above (id, parent, call, turns, project) AS (
@@ -122,6 +124,11 @@ class Edits:
         _at_path(path, terms, values)
         return await self._select(f"WHERE {' AND '.join(terms)} ORDER BY id", *values)
 
+    async def shared_with(self, conversation: str) -> list[Edit]:
+        """The edits of other conversations that commands of this one may have made, the oldest first."""
+        where = "WHERE id IN (SELECT edit FROM shared_edits WHERE conversation = ?) ORDER BY id"
+        return await self._select(where, to_column(conversation))
+
     async def of_project(
         self, project: str, *, path: str | None = None, limit: int, before: int | None = None
     ) -> list[Edit]:
@@ -184,14 +191,14 @@ class Edits:
 
     async def _select(self, clauses: str, *values: object) -> list[Edit]:
         return await self._database.read(
-            lambda connection: [_edit(row) for row in connection.execute(f"{_SELECT} {clauses}", values)]
+            lambda connection: [*_readable(connection.execute(f"{_SELECT} {clauses}", values))]
         )
 
 
 def since(connection: sqlite3.Connection, project: str, id: int) -> list[Edit]:
     """As `Edits.since`."""
     sql = f"{_SELECT} WHERE project = ? AND id > ? ORDER BY id"
-    return [_edit(row) for row in connection.execute(sql, (to_column(project), id))]
+    return [*_readable(connection.execute(sql, (to_column(project), id)))]
 
 
 def insert(
@@ -231,6 +238,8 @@ def _insert(
     id = connection.execute(_INSERT, bound).lastrowid
     assert id is not None
     reverted: State = "reverted"
+    shared = [(id, to_column(conversation)) for conversation in change.shared_with]
+    connection.executemany("INSERT INTO shared_edits VALUES (?, ?)", shared)
     decided = [(undone, reverted) for undone in change.undoes]
     while decided:
         undone, state = decided.pop()
@@ -239,7 +248,7 @@ def _insert(
         decided += [(each, other) for each in _undoes_of(connection, undone.edit) if each.edit < undone.edit]
     return Edit(
         *(change.path, change.before, change.after, change.old_path, change.made, change.undoes),
-        *(id, origin, call, tool, now),
+        *(change.shared_with, id, origin, call, tool, now),
     )
 
 
@@ -248,16 +257,25 @@ def _undoes_of(connection: sqlite3.Connection, id: int) -> tuple[Undone, ...]:
     return _undone(row[0]) if row else ()
 
 
+def _readable(rows: Iterable[tuple[Any, ...]]) -> Iterator[Edit]:
+    """The edits of rows; those that damage has left without a value, or with no list, are left out."""
+    for row in rows:
+        if None not in row[:-1]:
+            with suppress(ValueError, TypeError):
+                yield _edit(row)
+
+
 def _undone(column: str | bytes) -> tuple[Undone, ...]:
     return tuple(Undone(*pair) for pair in json.loads(from_column(column)))
 
 
 def _edit(row: tuple[Any, ...]) -> Edit:
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
-    field = dict(zip(("id", *COLUMNS, "interrupted"), values, strict=True))
+    field = dict(zip(("id", *COLUMNS, "interrupted", "shared_with"), values, strict=True))
+    shared_with = tuple((field["shared_with"] or "").splitlines())
     return Edit(
         *(field["path"], _version("before", field), _version("after", field), field["old_path"]),
-        *(field["made"], _undone(field["undoes"]), field["id"]),
+        *(field["made"], _undone(field["undoes"]), shared_with, field["id"]),
         Origin(*(field[name] for name in _ORIGIN)),
         *(field["call"], field["tool"], field["timestamp"], bool(field["interrupted"])),
     )

@@ -83,7 +83,7 @@ def read(
     )
     for seq, kind, body in rows:
         try:
-            events.append((seq, _decode(kind, body)))
+            events.append((seq, decode(kind, body)))
         except (ValueError, RecursionError) as exc:
             notices.append(f"Event {seq} of conversation {conversation_id} cannot be read, left out: {exc}.")
     return events, notices
@@ -101,7 +101,7 @@ def environments(
     )
     for (body,) in rows:
         with suppress(ValueError, RecursionError):
-            event = _decode("user", body)
+            event = decode("user", body)
             if event["type"] == "user" and "environment" in event:
                 found.append(event["environment"])
     return found
@@ -119,7 +119,7 @@ def around(
     found: list[tuple[int, Event]] = []
     for seq, kind, body in [*reversed(earlier[: before + 1]), *later[:behind]]:
         with suppress(ValueError, RecursionError):
-            found.append((seq, _decode(kind, body)))
+            found.append((seq, decode(kind, body)))
     return tuple(found), len(earlier) > before + 1, len(later) > behind
 
 
@@ -142,7 +142,7 @@ def title_of(content: str) -> str:
 def text_of(body: str | bytes) -> str | None:
     """What the person said in a `user` event's row; None where it cannot be read."""
     with suppress(ValueError, RecursionError):
-        event = _decode("user", body)
+        event = decode("user", body)
         return event["content"] if event["type"] == "user" else None
     return None
 
@@ -167,11 +167,16 @@ def checked(value: object) -> Event:
     return event
 
 
-def _decode(kind: str, body: str | bytes) -> Event:
+def decode(kind: str, body: str | bytes | None) -> Event:
+    """The event of a row.
+
+    Raises:
+        ValueError, RecursionError: it cannot be read.
+    """
     if kind not in _SHAPES:
         raise ValueError(f"{kind!r} is no type of event that is stored")
     try:
-        event: Any = msgspec.json.decode(body)
+        event: Any = msgspec.json.decode(body or b"")
     except ValueError:
         # Three times slower, and the one that knows lone surrogates and NaN.
         event = json.loads(from_column(body))

@@ -133,8 +133,8 @@ class Intents:
         return await self._database.read(lambda connection: _below(connection, root))
 
     async def since(self, root: str, project: str, last: int) -> tuple[list[Edit], list[Intent]]:
-        """The edits in `project` after that of the number `last`, and the intents in `root` of other
-        processes that run, at one moment: a change is in one of the two."""
+        """The edits in `project` after that of the number `last`, and the intents in `root`, by whichever
+        process, at one moment: a change is in one of the two."""
 
         def work(connection: sqlite3.Connection) -> tuple[list[Edit], list[Intent]]:
             # One transaction: between two, an intent could become edits.
@@ -144,8 +144,7 @@ class Intents:
             finally:
                 connection.execute("COMMIT")
 
-        recorded, intents = await self._database.read(work)
-        return recorded, [intent for intent in intents if intent.is_live and not intent.is_own]
+        return await self._database.read(work)
 
     async def shadows(self) -> set[str]:
         """The names of the files that intents refer to."""

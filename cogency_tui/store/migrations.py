@@ -383,6 +383,15 @@ def index_what_each_turn_asks_for(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX edits_by_caller_and_tool ON edits (caller, tool)")
 
 
+def create_shared_edits(connection: sqlite3.Connection) -> None:
+    """Which other conversations had a command running when an edit was made, and may have made it."""
+    connection.execute(
+        "CREATE TABLE shared_edits (edit INTEGER NOT NULL REFERENCES edits (id) ON DELETE CASCADE,"
+        " conversation TEXT NOT NULL, PRIMARY KEY (edit, conversation)) WITHOUT ROWID"
+    )
+    connection.execute("CREATE INDEX shared_edits_by_conversation ON shared_edits (conversation)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -400,6 +409,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_intents,
     add_imported_to_conversations,
     index_what_each_turn_asks_for,
+    create_shared_edits,
 )
 
 

@@ -1,20 +1,27 @@
 """Recovery of a damaged database: its rows, as far as they can be read, in a new one.
 
 The tables are walked without their indexes, which are made anew. Where a page cannot be read the walk goes on
-behind it. A conversation whose own row is lost gets another, so that its events are not.
+behind it. Rows that damage has left without a value, or with one that cannot be read, are left out and
+counted. A conversation whose own row is lost gets another, so that its events are not.
 """
 
+import json
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cogency_tui.store import events
 from cogency_tui.store.migrations import migrate, pending
+from cogency_tui.store.text import from_column
 
 _FARTHEST = 1 << 62
+"""A row number that no program gives: such rows are damaged."""
+
+_KINDS = {"TEXT": (str, bytes), "INTEGER": (int,), "REAL": (int, float)}
 _OWNERS = (
     ("events", "conversation_id", "timestamp"),
     ("edits", "conversation", "timestamp"),
@@ -24,12 +31,37 @@ _OWNERS = (
 """Tables whose rows tell of a conversation, with the columns that say which and when."""
 
 
+_JSON = {
+    "edits": ("undoes",),
+    "intents": ("files",),
+    "relic_log": ("entry",),
+    "relic_values": ("value",),
+    "request_frames": ("body",),
+    "review_actions": ("parts", "marks", "edits"),
+    "usage": ("body",),
+}
+"""Columns with JSON. Events are read as events."""
+
+_DUPLICATE = (
+    sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
+    sqlite3.SQLITE_CONSTRAINT_ROWID,
+    sqlite3.SQLITE_CONSTRAINT_UNIQUE,
+)
+
+
 @dataclass(slots=True)
 class Recovered:
-    """How many rows were read, and the tables that have places that cannot be."""
+    """How many rows were read, the tables that have places that cannot be, and how many of their rows were
+    `dropped` as damaged."""
 
     rows: int = 0
     broken: list[str] = field(default_factory=list[str])
+    dropped: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no row is lost."""
+        return not (self.broken or self.dropped)
 
 
 def recover(source: sqlite3.Connection, path: Path) -> Recovered:
@@ -64,7 +96,7 @@ def rebuilt(connection: sqlite3.Connection, path: Path) -> bool:
     `path` is for the time of it.
     """
     try:
-        if pending(connection) or recover(connection, path).broken:
+        if pending(connection) or not recover(connection, path).is_whole:
             return False
         with closing(sqlite3.connect(path)) as fresh:
             fresh.backup(connection)
@@ -82,14 +114,64 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, name: str, fou
     names = ", ".join(["rowid", *columns] if with_number else columns)
     marks = ", ".join("?" * (len(columns) + with_number))
     walk = _numbered(source, name, names) if with_number else _keyed(source, name, names)
+    readable = _reader(target, name, columns)
     for row in walk:
         if row is None:
             if name not in found.broken:
                 found.broken.append(name)
             continue
-        with suppress(sqlite3.IntegrityError):
+        if not readable(row[with_number:]):
+            found.dropped[name] = found.dropped.get(name, 0) + 1
+            continue
+        try:
             target.execute(f"INSERT INTO {name} ({names}) VALUES ({marks})", row)
             found.rows += 1
+        except sqlite3.IntegrityError as exc:
+            # A table without row numbers is walked from both ends, and may give rows twice.
+            if exc.sqlite_errorcode not in _DUPLICATE:
+                found.dropped[name] = found.dropped.get(name, 0) + 1
+
+
+def unreadable(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many rows of each table have a value missing, or one that cannot be read, where there are any.
+
+    Raises:
+        sqlite3.Error: a page cannot be read.
+    """
+    found: dict[str, int] = {}
+    tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
+    for name in [name for (name,) in tables if not name.startswith("sqlite_")]:
+        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
+        readable = _reader(connection, name, columns)
+        rows = connection.execute(f"SELECT {', '.join(columns)} FROM {name} NOT INDEXED")
+        if count := sum(not readable(row) for row in rows):
+            found[name] = count
+    return found
+
+
+def _reader(
+    connection: sqlite3.Connection, name: str, columns: Sequence[str]
+) -> Callable[[Sequence[Any]], bool]:
+    """Whether the program can read a row of these columns of a table."""
+    known = {row[1]: row for row in connection.execute(f"PRAGMA table_info({name})")}
+    kinds = [(_KINDS.get(known[column][2], (object,)), bool(known[column][3])) for column in columns]
+    coded = [columns.index(column) for column in _JSON.get(name, ()) if column in columns]
+    event = [columns.index("type"), columns.index("body")] if name == "events" else []
+
+    def readable(row: Sequence[Any]) -> bool:
+        for value, (kind, is_needed) in zip(row, kinds, strict=True):
+            if is_needed if value is None else not isinstance(value, kind):
+                return False
+        try:
+            for index in coded:
+                json.loads(from_column(row[index]))
+            if event:
+                events.decode(*(row[index] for index in event))
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+    return readable
 
 
 def _has_rowid(connection: sqlite3.Connection, name: str) -> bool:
@@ -103,13 +185,17 @@ def _has_rowid(connection: sqlite3.Connection, name: str) -> bool:
 def _numbered(source: sqlite3.Connection, name: str, names: str) -> Iterator[tuple[Any, ...] | None]:
     """The rows of a table with row numbers, None for each place that cannot be read."""
     # Not `rowid >` the last: SQLite would look for that one, which may be on the page that cannot be read.
-    sql = f"SELECT {names} FROM {name} NOT INDEXED WHERE rowid >= ? ORDER BY rowid"
+    within = f"rowid >= ? AND rowid < {_FARTHEST}"
+    sql = f"SELECT {names} FROM {name} NOT INDEXED WHERE {within} ORDER BY rowid"
     first = -_FARTHEST
     while True:
         try:
             for row in source.execute(sql, (first,)):
                 first = row[0] + 1
                 yield row
+            beyond = f"SELECT 1 FROM {name} NOT INDEXED WHERE rowid >= {_FARTHEST} LIMIT 1"
+            if source.execute(beyond).fetchone():
+                yield None
             return
         except sqlite3.DatabaseError:
             pass
@@ -118,7 +204,7 @@ def _numbered(source: sqlite3.Connection, name: str, names: str) -> Iterator[tup
             row = source.execute(f"{sql} LIMIT 1", (first,)).fetchone()
         except sqlite3.DatabaseError:
             yield None
-            following = _behind(source, name, max(first - 1, 0))
+            following = _behind(source, name, max(first - 1, 0)) if first < _FARTHEST else None
             if following is None:
                 return
             row = source.execute(f"{sql} LIMIT 1", (following,)).fetchone()
@@ -142,7 +228,7 @@ def _behind(source: sqlite3.Connection, name: str, last: int) -> int | None:
     step = 1
     while not readable(last + step):
         step *= 2
-        if step > _FARTHEST:
+        if last + step > _FARTHEST:
             return None
     low, high = last + step // 2, last + step
     while high - low > 1:
@@ -182,6 +268,7 @@ def _complete(target: sqlite3.Connection) -> None:
     target.execute(
         "UPDATE conversations SET parent = NULL WHERE parent NOT IN (SELECT id FROM conversations)"
     )
-    target.execute("DELETE FROM edit_marks WHERE edit NOT IN (SELECT id FROM edits)")
+    for table in ("edit_marks", "interrupted_edits", "shared_edits"):
+        target.execute(f"DELETE FROM {table} WHERE edit NOT IN (SELECT id FROM edits)")
     for table, number, _, _ in target.execute("PRAGMA foreign_key_check").fetchall():
         target.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))

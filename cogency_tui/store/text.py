@@ -14,10 +14,11 @@ def to_column(text: str) -> str | bytes:
     return text
 
 
-def from_column(value: str | bytes) -> str:
-    """The text behind a column's value; bytes that this program did not write are replaced."""
-    if isinstance(value, str):
-        return value
+def from_column(value: str | bytes | None) -> str:
+    """The text behind a column's value; bytes that this program did not write are replaced, and where damage
+    has left none it is empty."""
+    if isinstance(value, str) or value is None:
+        return value or ""
     try:
         return value.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:

@@ -10,6 +10,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from io import BytesIO
 from itertools import chain
@@ -94,7 +95,9 @@ def _conversation(connection: sqlite3.Connection, conversation: Conversation) ->
     rows = connection.execute("SELECT seq, body FROM events WHERE conversation_id = ? ORDER BY seq", (key,))
     for index, (seq, body) in enumerate(rows):
         position[seq] = index
-        yield {"event": json.loads(from_column(body)), "number": seq}
+        # A damaged row is left out, as wherever events are read.
+        with suppress(ValueError):
+            yield {"event": json.loads(from_column(body)), "number": seq}
     sql = f"SELECT {', '.join(_USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
     for row in connection.execute(sql, (key,)):
         yield {"usage": dict(zip(_USAGE, map(_plain, row), strict=True))}
@@ -112,7 +115,8 @@ def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[di
     carried: set[int] = set()
     for row in connection.execute(sql, (to_column(id),)).fetchall():
         edit: dict[str, Any] = dict(zip(names, map(_plain, row), strict=True))
-        if not all(is_portable(edit[name]) for name in ("path", "old_path", "made") if edit[name]):
+        paths = [edit[name] for name in ("path", "old_path", "made") if edit[name]]
+        if None in row or not all(map(is_portable, paths)):
             continue
         carried.add(edit["id"])
         for side in ("before", "after"):

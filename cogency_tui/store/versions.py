@@ -57,6 +57,7 @@ class FileChange:
 
     `path` is from the project's root with slashes, or in full when it is outside; `old_path` is that
     before a renaming, else empty. `made` is the topmost directory that was made for the file, or empty.
+    `shared_with` are other conversations whose commands ran at that time, and may have made the change.
     """
 
     path: str
@@ -65,6 +66,7 @@ class FileChange:
     old_path: str = ""
     made: str = ""
     undoes: tuple[Undone, ...] = ()
+    shared_with: tuple[str, ...] = ()
 
     @property
     def kind(self) -> Kind:

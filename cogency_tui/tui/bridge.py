@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from cogency_tui.errors import CogencyError
-from cogency_tui.protocol.events import ErrorEvent, Event, Measure
+from cogency_tui.protocol.events import ErrorEvent, Event, Measure, error_event
 from cogency_tui.store.prompts import Written
 from cogency_tui.tui.coalescer import Coalescer
 from cogency_tui.tui.drawing.figures import plural, tokens
@@ -187,7 +187,7 @@ class Bridge:
                 begun = True
                 self._coalescer.put(event)
         except CogencyError as exc:
-            self._coalescer.put(error_event(exc))
+            self._coalescer.put(error_event(exc, time()))
             if not begun:
                 self._screen.post_message(self.Returned(message))
         finally:
@@ -234,11 +234,6 @@ class Bridge:
             if answer.cancelled():
                 with suppress(RuntimeError):
                     self._screen.post_message(self.Withdrawn())
-
-
-def error_event(error: CogencyError) -> ErrorEvent:
-    """An error of ours as the event that shows it."""
-    return {"type": "error", "timestamp": time(), "payload": {"error": str(error), "hint": error.hint}}
 
 
 def notice_event(text: str) -> ErrorEvent:

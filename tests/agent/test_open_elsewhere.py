@@ -1,5 +1,9 @@
 """A conversation that another process has open is not worked in here, and its running calls stay its own."""
 
+import asyncio
+import os
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,3 +108,39 @@ async def _run(agent: Agent) -> None:
     async for _ in agent("write"):
         pass
     await agent.close()
+
+
+_OPEN = """
+import subprocess, sys, time
+from pathlib import Path
+from cogency_tui.store.presence import Presence
+
+marks = Presence(Path(sys.argv[1]))
+assert marks.enter("shared", time.time())
+print(subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL).pid, flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_a_killed_process_leaves_no_conversation_open_though_its_children_live(
+    make_agent: MakeAgent, tmp_path: Path
+) -> None:
+    agent = make_agent("Done.")
+    async with agent:
+        other = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", _OPEN, str(tmp_path / "data")),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert other.stdout is not None
+        child = int(await other.stdout.readline())
+        with pytest.raises(UsageError, match=f"open in process {other.pid}") as caught:
+            async for _ in agent.stream("first", conversation_id="shared"):
+                pass
+        assert "Close it there" in caught.value.hint
+        other.kill()
+        await other.wait()
+        events = [event["type"] async for event in agent.stream("second", conversation_id="shared")]
+        os.kill(child, signal.SIGKILL)
+    assert events[-1] == "end"
+    assert "error" not in events

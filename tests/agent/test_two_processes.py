@@ -85,11 +85,10 @@ def test_a_change_is_of_the_command_that_alone_ran_when_the_file_was_written() -
     after = Snapshot({name: _stamp(at) for name, at in moments.items()}, frozenset(), frozenset(), 0)
     origin = Origin("c", "c", 1, "/p")
     other = Intent(1, "/p", origin, "call", "shell", 1, "", 110.0, 130.0, 0, (), Shadow("s", 1))
-    tool = Intent(2, "/p", origin, "call", "write", 1, "", 110.0, None, 0, (), Shadow())
 
     def of_other(name: str) -> bool:
         change = FileChange(name, ABSENT, Version("file", "d", 1, 0o644))
-        return belongs_to([other, tool], change, after, 100.0, 120.0)
+        return belongs_to([other], change, after, 100.0, 120.0)
 
     assert {name for name in (*moments, "removed") if of_other(name)} == {"other"}
 

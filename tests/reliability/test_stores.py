@@ -1,5 +1,6 @@
 """The whole program over a data directory that cannot be used: it says so, and works as far as it can."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -58,6 +59,24 @@ def test_a_disk_that_fills_up_in_mid_turn_ends_it_with_one_error(
     kept = sqlite3.connect(small_disk / "data" / "cogency.db")
     assert kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     kept.close()
+
+
+@pytest.mark.parametrize("room", [60_000, 80_000, 200_000])
+def test_events_of_a_run_end_with_error_and_end_on_a_full_disk(
+    run: Run, small_disk: Path, project: Path, room: int
+) -> None:
+    (project / "greet.py").write_text("x = 1\n" * 60_000)
+    assert run("conversations", "list", COGENCY_DATA=str(small_disk / "data")).returncode == 0
+    leave(small_disk, room)
+    done = run(
+        "run", "--json", "read greet.py", "--provider", "offline", COGENCY_DATA=str(small_disk / "data")
+    )
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert [event["type"] for event in events[-2:]] == ["error", "end"]
+    assert "full" in events[-2]["payload"]["error"]
+    ids = {kind: [each["id"] for each in events if each["type"] == kind] for kind in ("call", "result")}
+    assert ids["call"] == ids["result"]
 
 
 def test_a_data_directory_that_is_a_file_is_named_and_the_answer_is_given(run: Run, tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ async def test_rows_without_their_conversation_an_unreadable_event_and_a_missing
     await filled(directory, 3)
     for statement, what in (
         ("DROP INDEX events_by_conversation", "index events_by_conversation missing"),
-        ("UPDATE events SET body = 'none' WHERE seq = 2", "1 events cannot be read"),
+        ("UPDATE events SET body = 'none' WHERE seq = 2", "rows that cannot be read: 1 in events"),
         ("UPDATE events SET conversation_id = 'lost' WHERE seq = 1", "rows belong to rows that are lost"),
     ):
         with sqlite3.connect(directory / FILE) as raw:
@@ -123,7 +123,7 @@ async def test_a_damaged_wal_is_found_before_anybody_opens_the_store(directory: 
     await store.close()
     wal = copy / f"{FILE}-wal"
     assert check(copy) == []
-    for at, what in ((10, "header is damaged"), (wal.stat().st_size // 2, "pages are damaged")):
+    for at, what in ((10, "header is damaged"), (wal.stat().st_size // 2, "pages cannot be read")):
         whole = wal.read_bytes()
         spoil(wal, at, b"\xee" * 40)
         (damage,) = [each for each in check(copy) if each.path == wal]

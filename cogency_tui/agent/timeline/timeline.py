@@ -146,7 +146,7 @@ class Timeline:
         own = [edit for edit in past.edits_after(index) if self._is_own(edit)]
         if not own:
             raise UsageError("There is nothing to restore: nothing was changed after this point.")
-        return await Undo(self._journal, self._conversation).of_edits({edit.id for edit in own})
+        return await Undo(self._journal, self._conversation).of_own({edit.id for edit in own})
 
     async def redo(self) -> Plan:
         """How to take the last restore back, or any other undo.

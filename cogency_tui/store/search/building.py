@@ -147,8 +147,8 @@ class _Builder:
                 break
         for schema_rows in _chunks(documents.read_edits, connection, edits):
             for row in schema_rows:
-                document = documents.of_edit(row, self._blobs)
-                gathering.add(self._owner(row[0]), document)
+                if (document := documents.of_edit(row, self._blobs)) is not None:
+                    gathering.add(self._owner(row[0]), document)
             edits = schema_rows[-1][0]
             rows += len(schema_rows)
             if gathering.size >= 2 * _STEP_TEXT or stopped():

@@ -71,7 +71,8 @@ def read_documents(
                 yield document
     for number in edits:
         for row in connection.execute(f"{_EDITS} WHERE id = ?", (number,)):
-            yield of_edit(row, blobs)
+            if (document := of_edit(row, blobs)) is not None:
+                yield document
 
 
 def read_events(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[Any, ...]]:
@@ -91,12 +92,15 @@ def all_of(connection: sqlite3.Connection, conversation: str, blobs: Blobs) -> I
         if (document := of_event(row)) is not None:
             yield document
     for row in connection.execute(f"{_EDITS} WHERE conversation = ? ORDER BY id DESC", (key,)):
-        yield of_edit(row, blobs)
+        if (document := of_edit(row, blobs)) is not None:
+            yield document
 
 
 def of_event(row: tuple[Any, ...]) -> Document | None:
     """The document of an event's row; None where the row cannot be read."""
     seq, conversation, kind, timestamp, body = row
+    if conversation is None or timestamp is None:
+        return None
     try:
         event = _decoded(body)
         known = _KINDS[kind]
@@ -113,8 +117,11 @@ def of_event(row: tuple[Any, ...]) -> Document | None:
         return None
 
 
-def of_edit(row: tuple[Any, ...], blobs: Blobs) -> Document:
-    """The document of an edit's row: its paths, and the lines that it added and removed."""
+def of_edit(row: tuple[Any, ...], blobs: Blobs) -> Document | None:
+    """The document of an edit's row: its paths, and the lines that it added and removed; None where the row
+    is damaged."""
+    if None in row:
+        return None
     id, caller, path, old_path, tool, timestamp = row[:6]
     paths = tuple(from_column(each) for each in (path, old_path) if each)
     before, after = _lines(row[6:10], blobs), _lines(row[10:14], blobs)

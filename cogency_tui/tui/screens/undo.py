@@ -53,6 +53,9 @@ class UndoScreen(ReadingScreen[bool]):
         return [("y", "do it", "accept"), ("n", "leave it", "close")]
 
     def _draw(self, width: int, inks: Inks) -> list[Line]:
+        # Not on the way to the first frame.
+        from cogency_tui.agent.preview import left_out
+
         plan = self._plan
         count = plural(len(plan.changes), "file")
         title = Segment(self._title, inks("text", attributes="bold"))
@@ -66,6 +69,8 @@ class UndoScreen(ReadingScreen[bool]):
         for path in plan.for_good:
             text = f"{one_line(path)} is too large to be kept: what it holds now cannot be brought back."
             lines += [BLANK, *wrap([Segment(text, inks("bad"))], width)]
+        if plan.left:
+            lines += [BLANK, *wrap([Segment(reveal(left_out(plan.left)), inks("dim"))], width)]
         for planned in plan.changes:
             lines += [BLANK, *draw_diff(planned.diff, width, inks)]
         return lines
