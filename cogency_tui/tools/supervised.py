@@ -11,17 +11,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cogency_tui.store.processes import start_of
+from cogency_tui.store.processes import name_of, start_of
+from cogency_tui.tools import strays
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.supervision.family import descendants
 from cogency_tui.tools.supervision.supervisor import GUARD_PATIENCE, command_line, packed
-
-MARK = "COGENCY_COMMAND"
-"""A variable in the environment of everything that a command starts, by which it is found again."""
 
 TREE = sys.platform == "linux"
 """Whether all that descends from a command can be ended; else it is the process group."""
@@ -38,17 +36,22 @@ class Supervised:
     """A command under supervision. `status` is as `waitpid` gives it, None while or where it is not known.
 
     `started`: there was a supervisor. `left`: the shell had ended, and processes that it had started had to
-    be ended. `stuck`: one would not end.
+    be ended. `stuck`: those that did not end, each with its pid and name.
     """
 
-    def __init__(self, process: "subprocess.Popen[bytes]", control: socket.socket, mark: str) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", control: socket.socket, mark: str, *, tree: bool
+    ) -> None:
         self.status: int | None = None
         self.started = False
         self.left = False
-        self.stuck = False
+        self.stuck: list[str] = []
         self._process = process
         self._control = control
         self._mark = mark
+        self._tree = tree
+        self._group = 0
+        self._began = strays.started_at(process.pid)
         self._problem = 0
         self._complete = False
         self._heard = b""
@@ -80,23 +83,24 @@ class Supervised:
         """
         mark = secrets.token_hex(8)
         line = packed(shell)
+        if tree:
+            strays.adopt()
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                process = subprocess.Popen(
+                process = strays.start_guard(
                     command_line("guard" if tree else "group", theirs.fileno(), wrapper),
-                    stdin=source,
-                    stdout=sink,
-                    stderr=sink if errors is None else errors,
+                    source=source,
+                    sink=sink,
+                    errors=sink if errors is None else errors,
                     cwd=cwd,
-                    env={**environ, MARK: mark},
-                    pass_fds=(theirs.fileno(),),
-                    start_new_session=True,
+                    environ={**environ, strays.MARK: mark},
+                    control=theirs.fileno(),
                 )
         except BaseException:
             ours.close()
             raise
-        supervised = cls(process, ours, mark)
+        supervised = cls(process, ours, mark, tree=tree)
         supervised._send(line)
         return supervised
 
@@ -141,10 +145,7 @@ class Supervised:
             below = await in_thread(descendants, self._process.pid) if TREE else []
             self._process.kill()
             await self._ends_within(_PATIENCE)
-        if not self._complete and TREE:
-            await in_thread(_sweep, self._mark)
-        self.stuck = await in_thread(_any_runs, below)
-        await in_thread(self._process.wait)
+        self.stuck = await in_thread(self._end_strays, below)
 
     def close(self) -> None:
         """Let go of it, after `stop`."""
@@ -152,6 +153,15 @@ class Supervised:
         loop.remove_reader(self._control)
         loop.remove_writer(self._control)
         self._control.close()
+
+    def _end_strays(self, below: Sequence[int]) -> list[str]:
+        """Kill what has got away; what still runs of that and of `below`. Blocks."""
+        strays.release(self._process)
+        if self._group and not self._complete:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._group, signal.SIGKILL)
+        left = strays.sweep(self._began, None if self._complete else self._mark) if TREE else []
+        return [f"{pid} {name_of(pid)}".rstrip() for pid in _running({*below, *left})]
 
     async def _ends_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):
@@ -202,6 +212,8 @@ class Supervised:
                 self.started = True
             case [b"started"]:
                 self._ready.set()
+            case [b"group", group] if group.isdigit() and not (self._tree or self._ready.is_set()):
+                self._group = _other_group(int(group))
             case [b"failed", number] if number.isdigit():
                 self._problem = int(number)
                 self._ready.set()
@@ -219,37 +231,17 @@ def _is_end(status: int) -> bool:
     return status <= _HIGHEST_STATUS and (os.WIFEXITED(status) or os.WIFSIGNALED(status))
 
 
-def _sweep(mark: str) -> None:
-    """Kill what can still be found of a command, by its mark."""
-    wanted = f"{MARK}={mark}".encode()
+def _other_group(group: int) -> int:
+    """`group`, if it can be one of a command; 0 otherwise."""
+    return group if group > 1 and group != os.getpgrp() else 0
+
+
+def _running(pids: Collection[int]) -> list[int]:
+    """Those that are there after a moment. Blocks."""
     for _ in range(_ROUNDS):
-        found = [pid for pid in _processes() if wanted in _environment(pid)]
-        if not found:
-            return
-        for pid in {*found, *(below for root in found for below in descendants(root))}:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        pids = sorted(pid for pid in pids if start_of(pid) is not None)
+        if not pids:
+            break
         # What is not our child cannot be waited for. Run in a thread.
         time.sleep(_PAUSE)
-
-
-def _any_runs(pids: Sequence[int]) -> bool:
-    """Whether one of them is there after a moment."""
-    for _ in range(_ROUNDS):
-        if all(start_of(pid) is None for pid in pids):
-            return False
-        # As in `_sweep`.
-        time.sleep(_PAUSE)
-    return True
-
-
-def _processes() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208 (names, not paths)
-
-
-def _environment(pid: int) -> list[bytes]:
-    try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        # It has ended, or is not ours.
-        return []
+    return sorted(pids)

@@ -63,7 +63,7 @@ async def in_child(module: str, request: bytes, seconds: float, what: str) -> by
         stderr=asyncio.subprocess.PIPE,
         env={name: os.environ[name] for name in _KEPT if name in os.environ},
         # Ctrl+C in a terminal goes to the whole group; ending the work is for us to do.
-        start_new_session=True,
+        process_group=0,
     )
     try:
         async with asyncio.timeout(seconds):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from cogency_tui.errors import UsageError
+from cogency_tui.tools.strays import spare
 
 _SCHEMES = ("https://", "http://", "mailto:")
 _PATIENCE = 5.0
@@ -47,6 +48,7 @@ async def open_address(address: str, environ: Mapping[str, str] | None = None) -
         )
     except OSError as exc:
         raise UsageError(f"{program} could not be started: {exc}.", "Copy the address with y.") from exc
+    spare(process.pid)
     waiting = asyncio.ensure_future(process.wait())
     await asyncio.wait([waiting], timeout=_PATIENCE)
     if waiting.done() and waiting.result():

@@ -126,7 +126,7 @@ async def _ask(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         # Ctrl+C in a terminal goes to the whole group; ending the search is for us to do.
-        start_new_session=True,
+        process_group=0,
     )
     try:
         async with asyncio.timeout(seconds):

@@ -130,7 +130,7 @@ class Supervisor:
         shell = _command_of(self._control)
         if not shell:
             return
-        self._shell, problem = spawn(shell)
+        self._shell, problem = spawn(shell, self._say_group)
         if problem:
             self._say(f"failed {problem}")
             return
@@ -187,6 +187,11 @@ class Supervisor:
         if pid == self._shell:
             self._exited = True
             self._say(f"exited {status}")
+
+    def _say_group(self) -> None:
+        """Say from within the shell, before it can do anything, what our program has to end without us."""
+        if not self._tree:
+            self._say(f"group {os.getpid()}")
 
     def _say(self, line: str) -> None:
         _say(self._control, line)

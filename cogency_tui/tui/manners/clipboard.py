@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from cogency_tui.tools.strays import spare
 from cogency_tui.tui.manners.terminal import Terminal
 
 _PATIENCE = 2.0
@@ -94,6 +95,7 @@ async def _give(way: Way, data: bytes, environ: Mapping[str, str]) -> bool:
         )
     except OSError:
         return False
+    spare(process.pid)
     try:
         async with asyncio.timeout(_PATIENCE):
             await process.communicate(data)
