@@ -10,10 +10,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cogency_tui.errors import ProviderProtocolError
+from cogency_tui.errors import NetworkError, ProviderError, ProviderProtocolError, ProviderTimeoutError
 from cogency_tui.providers import failures
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.network_failures import from_exception
+from cogency_tui.providers.scheme import mismatch
 from cogency_tui.providers.wire import read_object
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class HttpTransport:
         self._timeouts = timeouts or Timeouts()
         self._client: httpx.AsyncClient | None = None
         self._opening = asyncio.Lock()
+        self._heard = False
+        self._looked = False
 
     async def events(self, path: str, body: bytes) -> AsyncGenerator["ServerSentEvent", None]:
         """POST `body` (JSON) and yield the events of the answer. Closing it early closes the response.
@@ -64,7 +67,7 @@ class HttpTransport:
                 async for event in events:
                     yield event
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, SSEError, OSError) as exc:
-            raise from_exception(self._endpoint, exc) from exc
+            raise await self._explained(exc) from exc
 
     async def fetch(self, path: str) -> dict[str, Any]:
         """GET a JSON object.
@@ -80,9 +83,10 @@ class HttpTransport:
             async with asyncio.timeout(self._timeouts.first_byte):
                 response = await client.get(self._url(path), headers=self._headers("application/json"))
         except TimeoutError as exc:
-            raise self._endpoint.silent(self._timeouts.first_byte) from exc
+            raise await self._checked(self._endpoint.silent(self._timeouts.first_byte)) from exc
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as exc:
-            raise from_exception(self._endpoint, exc) from exc
+            raise await self._explained(exc) from exc
+        self._heard = True
         if response.status_code != 200:
             raise failures.from_status(
                 self._endpoint, response.status_code, response.headers, response.text[:LONGEST_BODY]
@@ -94,6 +98,19 @@ class HttpTransport:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
+
+    async def _explained(self, exc: Exception) -> ProviderError:
+        """The error for what the network did."""
+        return await self._checked(from_exception(self._endpoint, exc))
+
+    async def _checked(self, error: ProviderError) -> ProviderError:
+        """`error`, or that of a wrong scheme in the address. Looked for once, and only while nothing has ever
+        come from the endpoint."""
+        of_network = isinstance(error, NetworkError | ProviderTimeoutError)
+        if self._heard or self._looked or not of_network:
+            return error
+        self._looked = True
+        return await mismatch(self._endpoint) or error
 
     async def _opened(self) -> "httpx.AsyncClient":
         async with self._opening:
@@ -128,7 +145,8 @@ class HttpTransport:
             async with asyncio.timeout_at(deadline):
                 response = await client.send(request, stream=True)
         except TimeoutError as exc:
-            raise self._endpoint.silent(self._timeouts.first_byte) from exc
+            raise await self._checked(self._endpoint.silent(self._timeouts.first_byte)) from exc
+        self._heard = True
         pieces = self._timed(response.aiter_bytes(), deadline)
         try:
             content_type = response.headers.get("content-type", "")
