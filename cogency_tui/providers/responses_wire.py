@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cogency_tui.errors import ProviderError
+from cogency_tui.errors import NetworkError, ProviderError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
@@ -31,6 +31,7 @@ LABEL = "Responses"
 _TEXTS = frozenset({"response.output_text.delta", "response.refusal.delta"})
 _REASONINGS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
 _ENDS = frozenset({"response.completed", "response.incomplete"})
+_FAILURES = frozenset({"", "error", "response.failed"})
 _REASONS: Mapping[str, Finish] = {"max_output_tokens": "length", "content_filter": "filter"}
 _BREAK = "\n\n"
 
@@ -85,6 +86,8 @@ class ResponsesReader:
         self._endpoint = endpoint
         self._text_at: tuple[object, ...] = ()
         self._reasoning_at: tuple[object, ...] = ()
+        self._number: int | None = None
+        self._counts = False
 
     def read(self, name: str, data: str) -> Frame:
         """Read one server-sent event.
@@ -105,6 +108,8 @@ class ResponsesReader:
             ProviderError: it is an error that the endpoint reports.
         """
         kind = text_of(event.get("type")) or name
+        if kind not in _FAILURES and not self._is_next(event):
+            return Frame()
         if kind in _TEXTS:
             # A message of its own (a remark before the answer) is a paragraph of its own.
             at = (event.get("output_index"),)
@@ -125,6 +130,27 @@ class ResponsesReader:
         if not kind:
             raise self._malformed(event)
         return Frame()
+
+    def _is_next(self, event: Mapping[str, Any]) -> bool:
+        """Whether it has not come before, by its number. Some servers have none, or always the same.
+
+        Raises:
+            NetworkError: events before it are missing.
+        """
+        number, last = count_of(event.get("sequence_number")), self._number
+        if number is None:
+            return True
+        if last is not None:
+            if self._counts and number > last + 1:
+                raise NetworkError(
+                    f"{self._endpoint.name} lost a part of its answer on the way.",
+                    "What came before it is kept; try again.",
+                )
+            if self._counts and number <= last:
+                return False
+            self._counts = number == last + 1
+        self._number = number
+        return True
 
     def _paragraph(self, before: tuple[object, ...], at: tuple[object, ...]) -> str:
         return _BREAK if before and before != at else ""
