@@ -1,8 +1,10 @@
 """What may be given on the command line: the options of the interface, and those of each command."""
 
 import argparse
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from cogency_tui import __version__
 from cogency_tui.config import DIALECTS, MODES, PERMISSIONS
@@ -20,9 +22,16 @@ _ACTIONS = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """Reports what cannot be written, which argparse passes over."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        print(message, end="", file=file or sys.stderr)
+
+
 def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argparse.ArgumentParser:
     """The options of the interface, which is there beside these commands; `prompt` is what is asked first."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="cogency-tui",
         description="A full-screen terminal coding agent. Type a request; watch it read, edit and run.",
         epilog="Commands: " + ", ".join(commands) + ". `cogency-tui COMMAND --help` says more of each.",
@@ -54,7 +63,7 @@ def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argpars
 
 def parser_of(name: str, description: str) -> argparse.ArgumentParser:
     """The options of a command."""
-    parser = argparse.ArgumentParser(prog=f"cogency-tui {name}", description=description)
+    parser = _Parser(prog=f"cogency-tui {name}", description=description)
     if name == "run":
         parser.add_argument(
             "prompt", nargs="?", default="", metavar="PROMPT", help="what to ask; stdin is added"
@@ -121,6 +130,9 @@ def parser_of(name: str, description: str) -> argparse.ArgumentParser:
         parser.add_argument("shell", choices=("bash", "zsh", "fish"))
     elif name == "doctor":
         parser.add_argument("--rebuild", action="store_true", help="make the search index anew")
+        parser.add_argument(
+            "--repair", action="store_true", help="recover what can be read of a damaged store"
+        )
         parser.add_argument(
             "--online", action="store_true", help="ask the endpoints that have their key, too"
         )
@@ -195,6 +207,9 @@ def _add_edit_actions(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--dry-run", action="store_true", help="only say what would be done")
         action.add_argument(
             "--for-good", action="store_true", help="even if what is there now is too large to be kept"
+        )
+        action.add_argument(
+            "--yes", action="store_true", help="also for an imported conversation, or outside the project"
         )
     for action in (listing, showing, reverting, restoring):
         action.add_argument("--conversation", metavar="ID", help="by default the latest of this project")

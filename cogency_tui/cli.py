@@ -2,11 +2,13 @@
 
 import argparse
 import asyncio
+import errno
 import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from cogency_tui.arguments import interface_parser, parser_of
 from cogency_tui.config import data_path
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from cogency_tui.tui.frames import FrameLog
 
 USAGE_STATUS = 2
+
+_UNWRITABLE = frozenset((errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG))
 
 _FRAMES = "200"
 """A second, at most; none is painted while nothing changes."""
@@ -32,26 +36,63 @@ def main(argv: Sequence[str] | None = None) -> int:
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="replace")
     try:
-        name = arguments[0] if arguments else ""
-        if name in COMMANDS:
-            return COMMANDS[name](parser_of(name, COMMANDS[name].__doc__ or "").parse_args(arguments[1:]))
-        return _interface(interface_parser(COMMANDS).parse_args(arguments))
+        try:
+            return _carry_out(arguments)
+        finally:
+            if sys.stdout is not None:
+                # At exit the interpreter could only complain of what cannot be written.
+                sys.stdout.flush()
     except CogencyError as exc:
         print(clean(f"cogency-tui: {exc.advice}"), file=sys.stderr)
         return USAGE_STATUS if isinstance(exc, PersonError) else 1
     except BrokenPipeError:
-        # Whoever read our output has had enough; the interpreter must not complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has had enough.
+        _discard_output()
+        return 1
+    except OSError as exc:
+        if not (trouble := _describe(exc)):
+            raise
+        _discard_output()
+        print(clean(f"cogency-tui: {trouble}"), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _carry_out(arguments: list[str]) -> int:
+    name = arguments[0] if arguments else ""
+    if name in COMMANDS:
+        return COMMANDS[name](parser_of(name, COMMANDS[name].__doc__ or "").parse_args(arguments[1:]))
+    return _interface(interface_parser(COMMANDS).parse_args(arguments))
+
+
+def _describe(error: OSError) -> str:
+    """What is wrong with where the program was started; empty where `error` is about something else."""
+    try:
+        Path.cwd()
+    except OSError:
+        return "The working directory is gone. Change to one that exists."
+    if error.filename is None and error.errno in _UNWRITABLE:
+        return f"The output cannot be written: {error.strerror}."
+    return ""
+
+
+def _discard_output() -> None:
+    """Write what is left to nowhere: the interpreter must not complain about it at exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether `stream` is open, and a terminal."""
+    return stream is not None and stream.isatty()
 
 
 def _interface(options: argparse.Namespace) -> int:
     if options.linear:
         return _linear(options)
     in_browser = os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver")
-    if not (in_browser or (sys.stdin.isatty() and sys.stdout.isatty())):
+    if not (in_browser or (_is_terminal(sys.stdin) and _is_terminal(sys.stdout))):
         raise UsageError(
             "The interface needs a terminal on stdin and stdout.",
             "Use `cogency-tui run PROMPT` in scripts, or --linear for plain lines.",
@@ -96,6 +137,11 @@ def _linear(options: argparse.Namespace) -> int:
     """The interface as plain lines on stdin and stdout."""
     from cogency_tui.headless.linear.session import run_session
 
+    if sys.stdin is None or sys.stdout is None:
+        raise UsageError(
+            "--linear reads messages from stdin and writes to stdout, and one of them is closed.",
+            "Use `cogency-tui run PROMPT` in scripts.",
+        )
     conversation = _chosen(options)
 
     async def run() -> int:

@@ -6,38 +6,72 @@ Invariant: what is written says what was there before, but for that key; else no
 import json
 import os
 import re
-import tomllib
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
 
+from cogency_tui import own_files, toml_text
 from cogency_tui.errors import ConfigError
+from cogency_tui.file_lock import file_lock
 from cogency_tui.toml_lines import headers
 
 _MODE = 0o600
+LOCK = ".cogency.lock"
+"""Beside a file that is changed: one for all of the directory."""
+
+_PATIENCE = 30.0
 _VALUE = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|true|false|[+-]?[\w.+-]+)"""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 Value = str | bool | int | float
 
 
-def set_key(path: Path, key: str | tuple[str, ...], value: Value | None) -> None:
+def set_key(
+    path: Path,
+    key: str | tuple[str, ...],
+    value: Value | None,
+    check: Callable[[str], object] = lambda _text: None,
+) -> bool:
     """Give `key` this value in the file at `path`, which is made where there is none; None takes it out.
 
-    A key in a table is given with the names of its tables before it.
+    A key in a table is given with the names of its tables before it. `check` raises where the new text cannot
+    be used. False where the text stays as it is. No other process changes the file meanwhile.
 
     Raises:
         ConfigError: the file cannot be read or written, or the key stands in a way that we cannot change.
     """
     # A person may keep the file elsewhere and put a link here.
     target = Path(os.path.realpath(path))
+    with changing(target):
+        try:
+            text = toml_text.read(target) if target.exists() else ""
+        except (OSError, ValueError) as exc:
+            raise ConfigError(f"{path} cannot be read: {exc}.", "Correct the file, or move it away.") from exc
+        changed = text_with(path, text, (key,) if isinstance(key, str) else key, value)
+        check(changed)
+        if changed != text:
+            _write(target, changed)
+        return changed != text
+
+
+@contextmanager
+def changing(path: Path) -> Generator[None]:
+    """Read, change and write the file at `path`, alone of all processes. It must not be nested.
+
+    Raises:
+        ConfigError: another process has been at it for too long, or the directory cannot be written.
+    """
+    target = Path(os.path.realpath(path))
     try:
-        text = target.read_bytes().decode("utf-8-sig") if target.exists() else ""
-    except (OSError, ValueError) as exc:
-        raise ConfigError(f"{path} cannot be read: {exc}.", "Correct the file, or move it away.") from exc
-    _write(target, text_with(path, text, (key,) if isinstance(key, str) else key, value))
+        own_files.make_directory(target.parent)
+        with file_lock(target.with_name(LOCK), _PATIENCE) as alone:
+            if not alone:
+                raise ConfigError(f"{path} is being changed by another process.", "Try again.")
+            yield
+    except OSError as exc:
+        raise ConfigError(f"{path} cannot be written: {exc.strerror or exc}.") from exc
 
 
 def text_with(path: Path, text: str, keys: tuple[str, ...], value: Value | None) -> str:
@@ -47,7 +81,7 @@ def text_with(path: Path, text: str, keys: tuple[str, ...], value: Value | None)
         ConfigError: it is no TOML, or the key stands in a way that we cannot change.
     """
     try:
-        wanted = deepcopy(tomllib.loads(text))
+        wanted = deepcopy(toml_text.loads(text))
     except (ValueError, RecursionError) as exc:
         # A number of very many digits is no TOMLDecodeError, nor is what is nested too deeply.
         raise ConfigError(f"{path} cannot be read: {exc}.", "Correct the file, or move it away.") from exc
@@ -131,7 +165,7 @@ def _literal(value: Value) -> str:
 
 def _is_as_meant(text: str, wanted: dict[str, Any]) -> bool:
     try:
-        return tomllib.loads(text) == wanted
+        return toml_text.loads(text) == wanted
     except (ValueError, RecursionError):
         return False
 
@@ -140,7 +174,7 @@ def _write(target: Path, text: str) -> None:
     """Put the text in place in one step."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_files.make_directory(target.parent)
         mode = target.stat().st_mode & 0o777 if target.exists() else _MODE
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:

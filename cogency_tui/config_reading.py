@@ -1,11 +1,11 @@
 """Reads the person's configuration file: text to settings, each error with the line that is to blame."""
 
-import tomllib
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
+from cogency_tui import toml_text
 from cogency_tui.config import AgentSettings, BudgetSettings, Limits, ProviderSettings, Settings
 from cogency_tui.errors import ConfigError
 from cogency_tui.mcp_settings import problem_in
@@ -55,7 +55,7 @@ def read_text(path: Path) -> str:
         ConfigError: it cannot be read.
     """
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return toml_text.read(path)
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as exc:
@@ -70,7 +70,7 @@ def parse_toml(path: Path, text: str) -> dict[str, Any]:
         ConfigError: it is no TOML.
     """
     try:
-        return tomllib.loads(text)
+        return toml_text.loads(text)
     except (ValueError, RecursionError) as exc:
         # A number of very many digits is no TOMLDecodeError, nor is what is nested too deeply.
         message = f"The configuration {path} is not valid TOML: {exc}."

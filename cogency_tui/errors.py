@@ -19,8 +19,10 @@
     │   └── ProviderProtocolError
     ├── BudgetError              what may be spent is spent; nothing was sent
     ├── ToolError                a tool that could not do what was asked; the model is told
+    │   ├── JournalError         a change that cannot be recorded beforehand; it was not made
     │   ├── RefusedError         permissions, or the user, did not let a call run
     │   └── WorkspaceError       a path or a file that cannot be used as asked
+    │       ├── ConsentError
     │       └── LossError
     └── StoreError               the machine's: the data directory or the database
 
@@ -134,6 +136,11 @@ class ToolError(CogencyError):
     """A tool could not do what was asked. The text goes to the model as a failed result."""
 
 
+class JournalError(ToolError):
+    """A change, or a command, that cannot be recorded beforehand, so that it could not be reverted. Nothing
+    was done."""
+
+
 class StrangerError(ToolError):
     """A tool could not do what was asked, and says so in part in the words of what it was reading: that
     counts as read."""
@@ -153,6 +160,10 @@ class WorkspaceError(ToolError):
 
 class LossError(WorkspaceError):
     """What was asked for would lose something for good, and nobody said that it may."""
+
+
+class ConsentError(WorkspaceError):
+    """Files would be changed that the user has to be asked about first; the message names them."""
 
 
 class StoreError(CogencyError):

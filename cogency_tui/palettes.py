@@ -4,7 +4,6 @@ A file of the person's own hides a shipped one of the same name. What is wrong i
 """
 
 import re
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from cogency_tui import toml_text
 from cogency_tui.config import config_directory
 from cogency_tui.errors import ConfigError
 from cogency_tui.toml_lines import line_of_key
@@ -130,11 +130,11 @@ def read_palette(path: Path) -> Palette:
         ConfigError: it cannot be read or holds none; the message says in which line.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = toml_text.read(path)
     except (OSError, UnicodeDecodeError) as exc:
         raise ConfigError(f"The theme {path} cannot be read: {exc}.", _HINT) from exc
     try:
-        table = tomllib.loads(text)
+        table = toml_text.loads(text)
     except (ValueError, RecursionError) as exc:
         # A number of very many digits is no TOMLDecodeError. The message of one has its line.
         raise ConfigError(f"The theme {path} is not valid TOML: {exc}.", _HINT) from exc

@@ -2,7 +2,8 @@
 
 import argparse
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,25 @@ def agent_of(options: argparse.Namespace, max_cost: float | None = None) -> "Age
 
     flags = _flags_of(options)
     return Agent(flags.pop("provider"), **flags, max_cost=max_cost, project=project_of(options))
+
+
+@asynccontextmanager
+async def opened_store() -> "AsyncGenerator[Store]":
+    """The user's store for one command, which prints the notices about it on stderr.
+
+    Raises:
+        StoreError: it cannot even be read.
+    """
+    from cogency_tui.headless.output import talk
+    from cogency_tui.store.conversations import Store
+
+    async with await Store.open(data_path()) as store:
+        try:
+            yield store
+        finally:
+            for notice in store.untold():
+                talk(notice)
+            await store.acknowledge()
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -129,12 +149,11 @@ def _import(options: argparse.Namespace) -> int:
 
 def _with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:
     from cogency_tui.agent.recall import Recall
-    from cogency_tui.store.conversations import Store
 
     async def opened() -> int:
-        async with await Store.open(data_path()) as store:
+        async with opened_store() as store:
 
-            async def given() -> Store:
+            async def given() -> "Store":
                 return store
 
             recall = Recall(given, str(Path.cwd().resolve()))
@@ -150,10 +169,9 @@ def _edits(options: argparse.Namespace) -> int:
     """List what the agent changed, show it, take it back, or put a file back."""
     from cogency_tui.headless.edit_review import print_blame, print_patch
     from cogency_tui.headless.edits import Choice, Consent, EditCommands
-    from cogency_tui.store.conversations import Store
 
     async def run() -> int:
-        async with await Store.open(data_path()) as store:
+        async with opened_store() as store:
             project = Path.cwd().resolve()
             if options.action == "blame":
                 return await print_blame(store, project, options.file, as_json=options.json)
@@ -164,7 +182,7 @@ def _edits(options: argparse.Namespace) -> int:
                 return await commands.list_all(options.turn, options.path)
             if options.action == "show":
                 return await commands.show(options.id)
-            consent = Consent(dry_run=options.dry_run, for_good=options.for_good)
+            consent = Consent(dry_run=options.dry_run, for_good=options.for_good, yes=options.yes)
             if options.action == "restore":
                 return await commands.restore(options.id, consent, before=options.before)
             choice = Choice(options.ids, options.turn or None, options.to, options.redo, options.path)
@@ -187,12 +205,11 @@ def _profile(options: argparse.Namespace) -> int:
     """Show what is known of you, learn from what you write or not, or forget it."""
     from cogency_tui.agent.profile import Profile
     from cogency_tui.headless.profile import run_profile
-    from cogency_tui.store.conversations import Store
 
     async def run() -> int:
-        async with await Store.open(data_path()) as store:
+        async with opened_store() as store:
 
-            async def given() -> Store:
+            async def given() -> "Store":
                 return store
 
             profile = Profile(given, config_path(), load_settings())
@@ -243,8 +260,10 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _doctor(options: argparse.Namespace) -> int:
     """Say what works here, what does not, and what to do about it."""
-    from cogency_tui.headless.doctor import examine, rebuild
+    from cogency_tui.headless.doctor import examine, rebuild, repair
 
+    if options.repair:
+        return repair()
     if options.rebuild:
         return rebuild()
     from cogency_tui.tui.examination import examine_interface

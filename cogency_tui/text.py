@@ -8,10 +8,11 @@ paths that a person is about to judge. `disarm` is the last wall, where text is 
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 _STRING_LIMIT = 4096
 _CSI = "(?:\x1b\\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
-_STRING = f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{{0,{_STRING_LIMIT}}}"
+_STRING = f"(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]{{0,{_STRING_LIMIT}}}"
 
 _SEQUENCE = re.compile(
     f"{_CSI}[@-~]|{_STRING}(?:\x07|\x1b\\\\|\x9c)|\x1b[ -/]{{1,16}}[0-~]|\x1b[0-OQ-WYZ\\\\`-~]"
@@ -25,6 +26,7 @@ _SEPARATOR = re.compile("\r\n?|[\u2028\u2029]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _JOINERS = re.compile("[\u200d\ufe0e\ufe0f]")
 _ACTED_ON = re.compile(f"[\x00-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\u200d\ufe0e\ufe0f]")
+_BLANKS = re.compile(r"\n(?:[^\S\n]*\n){3,}|[^\S\n]{40,}")
 _MOST_MARKS = 30
 """Marks on one character: more than any script needs (Unicode's stream-safe format has the same bound)."""
 
@@ -153,3 +155,17 @@ def _name(match: re.Match[str]) -> str:
 
 def _code_point(code: int) -> str:
     return f"⟨U+{code:04X}⟩"
+
+
+def fold_blanks(text: str) -> Iterator[tuple[str, bool]]:
+    """`text` in parts, each with whether it is a note of ours.
+
+    A note stands for many empty lines or spaces, behind which the rest would be out of sight.
+    """
+    at = 0
+    for match in _BLANKS.finditer(text):
+        yield text[at : match.start()], False
+        lines = match[0].count("\n") - 1
+        yield f"\n… {lines} empty lines …\n" if lines > 0 else f"⟨{len(match[0])} spaces⟩", True
+        at = match.end()
+    yield text[at:], False

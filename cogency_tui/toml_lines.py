@@ -4,8 +4,9 @@ One pass over the text, in which strings and comments are stepped over: a header
 """
 
 import re
-import tomllib
 from typing import Any, cast
+
+from cogency_tui import toml_text
 
 _KEY = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\]\n"'#])+"""
 _TOKEN = re.compile(
@@ -37,9 +38,11 @@ def line_of(text: str, keys: tuple[str, ...], index: int = 0) -> int:
     """
     text = text.replace("\r\n", "\n")
     found: dict[tuple[str, ...], list[int]] = {}
+    line, end = 1, 0
     for token in _TOKEN.finditer(text):
+        line += text.count("\n", end, token.end())
+        end = token.end()
         if path := _path(token["array"] or token["table"] or ""):
-            line = text.count("\n", 0, token.end()) + 1
             found.setdefault(path, []).append(line)
     for length in range(len(keys), 0, -1):
         lines = found.get(keys[:length], [])
@@ -55,8 +58,8 @@ def _path(key: str) -> tuple[str, ...]:
     if not key:
         return ()
     try:
-        table: Any = tomllib.loads(f"[{key}]")
-    except tomllib.TOMLDecodeError:
+        table: Any = toml_text.loads(f"[{key}]")
+    except ValueError:
         return ()
     parts: list[str] = []
     while table:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.config_file import set_key
+from cogency_tui.config_file import LOCK, set_key
 from cogency_tui.errors import ConfigError
 
 
@@ -59,7 +59,7 @@ def test_what_we_cannot_change_stays(tmp_path: Path, text: str) -> None:
         set_key(path, "theme", "day")
 
     assert path.read_text() == text
-    assert list(tmp_path.iterdir()) == [path]
+    assert {each.name for each in tmp_path.iterdir()} == {path.name, LOCK}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing_behind(tmp_pat
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be"):
         set_key(tmp_path / "file" / "config.toml", "theme", "day")
-    assert {each.name for each in tmp_path.iterdir()} == {"config.toml", "file"}
+    assert {each.name for each in tmp_path.iterdir()} == {"config.toml", "file", LOCK}
 
 
 def test_what_is_not_there_need_not_be_taken_out(tmp_path: Path) -> None:

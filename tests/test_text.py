@@ -3,12 +3,13 @@
 import re
 import unicodedata
 from itertools import pairwise
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cogency_tui.text import Sanitizer, clean, one_line, reveal
+from cogency_tui.text import Sanitizer, clean, fold_blanks, one_line, reveal
 
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -102,3 +103,13 @@ def test_revealed_text_is_visible(text: str) -> None:
 
 def test_one_line_keeps_the_line_breaks_visible() -> None:
     assert one_line(" echo a\nrm b ") == "echo a⏎rm b"
+
+
+def test_blanks_are_folded_in_linear_time() -> None:
+    for blank in (" ", "\n", " \n", "\n ", "x\n\n\n"):
+        counts: list[float] = []
+        for size in (50_000, 200_000):
+            started = process_time()
+            assert list(fold_blanks(f"a{blank * size}b"))
+            counts.append(process_time() - started)
+        assert counts[1] < 12 * counts[0] + 0.05

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from cogency_tui.agent.store_keeper import StoreKeeper
 from cogency_tui.agent.works import Works
+from cogency_tui.child_processes import keep_from_children
 from cogency_tui.config import (
     Dialect,
     Mode,
@@ -32,7 +33,7 @@ from cogency_tui.errors import UsageError
 from cogency_tui.mcp_settings import McpSettings
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
-from cogency_tui.providers.catalog import create_provider
+from cogency_tui.providers.catalog import create_provider, secrets
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
@@ -211,6 +212,11 @@ class Agent:
             self._recall = Recall(self.store, str(self.project))
         return self._recall
 
+    @property
+    def lasting(self) -> bool:
+        """Whether what is stored outlives the program."""
+        return self._stored.lasting
+
     async def store(self) -> "Store":
         """The person's store, opened when first asked for. Where that cannot be, one that lasts as long
         as this agent, so that work can go on; its notices say so.
@@ -226,6 +232,7 @@ class Agent:
         self._works.held = True
         self._works.patient = patient
         await self.store()
+        await self._works.settle()
         await asyncio.to_thread(import_module, "cogency_tui.agent.delegates")
         await self._works.start_servers()
 
@@ -374,7 +381,9 @@ class Agent:
             self.project_settings.refresh()
             layer = self.project_settings.layer
             self._from_project = self.project_settings.now.options
-        return configure(flags=self._flags, settings=self._given, environ=self._environment, project=layer)
+        found = configure(flags=self._flags, settings=self._given, environ=self._environment, project=layer)
+        keep_from_children(secrets(found.settings, self._environment))
+        return found
 
     async def _release(self) -> None:
         if self._recall is not None:

@@ -1,13 +1,15 @@
 """Who changed what while a command ran: differences of stamps to changes of contents, each told once."""
 
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from cogency_tui.agent.contents import Contents
 from cogency_tui.errors import WorkspaceError
+from cogency_tui.store.intents import Intent
 from cogency_tui.store.versions import ABSENT, Edit, FileChange, Version
-from cogency_tui.workspace.place import Stamp
-from cogency_tui.workspace.snapshot import Difference
+from cogency_tui.workspace.place import TICK, Stamp
+from cogency_tui.workspace.snapshot import Difference, Snapshot
 
 
 def changes_of(differences: Iterable[Difference], contents: Contents, limit: int) -> list[FileChange]:
@@ -64,6 +66,38 @@ def unclaimed(
         for part in parts:
             left += _gaps(part, recorded)
     return left
+
+
+def planned_by(intents: Iterable[Intent]) -> list[Edit]:
+    """What tools of other processes are about to change, as the edits that it is going to be."""
+    return [
+        Edit(
+            *(change.path, change.before, change.after, change.old_path, change.made, change.undoes),
+            origin=intent.origin,
+            call=intent.call,
+            tool=intent.tool,
+        )
+        for intent in intents
+        for change in intent.changes
+    ]
+
+
+def belongs_to(
+    intents: Iterable[Intent], change: FileChange, after: Snapshot, began: float, ended: float
+) -> bool:
+    """Whether a command of another process made a change: the file was written while that ran, and not while
+    the own one did, from `began` to `ended`. Nobody can tell when a file was removed."""
+    stamp = after.files.get(change.path)
+    if stamp is None or _within(stamp, began, ended):
+        return False
+    return any(
+        _within(stamp, intent.began, intent.ended or time.time()) for intent in intents if intent.shadow.name
+    )
+
+
+def _within(stamp: Stamp, began: float, ended: float) -> bool:
+    tick = TICK / 1e9
+    return began - tick <= stamp.changed / 1e9 <= ended + tick
 
 
 def _from_there(edit: Edit) -> Edit:

@@ -2,11 +2,13 @@
 
 Invariant: a change is recorded once. While a command is waited for, what changes is its own (of several that
 run at the same time, that of the first to end); what changes while only commands in the background run is
-that of the one started last. What other tools record meanwhile is theirs. A person who edits files while a
+that of the one started last. That holds for the commands of other processes, too, whose intents tell when
+they run. What other tools record meanwhile, or are about to, is theirs. A user who edits files while a
 command runs, in the background or not, is taken for it.
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,8 +17,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.attribution import changes_of, unclaimed
-from cogency_tui.errors import CogencyError, ToolError, WorkspaceError
+from cogency_tui.agent.attribution import belongs_to, changes_of, planned_by, unclaimed
+from cogency_tui.agent.shadow import ShadowFile
+from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
+from cogency_tui.store.intents import Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.workspace import snapshot
@@ -27,8 +31,8 @@ from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch
 if TYPE_CHECKING:
     from cogency_tui.agent.journal import Journal
 
-_COLLECTING = 2.0
-"""Seconds after which what the watch was told is taken over."""
+COLLECTING = 2.0
+"""Seconds after which what the watch was told is taken over, and the shadow has a sign of life."""
 
 _MOST_NAMED = 3
 
@@ -66,7 +70,8 @@ class CommandEdits:
     """What a command changed, complete when its block is left; and what was kept of what is at stake.
 
     `made_and_removed` and `touched` are paths that it made and removed again, and of files that it wrote or
-    touched and that hold what they held. `unwatched` says why these are not known, where they are not.
+    touched and that hold what they held. `unwatched` says why these are not known, where they are not;
+    `unrecorded` that its edits could not be recorded.
     """
 
     at_stake: KeptPaths
@@ -74,6 +79,7 @@ class CommandEdits:
     made_and_removed: list[str] = field(default_factory=list[str])
     touched: list[str] = field(default_factory=list[str])
     unwatched: str = ""
+    unrecorded: str = ""
     lasting: Callable[[], Awaitable[object]] | None = None
 
     def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:
@@ -85,10 +91,16 @@ class CommandEdits:
     def notes(self) -> list[str]:
         """What no edit says, in words."""
         return [
+            *([self.unrecorded] if self.unrecorded else []),
             *_told("made and removed again", self.made_and_removed),
             *_told("written or touched, and as before", self.touched),
             *([f"[{self.unwatched} What does not last there is not noted.]"] if self.unwatched else []),
         ]
+
+
+def unrecorded(error: StoreError) -> str:
+    """The note of a call whose changes were made and are not recorded."""
+    return f"[This was done; it could not be recorded, and so cannot be reverted: {error}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +127,16 @@ class _Look:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A command that runs. `also` are files to look at, ignored or not; `beside` are the calls of commands
-    that ran when it began."""
+    """A command that runs since `at`. `also` are files to look at, ignored or not; `beside` are the calls of
+    commands that ran when it began; `intent` is the number of its intent."""
 
     call: Call
     before: _Look
     also: list[str]
     beside: frozenset[tuple[str, str]]
     watching: "_Watching"
+    intent: int
+    at: float
 
 
 class Commands:
@@ -131,7 +145,7 @@ class Commands:
     def __init__(self, journal: "Journal") -> None:
         self._journal = journal
         self._running: list[Call] = []
-        self._lasting: list[Call] = []
+        self._lasting: list[Begun] = []
         self._looked: _Look | None = None
         self._following: set[asyncio.Task[None]] = set()
         self._problem = ""
@@ -139,21 +153,25 @@ class Commands:
     async def begin(self, call: Call, also: list[str]) -> Begun:
         """Look at the project before a command; `end` has to be called."""
         journal = self._journal
-        edits, contents = await journal.edits(), await journal.contents()
-        watching = _Watching(journal.workspace)
+        edits, intents = await journal.edits(), await journal.intents()
+        contents, shadow = await journal.contents(), await journal.shadow()
+        watching = _Watching(journal.workspace, shadow)
 
-        def prepare(found: snapshot.Snapshot) -> None:
+        def prepare(found: snapshot.Snapshot) -> Shadow:
             contents.refresh(found)
             contents.keep_large()
             watching.begin(found)
+            return shadow.append(found, contents.known, settled=self._settled)
 
         try:
             async with journal.lock:
                 before = await in_thread(journal.take, also)
                 await self._account(before)
-                await in_thread(prepare, before)
+                described = await in_thread(prepare, before)
                 beside = frozenset(other.key for other in self._running)
-                begun = Begun(call, _Look(before, await edits.last()), also, beside, watching)
+                look = _Look(before, await edits.last())
+                intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
+                begun = Begun(call, look, also, beside, watching, intent, time.time())
                 self._running.append(call)
                 contents.retaining = True
         except BaseException:
@@ -164,19 +182,25 @@ class Commands:
 
     async def end(self, begun: Begun, found: CommandEdits) -> None:
         """Record what the command has changed, and say so in `found`."""
-        journal = self._journal
+        journal, ended = self._journal, time.time()
         await begun.watching.rest()
         touched = await in_thread(begun.watching.end)
         async with journal.lock:
             try:
-                await self._record(begun, found, touched)
+                with suppress(StoreError):
+                    # What cannot be noted is seen with what is recorded next.
+                    await (await journal.intents()).end(begun.intent)
+                await self._record(begun, found, touched, ended)
+            except StoreError as error:
+                journal.unfinished.add(begun.intent)
+                found.unrecorded = unrecorded(error)
             finally:
                 self._running.remove(begun.call)
                 (await journal.contents()).retaining = bool(self._running)
         found.unwatched = self._first_time(begun.watching.problem)
         if found.lasting is not None:
-            self._lasting.append(begun.call)
-            task = asyncio.create_task(self._follow(begun.call, found.lasting))
+            self._lasting.append(begun)
+            task = asyncio.create_task(self._follow(begun, found.lasting))
             self._following.add(task)
             task.add_done_callback(self._following.discard)
 
@@ -206,9 +230,10 @@ class Commands:
         while self._following:
             await asyncio.wait(self._following)
 
-    async def _record(self, begun: Begun, found: CommandEdits, touched: set[str]) -> None:
+    async def _record(self, begun: Begun, found: CommandEdits, touched: set[str], ended: float) -> None:
         journal = self._journal
         edits, contents = await journal.edits(), await journal.contents()
+        origin = begun.call.origin
 
         def look() -> tuple[snapshot.Snapshot, list[FileChange], list[str], list[str]]:
             before, after = begun.before.snapshot, journal.take(begun.also)
@@ -217,15 +242,23 @@ class Commands:
             return after, changes, *snapshot.passing(journal.workspace, touched, before, after)
 
         after, changes, gone, there = await in_thread(look)
-        others = await edits.since(begun.call.origin.project, begun.before.last)
-        found.edits = await self._add(begun.call, unclaimed(changes, others, begun.beside))
+        others, intents = await (await journal.intents()).since(
+            journal.root, origin.project, begun.before.last
+        )
+        others = [*others, *planned_by(intents)]
+        own = [change for change in changes if not belongs_to(intents, change, after, begun.at, ended)]
+        found.edits = await self._add(
+            begun, unclaimed(own, others, begun.beside), going_on=found.lasting is not None
+        )
         if self._lasting or found.lasting is not None:
             self._looked = _Look(after, await edits.last())
+        if found.lasting is not None:
+            await self._move(begun, after)
         told = {path for each in (*changes, *others) for path in (each.path, each.old_path)}
         found.made_and_removed = [path for path in gone if path not in told]
         found.touched = [path for path in there if path not in told]
 
-    async def _follow(self, call: Call, over: Callable[[], Awaitable[object]]) -> None:
+    async def _follow(self, begun: Begun, over: Callable[[], Awaitable[object]]) -> None:
         try:
             with suppress(ToolError):
                 # It has ended, and nothing is known of it any more.
@@ -233,8 +266,9 @@ class Commands:
             with suppress(CogencyError):
                 # Nobody waits for it who could be told of a store that fails.
                 await self.look()
+                await (await self._journal.intents()).drop(begun.intent)
         finally:
-            self._lasting.remove(call)
+            self._lasting.remove(begun)
 
     async def _account(self, after: snapshot.Snapshot) -> None:
         """Record what has changed since the last look for the command in the background started last, unless
@@ -242,19 +276,43 @@ class Commands:
         looked, journal = self._looked, self._journal
         if not self._lasting or looked is None or self._running:
             return
-        call, contents, edits = self._lasting[-1], await journal.contents(), await journal.edits()
+        begun, contents, edits = self._lasting[-1], await journal.contents(), await journal.edits()
+        origin = begun.call.origin
+        others, intents = await (await journal.intents()).since(journal.root, origin.project, looked.last)
+        if any(intent.shadow.name and intent.ended is None for intent in intents):
+            # A command that another process waits for.
+            return
 
         def compare() -> list[FileChange]:
             found = snapshot.differences(journal.workspace, looked.snapshot, after)
             return changes_of(found, contents, journal.limits.left)
 
         changes = await in_thread(compare)
-        others = await edits.since(call.origin.project, looked.last) if changes else []
-        await self._add(call, unclaimed(changes, others))
+        await self._add(begun, unclaimed(changes, [*others, *planned_by(intents)]), going_on=True)
         self._looked = _Look(after, await edits.last())
+        for each in self._lasting:
+            await self._move(each, after)
 
-    async def _add(self, call: Call, changes: list[FileChange]) -> list[Edit]:
-        return await (await self._journal.edits()).add(call.origin, call.id, call.tool, changes)
+    async def _add(self, begun: Begun, changes: list[FileChange], *, going_on: bool) -> list[Edit]:
+        """Record what a command changed, and unless it is `going_on`, that it is over."""
+        call, also = begun.call, None if going_on else dropping(begun.intent)
+        return await self._journal.record(call.origin, call.id, call.tool, changes, also)
+
+    async def _move(self, begun: Begun, after: snapshot.Snapshot) -> None:
+        """Have what a command in the background changes from now on found, should the process be killed."""
+        journal = self._journal
+        contents, shadow = await journal.contents(), await journal.shadow()
+
+        def describe() -> Shadow:
+            contents.refresh(after)
+            return shadow.append(after, contents.known, settled=self._settled)
+
+        await (await journal.intents()).move(begun.intent, await in_thread(describe))
+
+    @property
+    def _settled(self) -> bool:
+        """Whether no command refers to an earlier shadow than the last: those in the background are moved."""
+        return not (self._running or self._journal.unfinished)
 
     def _first_time(self, problem: str) -> str:
         """The problem, unless it has been told."""
@@ -265,8 +323,9 @@ class Commands:
 class _Watching:
     """A watch over the directories of a project while a command runs."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, shadow: ShadowFile) -> None:
         self.problem = ""
+        self._shadow = shadow
         self._workspace = workspace
         self._watch: Watch | None = None
         self._collecting: asyncio.Task[None] | None = None
@@ -281,9 +340,8 @@ class _Watching:
             self.problem = str(error)
 
     def follow(self) -> None:
-        """Take over what the watch is told, from time to time."""
-        if self._watch is not None:
-            self._collecting = asyncio.create_task(self._collect(self._watch))
+        """Take over what the watch is told, and give a sign of life, from time to time."""
+        self._collecting = asyncio.create_task(self._collect())
 
     async def rest(self) -> None:
         """Take nothing over any more, so that `end` can be called in a thread."""
@@ -297,10 +355,12 @@ class _Watching:
             return set()
         return {self._workspace.name_of(Path(path)) for path in self._watch.end()}
 
-    async def _collect(self, watch: Watch) -> None:
+    async def _collect(self) -> None:
         while True:
-            await asyncio.sleep(_COLLECTING)
-            await in_thread(watch.collect)
+            await asyncio.sleep(COLLECTING)
+            await in_thread(self._shadow.touch)
+            if self._watch is not None:
+                await in_thread(self._watch.collect)
 
 
 def _told(what: str, paths: Sequence[str]) -> list[str]:

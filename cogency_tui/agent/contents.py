@@ -3,7 +3,8 @@
 Nobody says beforehand which files a command will change. Before each, in this order and within `Limits`:
 
 1. Small files are remembered in memory, compressed, the latest first; later only those are read again whose
-   stamp has changed. Of one that turns out to be changed the bytes are kept.
+   stamp has changed. Of one that turns out to be changed the bytes are kept. For the case that the process is
+   killed they are on the disk too, but for those that git has (see `shadow`).
 2. What is tracked by git and as the index has it is left there, whatever its size, and read from git's
    objects when it turns out to be changed. Not so what a filter or an encoding stands between (Git LFS).
 3. The rest, large or beyond the number of small ones, is kept on the disk, read in pieces: in the background
@@ -20,6 +21,7 @@ import hashlib
 import time
 import zlib
 from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -62,9 +64,9 @@ class Limits:
     stake_files: int = 5000
 
 
-class _Known(NamedTuple):
+class Known(NamedTuple):
     """What a file held when it had this stamp; `packed` are its bytes, unless they are kept already, and
-    `object` is what git calls them, where it has them: then the digest is not known.
+    `object` is what git calls them, where it is to be asked for them.
 
     `read` is when, in nanoseconds of Unix time.
     """
@@ -91,8 +93,8 @@ class Contents:
         self._workspace = workspace
         self._blobs = blobs
         self._limits = limits
-        self._known: dict[str, _Known] = {}
-        self._earlier: dict[tuple[str, Stamp], _Known] = {}
+        self._known: dict[str, Known] = {}
+        self._earlier: dict[tuple[str, Stamp], Known] = {}
         self._retaining = False
         self._uncovered: dict[str, Stamp] = {}
         self._refused: dict[str, Stamp] = {}
@@ -109,6 +111,15 @@ class Contents:
         self._retaining = value
         if not value:
             self._earlier.clear()
+
+    @property
+    def known(self) -> Mapping[str, Known]:
+        """What is known of the files as they are now."""
+        return self._known
+
+    def resume(self, known: Mapping[str, Known]) -> None:
+        """Know what another process knew of the files as they were."""
+        self._known |= known
 
     def refresh(self, snapshot: Snapshot) -> None:
         """Remember what small files hold now, as far as the limits go; what is gone is forgotten."""
@@ -190,7 +201,7 @@ class Contents:
         after = status(self._workspace, location)
         # Otherwise it was written while it was read: what was kept may be of no moment.
         if after is not None and stamp_of(after) == stamp:
-            self._known[path] = _Known(stamp, version, read)
+            self._known[path] = Known(stamp, version, read)
         return version
 
     def below(self, path: str) -> list[str] | None:
@@ -230,7 +241,7 @@ class Contents:
             stamp = uncovered[path]
             self._forget(path)
             version = Version("file", "", stamp.size, stamp.permissions)
-            self._known[path] = _Known(stamp, version, read, object=name)
+            self._known[path] = Known(stamp, version, read, object=name)
         latest = sorted(uncovered, key=lambda path: uncovered[path].modified, reverse=True)
         self._uncovered = {
             path: uncovered[path] for path in latest if not self._covers(path, uncovered[path])
@@ -267,7 +278,7 @@ class Contents:
             data = place.target(name) if stamp.is_link else place.read(name, self._limits.small)
             if stamp_of(place.status(name)) == stamp:
                 version = _version(stamp, hashlib.sha256(data).hexdigest(), len(data))
-                self._known[path] = _Known(stamp, version, read, zlib.compress(data, 1))
+                self._known[path] = Known(stamp, version, read, zlib.compress(data, 1))
 
 
 def _version(stamp: Stamp, digest: str, size: int, *, kept: bool = False) -> Version:

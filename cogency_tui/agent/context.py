@@ -34,11 +34,20 @@ def build_messages(
     `summary` stands for what was before `events`; `window` bounds the messages of the history, 0 for
     all.
     """
-    shown = [_as_given(event, output_limit) for event in events]
-    history = _windowed(render(shown, dialect), events, window)
-    if summary:
-        history.insert(0, {"role": "user", "content": summary})
-    return [{"role": "system", "content": system}, *history]
+    shown = [as_given(event, output_limit) for event in events]
+    asked = [event for event in events if event["type"] == "user"]
+    return _around(system, summary, _windowed(render(shown, dialect), asked, window))
+
+
+def framed(frame: Frame, history: list[Message], asked: Sequence[UserEvent], note: str = "") -> list[Message]:
+    """The request with a `history` that is rendered already; `asked` are the user's messages in it."""
+    system = "".join(text for _name, text in frame.system)
+    return _noted(_around(system, frame.summary, _windowed(history, asked, frame.window)), note)
+
+
+def _around(system: str, summary: str, history: Sequence[Message]) -> list[Message]:
+    before: list[Message] = [{"role": "user", "content": summary}] if summary else []
+    return [{"role": "system", "content": system}, *before, *history]
 
 
 def messages_of(frame: Frame, events: Sequence[Event], note: str = "") -> list[Message]:
@@ -54,6 +63,10 @@ def messages_of(frame: Frame, events: Sequence[Event], note: str = "") -> list[M
         summary=frame.summary,
         window=frame.window,
     )
+    return _noted(messages, note)
+
+
+def _noted(messages: list[Message], note: str) -> list[Message]:
     if note:
         last = messages[-1]
         messages[-1] = Message(role=last["role"], content=f"{last['content']}\n\n{note}")
@@ -72,7 +85,7 @@ def told(summary: Summary | None, environment: str = "") -> str:
     )
 
 
-def _windowed(messages: list[Message], events: Sequence[Event], window: int) -> list[Message]:
+def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) -> list[Message]:
     """The last messages, at most `window`.
 
     They are let go by halves of the window, so that the beginning stays the same for many requests: a
@@ -86,11 +99,10 @@ def _windowed(messages: list[Message], events: Sequence[Event], window: int) -> 
     while dropped < len(messages) - 1 and messages[dropped]["role"] == "assistant":
         dropped += 1
     left = {message["content"] for message in messages[dropped:]}
-    gone = [event for event in events if event["type"] == "user" and said(event) not in left]
+    gone = [event for event in asked if said(event) not in left]
     told = _LEFT_OUT.format(dropped)
-    asked = next((event for event in reversed(events) if event["type"] == "user"), None)
-    if asked is not None and asked in gone:
-        told += f" The person's last message among them was:\n\n{_words(asked)}"
+    if asked and asked[-1] in gone:
+        told += f" The person's last message among them was:\n\n{_words(asked[-1])}"
     environment = next((event["environment"] for event in reversed(gone) if "environment" in event), "")
     told = f"{environment}\n\n{told}" if environment else told
     return [{"role": "user", "content": told}, *messages[dropped:]]
@@ -108,7 +120,8 @@ def _words(event: UserEvent) -> str:
     return f"{event['content']}\n\n{review['text']}" if review else event["content"]
 
 
-def _as_given(event: Event, limit: int) -> Event:
+def as_given(event: Event, limit: int) -> Event:
+    """An event as the model is given it, with at most `limit` characters of a result."""
     if event["type"] == "user":
         return {**event, "content": said(event)}
     return capped(event, limit) if event["type"] == "result" else event

@@ -6,13 +6,13 @@ lines `---`: a value is text up to the end of its line, nothing of YAML besides.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from cogency_tui import toml_text
 from cogency_tui.config import AgentSettings
 from cogency_tui.workflow_settings import WorkflowError, WorkflowSettings, problem_of, read_workflow
 from cogency_tui.workspace.names import short_path
@@ -101,7 +101,7 @@ def read_custom(files: Mapping[str, bytes], folder: Path, *, own: bool) -> Custo
             elif kind == "agents":
                 agents[name] = _agent(text, own=own)
             else:
-                table = tomllib.loads(text)
+                table = toml_text.loads(text)
                 workflows[name] = read_workflow(name, table) if own else project_workflow(name, table)
         except (ValueError, RecursionError) as exc:
             problems.append(f"{place}: {str(exc).rstrip('.')}. It is not used.")

@@ -7,7 +7,7 @@ while the model goes on writing.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -19,7 +19,7 @@ from cogency_tui.agent.replay import Channel
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.agent.variables import StreamedText
 from cogency_tui.config import Dialect
-from cogency_tui.errors import ProviderError
+from cogency_tui.errors import ProviderError, ProviderProtocolError
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.emitter import Emitter
@@ -33,8 +33,12 @@ from cogency_tui.protocol.events import (
     ThinkEvent,
 )
 from cogency_tui.protocol.foreign import Slip, find_slip
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
+
+MOST_UNITS = 5000
+"""Thoughts, texts, calls and errors of one answer."""
 
 _WRITE_AGAIN: dict[Dialect, str] = {
     "xml": "No call of the block ran. Write the whole block again: <execute>, one JSON array, </execute>.",
@@ -125,6 +129,8 @@ class Cycle:
         self._said = Accumulator()
         self._units: list[ThinkEvent | RespondEvent] = []
         self._events: deque[Event] = deque()
+        self._written = 0
+        self._unit = ""
         self._closed = False
         self._stopped = False
         self._boundary = False
@@ -274,7 +280,10 @@ class Cycle:
         for call in list(self._open.values()):
             name = as_tool_call(call_record(call)).get("name")
             tool = name if isinstance(name, str) else "unknown"
-            await self.result(_result(call["id"], tool, why, self._clock(), error=True))
+            result = _result(call["id"], tool, why, self._clock(), error=True)
+            if not self._scheduler.begun(call["id"]):
+                Sources().record(result["payload"])
+            await self.result(result)
 
     async def mend(self) -> None:
         """Leave an answer that broke off so that the model can go on from what the store has."""
@@ -303,13 +312,19 @@ class Cycle:
         try:
             chunks = self._generation.take()
         except ProviderError as exc:
-            # What came stays; calls of a block that was cut off do not run.
-            self.broken = exc
-            self._closed = True
-            self._events.extend(event for event in self._parser.close() if event["type"] != "error")
+            self._break_off(exc)
             return True
         for chunk in chunks:
             await self._take(chunk)
+            if self._written > MOST_UNITS:
+                self._generation.stop()
+                self._break_off(
+                    ProviderProtocolError(
+                        f"The answer does not end: it has more than {MOST_UNITS:,} parts.",
+                        "What came before it is kept; ask again, or choose another model.",
+                    )
+                )
+                return True
             if self._parser.finished:
                 break
         if self._parser.finished:
@@ -320,16 +335,32 @@ class Cycle:
             return True
         return bool(chunks)
 
+    def _break_off(self, why: ProviderError) -> None:
+        """End the answer here. What came stays; calls of a block that was cut off do not run."""
+        self.broken = why
+        self._closed = True
+        self._events.extend(event for event in self._parser.close() if event["type"] != "error")
+
+    def _note(self, events: Iterable[Event]) -> None:
+        """Add what was parsed, and count the thoughts, texts, calls and errors in it."""
+        for event in events:
+            if event["type"] == "think" or event["type"] == "respond":
+                self._written += event["id"] != self._unit
+                self._unit = event["id"]
+            elif not event.get("partial"):
+                self._written += 1
+            self._events.append(event)
+
     async def _take(self, chunk: Chunk) -> None:
         if isinstance(chunk, TextDelta):
             self.meter.text(chunk.text)
             self._reasoning.begin_unit("think")
-            self._events.extend(self._parser.feed(chunk.text))
+            self._note(self._parser.feed(chunk.text))
         elif isinstance(chunk, ReasoningDelta):
             self.meter.text(chunk.text)
             self._parser.part()
             self._reasoning.text(chunk.text)
-            self._events.extend(self._reasoning.take())
+            self._note(self._reasoning.take())
         elif isinstance(chunk, Notice | Retrying):
             await self._tell(chunk)
 

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from cogency_tui.agent.model_call import Llm
+from cogency_tui.agent.model_call import Llm, asking
 from cogency_tui.agent.named import AgentArgs, choose, listed, told_to_model
 from cogency_tui.agent.outbox import Outbox
 from cogency_tui.agent.progress import Progress, ended
 from cogency_tui.agent.relics import Relic
 from cogency_tui.agent.running import Running
+from cogency_tui.agent.untrusted import sources_below
 from cogency_tui.agent.variables import as_text
 from cogency_tui.agent.workflows import Workflow
 from cogency_tui.config import AgentSettings
 from cogency_tui.errors import ToolError
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, Tool, ToolContext, Touch
 from cogency_tui.tools.recall import Recall
@@ -52,7 +54,7 @@ def _delegates(running: Running) -> list[Tool[Any]]:
         tools.append(SubAgents(running))
     if there.workflows:
         tools.append(Workflow(running))
-    return [*tools, _recall(running), Relic(running.engine), Llm(running)]
+    return [*tools, _recall(running), Relic(running.engine, running.gate), Llm(running)]
 
 
 def _recall(running: Running) -> Recall:
@@ -62,9 +64,7 @@ def _recall(running: Running) -> Recall:
         # Only who asks it loads it.
         from cogency_tui.agent.memory import PastConversations
 
-        return PastConversations(
-            engine.recall, engine.store, running.conversation_id, running.gate, engine.workspace
-        )
+        return PastConversations(engine.recall, engine.store, running.conversation_id, engine.workspace)
 
     return Recall(memory)
 
@@ -96,28 +96,31 @@ class SubAgents:
         return Touch(everything=True, writes=not reads)
 
     async def plan(self, args: AgentArgs, context: ToolContext) -> Intent:
-        """The sub-agent's own calls are what is asked for."""
+        """The sub-agent's own calls are what is asked for, and its model where that is elsewhere."""
         agent = choose(self.name, args.name, self._agents)
-        _task(args, agent)
+        task = _task(args, agent)
         with told_to_model():
-            self._provider(agent)
+            provider = self._provider(agent)()
         self._check_tools(args.name, agent)
-        return Intent("read", f"Have {args.name} do a task")
+        return asking(self._parent, provider, f"Have {args.name} do a task", task)
 
     async def run(self, args: AgentArgs, context: ToolContext) -> Outcome:
         agent = choose(self.name, args.name, self._agents)
         with told_to_model():
-            progress = await self._turn(args, agent, context)
+            progress, sources = await self._turn(args, agent, context)
         if progress.problem:
             told = f"{args.name} did not finish: {progress.problem}"
             said = f"{progress.answer}\n\n[{told}]" if progress.answer else None
-            return Outcome(told, said, failed=True)
+            return Outcome(told, said, failed=True, sources=sources)
         if not progress.answer:
-            return Outcome(f"{args.name} ended without an answer", value="")
+            return Outcome(f"{args.name} ended without an answer", value="", sources=sources)
         calls = f"{progress.calls} call{'' if progress.calls == 1 else 's'}"
-        return Outcome(f"{args.name} answered after {calls}", progress.answer)
+        return Outcome(f"{args.name} answered after {calls}", progress.answer, sources=sources)
 
-    async def _turn(self, args: AgentArgs, agent: AgentSettings, context: ToolContext) -> Progress:
+    async def _turn(
+        self, args: AgentArgs, agent: AgentSettings, context: ToolContext
+    ) -> tuple[Progress, Sources]:
+        """Run it to its end; also return the sources of what it has read."""
         engine = self._parent.engine
         provider = self._provider(agent)
         dialect = self._parent.dialect
@@ -156,7 +159,7 @@ class SubAgents:
             await ended(task)
             await running.close()
         task.result()
-        return progress
+        return progress, await sources_below(store, conversation.id, engine.workspace)
 
     def _provider(self, agent: AgentSettings) -> Callable[[], Provider]:
         own = self._parent.provider()

@@ -23,7 +23,7 @@ from cogency_tui.workspace.paths import Workspace
 @dataclass(slots=True)
 class Engine:
     """`settings` are those in force, and may change; `tools` are the person's own; `named` makes a provider
-    by its name and model.
+    by its name and model; `host_of` names the host that a provider asks, empty for one on this machine.
 
     `config` is the person's configuration folder, if they have one; `profile` what is known of them.
     """
@@ -35,6 +35,7 @@ class Engine:
     store: Callable[[], Awaitable[Store]]
     mode: Callable[[], Mode]
     named: Callable[[str, str], Provider]
+    host_of: Callable[[str], str]
     journal: Journal
     recall: Recall
     project_settings: ProjectSettings

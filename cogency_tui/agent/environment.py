@@ -11,7 +11,6 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
@@ -19,6 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from cogency_tui.agent.branch import branch_of, head_of
+from cogency_tui.child_processes import run_helper
 from cogency_tui.config import Permissions
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.command import shell_path
@@ -94,18 +94,10 @@ def _project(project: Path) -> str:
 def _version(shell: str) -> str:
     """The version of `shell`; empty where it reports none."""
     try:
-        ended = subprocess.run(
-            [shell, "--version"],
-            env={"LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        _status, answer = run_helper([shell, "--version"], seconds=_PATIENCE, environ={"LC_ALL": "C"})
+    except OSError:
         return ""
-    found = re.search(rb"version (\d+\.\d+)", ended.stdout)
+    found = re.search(rb"version (\d+\.\d+)", answer)
     return found[1].decode() if found else ""
 
 

@@ -9,10 +9,14 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
+from cogency_tui.errors import ProviderProtocolError
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta, Usage
 
 GRACE = 1.0
 """Seconds for an answer to end by itself."""
+
+LONGEST = 4 << 20
+"""Characters of one answer and its reasoning: several times what any model writes."""
 
 
 class Generation:
@@ -29,8 +33,16 @@ class Generation:
         self._task.add_done_callback(lambda _task: wake())
 
     async def _read(self, source: AsyncGenerator[Chunk, None]) -> None:
+        length = 0
         async with aclosing(source) as chunks:
             async for chunk in chunks:
+                if isinstance(chunk, TextDelta | ReasoningDelta):
+                    length += len(chunk.text)
+                    if length > LONGEST:
+                        raise ProviderProtocolError(
+                            f"The answer does not end: it has more than {LONGEST:,} characters.",
+                            "What came before it is kept; ask again, or choose another model.",
+                        )
                 if isinstance(chunk, Usage):
                     self._usage = chunk
                 elif self._concluding is None:

@@ -53,7 +53,8 @@ class GitCopies:
             # Where git has converted the ends of lines the object is of another size.
             if read and file.seek(0, 2) == version.size:
                 stored = self._blobs.put(file)
-                return replace(version, digest=stored.digest, kept=stored.kept)
+                if version.digest in ("", stored.digest):
+                    return replace(version, digest=stored.digest, kept=stored.kept)
         return version
 
     def _stamp(self, path: str) -> Stamp | None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from cogency_tui.agent.context import build_messages, capped, messages_of, said, told
+from cogency_tui.agent.context import build_messages, capped, framed, said, told
+from cogency_tui.agent.message_log import MessageLog, Way
 from cogency_tui.agent.metrics import Calibration, characters_in, measure_usage
 from cogency_tui.config import Dialect, Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
@@ -72,8 +73,9 @@ class History:
         provider: Callable[[], Provider],
         system: Sequence[tuple[str, str]],
         calibration: Calibration,
+        log: MessageLog,
     ) -> None:
-        """`system` are the parts of the system prompt with their names."""
+        """`system` are the parts of the system prompt with their names; `log` is what was rendered before."""
         self._store = store
         self._conversation_id = conversation_id
         self._settings = settings
@@ -82,15 +84,19 @@ class History:
         self._parts = system
         self._system = "".join(text for _name, text in system)
         self._calibration = calibration
+        self._log = log
         self._summaries = Summaries(store.database)
 
     async def prepare(self, note: str = "") -> Prepared:
         """The next request; `note` is added to its last message."""
         summary = await self.summary()
-        numbered = await self._events(summary)
         frame, since = await self.frame(summary), summary.through if summary else 0
-        messages = messages_of(frame, [event for _number, event in numbered], note)
-        return Prepared(messages, since, numbered[-1][0] if numbered else since, frame)
+        log = self._log
+        log.follow(Way(since, self._dialect, frame.output_limit))
+        if not log.add(await self._store.numbered_events(self._conversation_id, log.through)):
+            log.restart(in_parts=False)
+            log.add(await self._store.numbered_events(self._conversation_id, since))
+        return Prepared(framed(frame, log.messages(), log.asked, note), since, log.through, frame)
 
     async def frame(self, summary: Summary | None) -> Frame:
         """What is around the events in a request now, with `summary` for those before."""

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from cogency_tui.protocol.events import CallEvent
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.base import Touch
 
 _RETRIES = 3
@@ -32,7 +33,8 @@ class State(Enum):
 class Job:
     """One call. `scope` are the results that had a name when it was written, `names` those of them that
     its arguments stand for; `problem` is why it cannot run, `refused` why permissions do not let it;
-    `malformed` marks an action that could not be read."""
+    `malformed` marks an action that could not be read. `begun`: its tool was started; `sources` are those of
+    what it brought."""
 
     call: CallEvent
     tool: str
@@ -47,6 +49,8 @@ class Job:
     malformed: bool = False
     in_turn: bool = True
     value: Any = None
+    sources: Sources = field(default_factory=Sources)
+    begun: bool = False
     task: asyncio.Task[None] | None = None
 
     @property
@@ -135,18 +139,13 @@ class TurnActions:
         return [replace(job, state=State.LOST, task=None) if job.state.open else job for job in self._jobs]
 
 
-def named(jobs: Sequence[Job]) -> dict[str, Job]:
-    """The jobs whose results have a name; of two with the same one, the later."""
-    return {job.output_key: job for job in jobs if job.output_key}
-
-
-def blocked_by(job: Job, jobs: Sequence[Job], *, complete: bool) -> tuple[list[str], str]:
+def blocked_by(job: Job, by_action: Mapping[str, Job], *, complete: bool) -> tuple[list[str], str]:
     """The dependencies that are still to come, and why the job can never run, if it cannot.
 
     With `complete` no further job comes: a dependency that is not there never will be.
     """
     needed: list[str] = []
-    for action, other in _dependencies(job, _by_action(jobs)):
+    for action, other in _dependencies(job, by_action):
         if other is None:
             if complete:
                 return [], f'Skipped: it depends on "{action}", which was never declared'
@@ -180,19 +179,29 @@ def _waiting_for(jobs: Sequence[Job]) -> dict[Job, set[Job]]:
 
 def _cyclic(waits: Mapping[Job, Iterable[Job]]) -> list[Job]:
     """Those that wait for each other: what is free to go is taken away, then what nobody waits for."""
-    left = dict.fromkeys(waits)
-    size = -1
-    while size != len(left):
-        size = len(left)
-        for job in list(left):
-            if not any(other in left for other in waits[job]):
-                del left[job]
-    size = -1
-    while size != len(left):
-        size = len(left)
-        wanted = {other for job in left for other in waits[job]}
-        left = {job: None for job in left if job in wanted}
-    return list(left)
+    waited_by: dict[Job, list[Job]] = {job: [] for job in waits}
+    for job, others in waits.items():
+        for other in others:
+            waited_by[other].append(job)
+    left = _without_ends(dict.fromkeys(waits), waits, waited_by)
+    return list(_without_ends(left, waited_by, waits))
+
+
+def _without_ends(
+    left: dict[Job, None], follows: Mapping[Job, Iterable[Job]], leads: Mapping[Job, Iterable[Job]]
+) -> dict[Job, None]:
+    """What is left once all is taken away, one after the other, that follows nothing of what is left."""
+    count = {job: sum(other in left for other in follows[job]) for job in left}
+    ends = [job for job, number in count.items() if not number]
+    while ends:
+        end = ends.pop()
+        del left[end]
+        for job in leads[end]:
+            if job in left:
+                count[job] -= 1
+                if not count[job]:
+                    ends.append(job)
+    return left
 
 
 def _by_action(jobs: Sequence[Job]) -> dict[str, Job]:

@@ -1,16 +1,18 @@
 """The journal: what tools change in a project is recorded with what was there before.
 
-Invariant: what a file holds is kept before it is changed, as far as it can be (see `contents`); whatever ends
-a call (a failure, a time-out, a cancellation), what it did change by then is recorded; and a change is
-recorded once, though commands and other tools work at the same time. One for the project, shared by all
-conversations of the process.
+Invariant: what a file holds is kept before it is changed, as far as it can be (see `contents`), and is on the
+disk for good, with an intent that says what is about to happen, before anything happens. Without an intent
+nothing is changed (`JournalError`). Whatever ends a call (a failure, a time-out, a cancellation), what it did
+change by then is recorded; where the process ends first, or the store fails, `settle` records it later. A
+change is recorded once, though commands and other tools work at the same time. One for the project, shared by
+all conversations of the process.
 
 Tools reach it through a protocol of theirs (`tools` may not import `agent`), which `CallJournal` fulfils:
 
     class Journal(Protocol):
         def writing(
             self, call: str, tool: str, changes: Sequence[Change]
-        ) -> AbstractAsyncContextManager[None]: ...
+        ) -> AbstractAsyncContextManager[Recorded]: ...
 
         def around_command(
             self, call: str, tool: str, at_stake: Sequence[Path] = ()
@@ -18,16 +20,23 @@ Tools reach it through a protocol of theirs (`tools` may not import `agent`), wh
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cogency_tui.agent import keeping
-from cogency_tui.agent.command_edits import Call, CommandEdits, Commands, KeptPaths
+from cogency_tui.agent.command_edits import Call, CommandEdits, Commands, KeptPaths, unrecorded
 from cogency_tui.agent.contents import Contents, Limits
+from cogency_tui.agent.settling import settle
+from cogency_tui.agent.shadow import ShadowFile
+from cogency_tui.errors import JournalError, StoreError
 from cogency_tui.store.blobs import Blobs, Cleaned
 from cogency_tui.store.conversations import Store
-from cogency_tui.store.edits import Edits
+from cogency_tui.store.edits import Also, Edits
+from cogency_tui.store.intents import Intents, dropping
+from cogency_tui.store.versions import Edit, FileChange, Origin
+from cogency_tui.temporary import sweep
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.changes import Change
 from cogency_tui.workspace import snapshot
@@ -45,12 +54,19 @@ class Journal:
         self.lock = asyncio.Lock()
         """Held while files are looked at and changed: nobody of us changes one that another looks at."""
         self.commands = Commands(self)
-        self._store = store
-        self._kept: tuple[Blobs, Contents] | None = None
+        self.unfinished: set[int] = set()
+        """Intents of calls that are over and could not be recorded: the store failed."""
+        self.store = store
+        self._kept: tuple[Blobs, Contents, ShadowFile] | None = None
 
     def of(self, conversation: str) -> "CallJournal":
         """The journal for the calls in one conversation."""
         return CallJournal(self, conversation)
+
+    @property
+    def root(self) -> str:
+        """The project directory, as the store has it."""
+        return str(self.workspace.root)
 
     async def edits(self) -> Edits:
         """What was recorded.
@@ -58,7 +74,15 @@ class Journal:
         Raises:
             StoreError: the store cannot be opened.
         """
-        return Edits((await self._store()).database)
+        return Edits((await self.store()).database)
+
+    async def intents(self) -> Intents:
+        """What is about to be done.
+
+        Raises:
+            StoreError: the store cannot be opened.
+        """
+        return Intents((await self.store()).database)
 
     async def blobs(self) -> Blobs:
         """What was kept."""
@@ -67,6 +91,42 @@ class Journal:
     async def contents(self) -> Contents:
         """What the files hold; use it under the `lock`, in a thread."""
         return (await self._open())[1]
+
+    async def shadow(self) -> ShadowFile:
+        """What commands find, on the disk; use it under the `lock`, in a thread."""
+        return (await self._open())[2]
+
+    async def record(
+        self, origin: Origin, call: str, tool: str, changes: Sequence[FileChange], also: Also | None = None
+    ) -> list[Edit]:
+        """Record changes whose contents are kept, for good; as `Edits.add`."""
+        await in_thread((await self.blobs()).sync)
+        return await (await self.edits()).add(origin, call, tool, changes, also)
+
+    async def forget(self, intent: int) -> None:
+        """Remove an intent that came to nothing, or whose edits are recorded; later where the store fails."""
+        try:
+            await (await self.intents()).drop(intent)
+        except StoreError:
+            self.unfinished.add(intent)
+
+    async def settle(self) -> list[str]:
+        """Record what calls had changed that were interrupted when their process ended, or the store failed;
+        what the user is to be shown of that.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        store = await self.store()
+        found = await settle(self)
+        store.notices += found
+        return found
+
+    async def settle_unfinished(self) -> None:
+        """Record what calls of this process had changed when the store failed, if it works again."""
+        if self.unfinished:
+            with suppress(StoreError):
+                await self.settle()
 
     async def warm(self) -> None:
         """Remember what the project's files hold, so that commands need not wait for it."""
@@ -79,6 +139,8 @@ class Journal:
     async def close(self) -> None:
         """Wait until all is recorded of the commands in the background, which have ended."""
         await self.commands.close()
+        if self._kept is not None and not self.unfinished:
+            await in_thread(self._kept[2].close)
 
     async def clean_up(self) -> Cleaned:
         """Remove contents that no edit refers to (any more); never one that a conversation needs.
@@ -86,47 +148,66 @@ class Journal:
         Raises:
             StoreError: they cannot be told or removed.
         """
-        referenced = await (await self.edits()).referenced()
+        referenced = await (await self.edits()).referenced() | await (await self.intents()).referenced()
         return await in_thread((await self.blobs()).clean, referenced)
 
     def take(self, also: Sequence[str] = ()) -> snapshot.Snapshot:
         """A snapshot of the project, without our own data should they lie in it. Blocks."""
         return snapshot.take(self.workspace, also, self._kept[0].directory.parent if self._kept else None)
 
-    async def _open(self) -> tuple[Blobs, Contents]:
-        directory = (await self._store()).database.path.parent / "blobs"
+    async def _open(self) -> tuple[Blobs, Contents, ShadowFile]:
+        data = (await self.store()).database.path.parent
         if self._kept is None:
-            blobs = Blobs(directory, limit=self.limits.kept, quota=self.limits.quota)
-            self._kept = blobs, Contents(self.workspace, blobs, self.limits)
+            blobs = Blobs(data / "blobs", limit=self.limits.kept, quota=self.limits.quota)
+            contents = Contents(self.workspace, blobs, self.limits)
+            self._kept = blobs, contents, ShadowFile(data, self.workspace.root, blobs)
+            await in_thread(sweep)
             if await in_thread(lambda: blobs.crowded):
                 await self.clean_up()
         return self._kept
 
 
+@dataclass(slots=True)
+class Recorded:
+    """What is to be said of changes that were made, complete when their block is left."""
+
+    notes: list[str] = field(default_factory=list[str])
+
+
 class CallJournal:
-    """Records what the calls of `conversation` change. All methods raise `StoreError`."""
+    """Records what the calls of `conversation` change."""
 
     def __init__(self, journal: Journal, conversation: str) -> None:
         self._journal = journal
         self._conversation = conversation
 
     @asynccontextmanager
-    async def writing(self, call: str, tool: str, changes: Sequence[Change]) -> AsyncGenerator[None]:
-        """Record the changes that are made in this block; of one that fails, those that were made."""
+    async def writing(self, call: str, tool: str, changes: Sequence[Change]) -> AsyncGenerator[Recorded]:
+        """Record the changes that are made in this block; of one that fails, those that were made.
+
+        Raises:
+            JournalError: they cannot be recorded beforehand; the block does not begin.
+        """
         journal = self._journal
-        edits, blobs = await journal.edits(), await journal.blobs()
-        origin = await edits.origin(self._conversation)
-
-        async def record(*, failed: bool) -> None:
-            made = await in_thread(keeping.changed, changes, before, failed, journal.workspace, blobs)
-            await edits.add(origin, call, tool, made)
-
+        await journal.settle_unfinished()
         async with journal.lock:
-            before = await in_thread(
-                lambda: [keeping.about_to_change(one, journal.workspace, blobs) for one in changes]
-            )
+            with _beforehand("Nothing was changed"):
+                blobs, intents = await journal.blobs(), await journal.intents()
+                origin = await (await journal.edits()).origin(self._conversation)
+                planned = await in_thread(keeping.planned, changes, journal.workspace, blobs)
+                intent = await intents.begin(journal.root, origin, call, tool, planned)
+            recorded = Recorded()
+
+            async def record(*, failed: bool) -> None:
+                try:
+                    made = await in_thread(keeping.made, changes, planned, failed, journal.workspace)
+                    await journal.record(origin, call, tool, made, dropping(intent))
+                except StoreError as error:
+                    journal.unfinished.add(intent)
+                    recorded.notes.append(unrecorded(error))
+
             try:
-                yield
+                yield recorded
             except BaseException:
                 await completed(record(failed=True))
                 raise
@@ -140,11 +221,16 @@ class CallJournal:
 
         `at_stake` are files and directories, resolved, that it is about to destroy: they are kept whole
         within limits, ignored ones too. Whose a change is where others work meanwhile: see `command_edits`.
+
+        Raises:
+            JournalError: what it changes cannot be recorded; the block does not begin.
         """
         commands = self._journal.commands
-        origin = await (await self._journal.edits()).origin(self._conversation)
-        kept = await self.snapshot_paths(call, tool, at_stake) if at_stake else KeptPaths()
-        begun = await commands.begin(Call(origin, call, tool), [edit.path for edit in kept.edits])
+        await self._journal.settle_unfinished()
+        with _beforehand("The command was not run"):
+            origin = await (await self._journal.edits()).origin(self._conversation)
+            kept = await self.snapshot_paths(call, tool, at_stake) if at_stake else KeptPaths()
+            begun = await commands.begin(Call(origin, call, tool), [edit.path for edit in kept.edits])
         found = CommandEdits(kept)
         try:
             yield found
@@ -157,10 +243,21 @@ class CallJournal:
         Each is recorded as an edit that changes nothing, of the kind `snapshot`, which can be restored.
         """
         journal = self._journal
-        edits, contents = await journal.edits(), await journal.contents()
-        origin = await edits.origin(self._conversation)
+        contents = await journal.contents()
+        origin = await (await journal.edits()).origin(self._conversation)
         async with journal.lock:
             found, left_out, size = await in_thread(
                 keeping.at_stake, paths, journal.workspace, contents, journal.limits
             )
-            return KeptPaths(await edits.add(origin, call, tool, found), left_out, size)
+            return KeptPaths(await journal.record(origin, call, tool, found), left_out, size)
+
+
+@contextmanager
+def _beforehand(what: str) -> Generator[None]:
+    """What cannot be recorded before it is done is not done."""
+    try:
+        yield
+    except StoreError as error:
+        raise JournalError(
+            f"{what}: it could not be recorded, and so not be reverted. {error}", error.hint
+        ) from error

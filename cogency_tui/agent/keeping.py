@@ -1,6 +1,5 @@
 """What is kept of files that a tool is about to change, and what then became of them. The calls block."""
 
-import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,32 +11,39 @@ from cogency_tui.store.versions import ABSENT, FileChange, Version
 from cogency_tui.tools.changes import Change, load
 from cogency_tui.workspace.ignore import ALWAYS
 from cogency_tui.workspace.paths import Workspace
-from cogency_tui.workspace.place import files_below, located, missing_above, status
+from cogency_tui.workspace.place import files_below, located, missing_above, stamp_of, status
 
 _REBUILT = ALWAYS - {".git", ".hg", ".svn", ".jj"}
 """Directories that are not kept with what is around them: a program made them, and can again."""
 
 
-def about_to_change(change: Change, workspace: Workspace, blobs: Blobs) -> FileChange:
-    """A change that is about to be made, with what it will replace kept."""
+def planned(changes: Iterable[Change], workspace: Workspace, blobs: Blobs) -> list[FileChange]:
+    """Changes that are about to be made, with what they replace and what they put there kept for good."""
+    found = [_planned(change, workspace, blobs) for change in changes]
+    blobs.sync()
+    return found
+
+
+def _planned(change: Change, workspace: Workspace, blobs: Blobs) -> FileChange:
     path = workspace.name_of(change.location.path)
+    after = _version(change, change.after, workspace, blobs)
     if change.before is None:
-        return FileChange(path, ABSENT, ABSENT, made=missing_above(workspace, change.location)[1])
-    return FileChange(path, _version(change, change.before, workspace, blobs), ABSENT)
+        return FileChange(path, ABSENT, after, made=missing_above(workspace, change.location)[1])
+    return FileChange(path, _version(change, change.before, workspace, blobs), after)
 
 
-def changed(
-    changes: Sequence[Change], kept: Sequence[FileChange], failed: bool, workspace: Workspace, blobs: Blobs
+def made(
+    changes: Sequence[Change], plans: Sequence[FileChange], failed: bool, workspace: Workspace
 ) -> list[FileChange]:
     """The changes as they came out; of a failure, those that are found to have been made."""
-    made: list[FileChange] = []
-    for change, before in zip(changes, kept, strict=True):
+    found: list[FileChange] = []
+    for change, plan in zip(changes, plans, strict=True):
         if failed and not _is_made(change, workspace):
             continue
-        after = _version(change, change.after, workspace, blobs)
-        if not before.before.equals(after):
-            made.append(replace(before, after=after))
-    return made
+        after = replace(plan.after, mode=_mode(change, workspace))
+        if not plan.before.equals(after):
+            found.append(replace(plan, after=after))
+    return found
 
 
 def _is_made(change: Change, workspace: Workspace) -> bool:
@@ -49,9 +55,12 @@ def _is_made(change: Change, workspace: Workspace) -> bool:
 
 def _version(change: Change, data: bytes, workspace: Workspace, blobs: Blobs) -> Version:
     stored = blobs.put_bytes(data)
+    return Version("file", stored.digest, stored.size, _mode(change, workspace), stored.kept)
+
+
+def _mode(change: Change, workspace: Workspace) -> int:
     found = status(workspace, change.location)
-    mode = stat.S_IMODE(found.st_mode) if found else 0
-    return Version("file", stored.digest, stored.size, mode, stored.kept)
+    return stamp_of(found).permissions if found else 0
 
 
 def at_stake(

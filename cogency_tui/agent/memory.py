@@ -1,26 +1,23 @@
 """What one conversation is told of the others: the `recall` tool's side of the engine.
 
-Invariant: the conversation that asks, and the one that it works for, are never among what is found; content
-of strangers that another conversation has read counts as read by this one, too.
+Invariant: the conversation that asks, and the one that it works for, are never among what is found; what is
+told of another conversation comes with the sources of all that this one has read.
 """
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
-from cogency_tui.agent.recall import Recall, Where
+from cogency_tui.agent.recall import Recall
 from cogency_tui.agent.recalled import Hit, Listed
 from cogency_tui.agent.untrusted import sources_of
 from cogency_tui.errors import PersonError, ToolError
 from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.edits import Edits
-from cogency_tui.tools.recall import Scope
+from cogency_tui.tools.recall import Passages, Scope
 from cogency_tui.workspace.paths import Workspace
-
-if TYPE_CHECKING:
-    from cogency_tui.agent.permissions import Gate
 
 _BEFORE, _BEHIND = 6, 14
 _LONGEST = 2000
@@ -35,58 +32,63 @@ class PastConversations:
         recall: Recall,
         store: Callable[[], Awaitable[Store]],
         asking: str,
-        gate: "Gate",
         workspace: Workspace,
     ) -> None:
         self._recall = recall
         self._store = store
         self._asking = asking
-        self._gate = gate
         self._workspace = workspace
 
-    async def search(self, query: str, scope: Scope | None, limit: int) -> tuple[int, str]:
-        """The best matches: in this project, and where it has none (or as asked) everywhere."""
+    async def search(self, query: str, scope: Scope, limit: int) -> Passages:
+        """The best matches."""
         own = await self._own()
-        places: list[Where] = ["project", "everywhere"] if scope is None else [scope]
-        for where in places:
-            page = await self._recall.page(query, where=where, order="best", limit=limit, without=own)
-            if page.listed:
-                for each in page.listed:
-                    await self._note_sources(each.conversation.id)
-                return len(page.listed), "\n\n".join(map(_described, page.listed))
-        return 0, ""
+        page = await self._recall.page(query, where=scope, order="best", limit=limit, without=own)
+        sources = Sources()
+        for each in page.listed:
+            sources |= await self._sources(each.conversation.id)
+        return Passages(len(page.listed), "\n\n".join(map(_described, page.listed)), sources)
 
-    async def read(self, conversation: str, at: int | None) -> tuple[int, str]:
+    async def elsewhere(self, conversation: str) -> str:
+        """The project of a conversation, where it is not this one.
+
+        Raises:
+            ToolError: there is no such conversation.
+        """
+        project = (await self._resolved(conversation)).project
+        return "" if project == str(self._workspace.root) else project
+
+    async def read(self, conversation: str, at: int | None) -> Passages:
         """The events around the one numbered `at`, or the last ones.
 
         Raises:
             ToolError: there is no such conversation, or it is the one that asks.
         """
         store = await self._store()
-        try:
-            found = await store.resolve(conversation)
-        except PersonError as exc:
-            raise ToolError(str(exc), "Use an id that recall has given.") from exc
+        found = await self._resolved(conversation)
         own = await self._own()
         if (await Edits(store.database).origin(found.id)).conversation == own:
             raise ToolError("That is this conversation, or one that works for it.", "You know what it says.")
         if found.trashed is not None:
             raise ToolError("The person has moved that conversation to the trash.")
         preview = await self._recall.preview(found.id, at, before=_BEFORE, behind=_BEHIND)
-        await self._note_sources(found.id)
         lines = [f"{found.title or 'Untitled'} ({found.id}, {_date(found.updated)})"]
         lines += [f"[earlier events: at={preview.events[0][0]}]"] if preview.before and preview.events else []
         lines += [f"{number} {_told(event)}" for number, event in preview.events]
         lines += [f"[more: at={preview.events[-1][0] + _BEFORE}]"] if preview.behind else []
-        return len(preview.events), "\n".join(lines)
+        return Passages(len(preview.events), "\n".join(lines), await self._sources(found.id))
+
+    async def _resolved(self, conversation: str) -> Conversation:
+        try:
+            return await (await self._store()).resolve(conversation)
+        except PersonError as exc:
+            raise ToolError(str(exc), "Use an id that recall has given.") from exc
 
     async def _own(self) -> str:
         store = await self._store()
         return (await Edits(store.database).origin(self._asking)).conversation
 
-    async def _note_sources(self, id: str) -> None:
-        for source in await sources_of(await self._store(), id, self._workspace):
-            self._gate.tainted(source)
+    async def _sources(self, id: str) -> Sources:
+        return await sources_of(await self._store(), id, self._workspace)
 
 
 def _described(listed: Listed) -> str:

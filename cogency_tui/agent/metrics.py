@@ -6,11 +6,14 @@ the saving of resume shows as it accrues (protocols.md, section 6).
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 
 from cogency_tui.protocol.events import Measure, Message
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.models import ModelFacts, Prices
 from cogency_tui.providers.tokens import CHARACTERS_PER_TOKEN
+
+_CONTENT: Callable[[Message], str] = itemgetter("content")
 
 
 class Calibration:
@@ -31,7 +34,7 @@ class Calibration:
 
 def characters_in(messages: Iterable[Message]) -> int:
     """The length of some messages."""
-    return sum(len(message["content"]) for message in messages)
+    return sum(map(len, map(_CONTENT, messages)))
 
 
 def measure_usage(usage: Usage, prices: Prices | None) -> Measure:

@@ -24,6 +24,15 @@ ANSWER_LIMIT = 200_000
 OWN = "default"
 
 
+def asking(parent: Running, provider: Provider, summary: str, detail: str) -> Intent:
+    """The intent to have `provider` answer: what it is asked leaves this machine, unless it goes where the
+    conversation itself does."""
+    host = parent.engine.host_of(provider.name)
+    if host in ("", parent.engine.host_of(parent.provider().name)):
+        return Intent("read", summary)
+    return Intent("network", summary, detail=detail, network=host, configured=True)
+
+
 class _Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prompt: Annotated[str, Meta(min_length=1)]
     system: str = ""
@@ -47,10 +56,11 @@ class Llm:
         )
 
     async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:
-        self._read(args)
+        question = self._read(args)
         with told_to_model():
-            self._provider(args.name)
-        return Intent("read", f"Ask the model {args.name}")
+            provider = self._provider(args.name)
+        asked = f"{question.system}\n\n{question.prompt}".strip()
+        return asking(self._parent, provider, f"Ask the model {args.name}", asked)
 
     async def run(self, args: NamedArgs, context: ToolContext) -> Outcome:
         question = self._read(args)

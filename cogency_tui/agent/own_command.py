@@ -12,11 +12,12 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Event, UserEvent
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class OwnCommand:
         self._clock = clock
         self._id = f"own-{time.monotonic_ns():x}"
         self._output = ""
+        self._sources = Sources()
         self._interrupted = False
         self._work: asyncio.Task[Ran] | None = None
 
@@ -118,6 +120,7 @@ class OwnCommand:
         else:
             ran = work.result()
         event: UserEvent = {"type": "user", "timestamp": self._clock(), "content": told(ran)}
+        self._sources.record(event)
         if environment := await self._running.environment(self._store):
             event["environment"] = environment
         await self._store.append(self._running.conversation_id, event)
@@ -125,27 +128,31 @@ class OwnCommand:
         self._emit({"type": "end", "timestamp": self._clock()})
 
     async def _carry_out(self) -> Ran:
-        from cogency_tui.tools.base import ToolContext
+        from cogency_tui.tools.base import BoundCall, ToolContext
         from cogency_tui.tools.shell import Shell, ShellArgs
 
         engine = self._running.engine
-        await self._note_source()
+        await self._note_sources()
         shell = Shell(sandbox=engine.sandbox)
         context = ToolContext(engine.workspace, report=self._report, secrets=engine.secrets)
-        outcome = await shell.run(ShellArgs(self._command, timeout=LONGEST), context)
+        args = ShellArgs(self._command, timeout=LONGEST)
+        outcome = await BoundCall(shell, args, context, shell.touch(args, context)).run()
         output = str(outcome.content).partition("\n")[2]
         return Ran(self._command, outcome.outcome, self._shortened(output))
 
-    async def _note_source(self) -> None:
+    async def _note_sources(self) -> None:
         """What a command brings from strangers counts, whoever ran it."""
         from cogency_tui.tools.blocking import in_thread
         from cogency_tui.tools.listening_ports import ListeningPorts
         from cogency_tui.tools.reach import reach
 
-        workspace = self._running.engine.workspace
+        engine = self._running.engine
         ports = ListeningPorts(self._running.background.pids)
-        found = await in_thread(reach, self._command, workspace.root, workspace, ports)
-        self._running.gate.tainted(found.brings)
+        found = await in_thread(reach, self._command, engine.workspace.root, engine.workspace, ports)
+        if await engine.sandbox.probe(engine.workspace):
+            found = replace(found, could_bring="")
+        self._sources = found.sources
+        self._running.gate.note(self._sources)
 
     def _shortened(self, output: str) -> str:
         from cogency_tui.agent.context import cut

@@ -17,11 +17,15 @@ from cogency_tui.agent.grants import ANY_COMMAND, EVERY_COMMAND, Grant, Grants, 
 from cogency_tui.agent.rules import RuleEffect, Rules
 from cogency_tui.config import PERMISSIONS, Permissions
 from cogency_tui.errors import PersonError, RefusedError
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.base import Effect, Intent
 from cogency_tui.tools.blocking import in_thread
 
 _NAMED = 2
 """Sources that a question names."""
+
+_POSSIBLE = "what could have brought untrusted content"
+"""Stands for all possible sources in what a grant knows: one more of them is no reason to ask again."""
 
 _ALLOWED: dict[Permissions, str] = {
     "plan": "reading and searching inside the project, and describing what you would do",
@@ -81,15 +85,20 @@ class Refusal:
 class _State:
     """What a conversation and its sub-agents have in common.
 
-    `trouble` is why a rule could not be kept; `waiting` counts the calls that are being, or are to be,
+    `sources` and `possible` map the name of a source to the source of the intent that it was read through.
+    `trouble` is why a rule could not be kept; `caution` why changes are asked about until the user has said
+    yes to one, which is when they are `cautioned`; `waiting` counts the calls that are being, or are to be,
     asked about.
     """
 
     granted: Grants = field(default_factory=Grants)
-    sources: dict[str, None] = field(default_factory=dict[str, None])
+    sources: dict[str, str] = field(default_factory=dict[str, str])
+    possible: dict[str, str] = field(default_factory=dict[str, str])
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     trouble: str = ""
     waiting: int = 0
+    caution: str = ""
+    cautioned: bool = False
     refusals: list[Refusal] = field(default_factory=list[Refusal])
 
 
@@ -120,6 +129,11 @@ class Gate:
     def sources(self) -> tuple[str, ...]:
         """Where content of strangers came from that was read in this conversation, in that order."""
         return tuple(self._state.sources)
+
+    @property
+    def read(self) -> Sources:
+        """All sources of this conversation, with those that are no more than possible."""
+        return Sources(self.sources, tuple(self._state.possible))
 
     @property
     def mode(self) -> Permissions:
@@ -161,13 +175,38 @@ class Gate:
         Whoever has run a call that was checked says so with the `source` of its intent.
         """
         if by:
-            self._state.sources[by] = None
+            self._state.sources[by] = by
+
+    def note(self, sources: Sources, through: str = "") -> None:
+        """Note the sources of what was read: `through` is the source of the intent that brought it. A grant
+        for that one covers them."""
+        for name in sources.certain:
+            if name == through:
+                self.tainted(name)
+            else:
+                self._state.sources.setdefault(name, through or name)
+        for name in sources.possible:
+            self._state.possible.setdefault(name, through)
+
+    def caution(self, reason: str) -> None:
+        """Ask about changes in every mode, for this reason too, until the user allows one."""
+        if not self._state.cautioned:
+            self._state.caution = reason
 
     async def put(self, question: Question) -> Answer | None:
         """Ask the person what is no call's, when its turn has come; None where there is nobody to ask."""
         async with self._state.asking:
             ask = self._ask()
             return None if ask is None else await ask(question)
+
+    def refuse_by_mode(self, intent: Intent) -> None:
+        """Return unless the mode in force refuses such a call, whatever anybody would answer.
+
+        Raises:
+            RefusedError: it does.
+        """
+        if not intent.own:
+            self._reason_of_mode(intent, self._mode())
 
     async def check(self, call_id: str, tool: str, intent: Intent) -> None:
         """Return when the call may run.
@@ -207,12 +246,14 @@ class Gate:
             answer = await ask(question)
             if answer is None:
                 raise self._unasked(case, intent)
+            if answer.allow and self._caution(intent):
+                self._state.caution, self._state.cautioned = "", True
             always = answer.scope == "always" and bool(pattern)
             # A yes to a rule for some files is none to changes of all files.
             wider = always and intent.effect == "write"
             if answer.allow and answer.scope != "once" and case.key is not None and not wider:
                 said = (intent.effect, case.grant, about(case.key, intent))
-                sources = frozenset(self._state.sources)
+                sources = frozenset((*self._state.sources, *((_POSSIBLE,) if self._state.possible else ())))
                 self._state.granted.give(Grant(case.key, *said, sources, time(), pattern if always else ""))
             if answer.allow and always and self._rules is not None:
                 await self._keep(self._rules, cast(RuleEffect, intent.effect), pattern)
@@ -228,8 +269,8 @@ class Gate:
 
     def _refusal(self, why: str, reason: str, intent: Intent) -> RefusedError:
         allowed = _ALLOWED[self._mode()]
-        if self._mode() == "auto" and self._state.sources:
-            allowed = _ALLOWED["edits" if _could_reach(intent) else "auto"]
+        if self._mode() == "auto" and self.read:
+            allowed = _ALLOWED["edits" if self._state.sources and _could_reach(intent) else "auto"]
             allowed += ", and curl to a server that you started; nothing else that could reach the network"
         return RefusedError(f"Not allowed: {why}. Allowed instead: {allowed}.", reason)
 
@@ -249,9 +290,12 @@ class Gate:
         reason = by_mode = self._reason_of_mode(intent, mode)
         if intent.loss:
             return _Case(f"this would be lost: {intent.loss}")
-        sources = self._state.sources.keys()
+        if not by_mode and (caution := self._caution(intent)):
+            return _Case(caution)
+        sources = self._state.sources
+        possible = self._possible_for(intent)
         reaches = bool(intent.outside or intent.goes_to)
-        if not reason and not (sources and (reaches or _could_reach(intent))):
+        if not (reason or (sources and (reaches or _could_reach(intent))) or (possible and reaches)):
             return None
         key, grant = kept_as(intent)
         known = self._state.granted.known(key)
@@ -262,16 +306,27 @@ class Gate:
         if not (by_mode or reaches) and known is None:
             key, grant = ANY_COMMAND, EVERY_COMMAND
             known = self._state.granted.known(key)
-            if known is not None and not sources <= known:
+            if known is not None and not sources.keys() <= known:
                 known = None
         # What was allowed in full knowledge of a source stays so; its own content is what it was allowed for.
-        news = [source for source in sources if known is None or source not in known | {intent.source}]
-        if known is not None and not (reaches and news):
+        news = [
+            source
+            for source, through in sources.items()
+            if known is None or not (source in known or intent.source in (source, through))
+        ]
+        if known is not None and _POSSIBLE in known:
+            possible = []
+        if known is not None and not (reaches and (news or possible)):
             return None
-        if news and (reaches or not by_mode):
-            reason += f", and this conversation has read text from {_listed(news)}"
+        if (news or possible) and (reaches or not by_mode):
+            reason += f", and {_read(news) if news else _may_have_read(possible)}"
             reason += " since" if known is not None else ""
         return _Case(reason, key, grant)
+
+    def _possible_for(self, intent: Intent) -> list[str]:
+        """The possible sources, without those that the intent itself goes to."""
+        through = intent.source
+        return [name for name, by in self._state.possible.items() if not through or by != through]
 
     def _reason_of_mode(self, intent: Intent, mode: Permissions) -> str:
         """Why it is asked about by what it is and the mode; empty where both let it pass."""
@@ -292,6 +347,10 @@ class Gate:
             return "" if mode == "edits" else "it changes files"
         return "it runs a command" + (f" that reaches {intent.neighbour}" if intent.neighbour else "")
 
+    def _caution(self, intent: Intent) -> str:
+        """The caution that a call's question has; empty where it changes nothing."""
+        return self._state.caution if intent.effect in ("write", "command", "tool") else ""
+
     def _is_own(self, intent: Intent) -> bool:
         """Whether it would change the person's configuration, should that be in the project."""
         if self._rules is None or intent.effect != "write":
@@ -306,6 +365,8 @@ class Gate:
     def _told(self, case: _Case, intent: Intent) -> str:
         """The reason as the person is told it: who asks, and what is wrong with the rules."""
         reason = case.reason + (f" ({self._asker} asks for it)" if self._asker else "")
+        if (caution := self._caution(intent)) and caution != case.reason:
+            reason += f". Besides, {caution}"
         if self._rules is not None and self._rules.problem and self._rules.pattern_for(intent):
             reason += f". Your rules do not count: {self._rules.problem}".rstrip(".")
         if self._state.trouble:
@@ -335,6 +396,14 @@ def _way_out(intent: Intent) -> str:
     if intent.goes_to and intent.neighbour:
         return f"it reaches {intent.neighbour}"
     return f"it reaches the network with {intent.goes_to}" if intent.goes_to else "it can reach the network"
+
+
+def _read(sources: list[str]) -> str:
+    return f"this conversation has read text from {_listed(sources)}"
+
+
+def _may_have_read(possible: list[str]) -> str:
+    return f"{_listed(possible)} may have brought text from elsewhere into this conversation"
 
 
 def _listed(sources: list[str]) -> str:

@@ -5,10 +5,10 @@ that cannot be read as meant is never overwritten.
 """
 
 import os
-import tomllib
 from pathlib import Path
 from typing import Any
 
+from cogency_tui import own_files, toml_text
 from cogency_tui.errors import ConfigError, ToolError
 from cogency_tui.toml_lines import line_of
 from cogency_tui.workspace.directory import Directory
@@ -32,7 +32,7 @@ def read(path: Path) -> tuple[str, dict[str, Any]]:
     try:
         with Directory.open(target.parent) as directory:
             text = directory.read(target.name, LONGEST).decode("utf-8-sig")
-        return text, tomllib.loads(text)
+        return text, toml_text.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return "", {}
     except (OSError, UnicodeDecodeError, ToolError) as exc:
@@ -54,7 +54,7 @@ def write(path: Path, heading: str, table: dict[str, Any]) -> None:
     comment = "".join(f"# {line}\n" for line in heading.splitlines())
     data = f"{comment}\n{tomli_w.dumps(table)}".encode()
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_files.make_directory(target.parent)
         with Directory.open(target.parent) as directory:
             place = Place.within(directory)
             temporary = place.write_file([data], _MODE, None)

@@ -6,13 +6,14 @@ else in the file stays as it is, comments too. The calls block.
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from cogency_tui.config import ProviderSettings, Settings, config_path
-from cogency_tui.config_file import Value, set_key, text_with
+from cogency_tui.config_file import Value, set_key
 from cogency_tui.config_reading import read_settings, read_text
 from cogency_tui.config_sources import Configured, Origin
 from cogency_tui.errors import ConfigError, UsageError
@@ -116,17 +117,10 @@ class Preferences:
             UsageError: there is no such key.
             ConfigError: the file cannot be read or changed.
         """
-        keys = _keys(key)
-        text = read_text(self.path)
-        if text_with(self.path, text, keys, None) == text:
-            return False
-        self._write(keys, None)
-        return True
+        return self._write(_keys(key), None)
 
-    def _write(self, keys: tuple[str, ...], value: Value | None) -> None:
-        changed = text_with(self.path, read_text(self.path), keys, value)
-        read_settings(self.path, changed)
-        set_key(self.path, keys, value)
+    def _write(self, keys: tuple[str, ...], value: Value | None) -> bool:
+        return set_key(self.path, keys, value, partial(read_settings, self.path))
 
 
 def _preference(option: Option, configured: Configured) -> Preference:

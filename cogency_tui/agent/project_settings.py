@@ -8,7 +8,6 @@ bytes that were trusted; of a file with anything wrong in it nothing is used. Th
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +15,7 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
+from cogency_tui import toml_text
 from cogency_tui.agent.custom_files import (
     CustomCommand,
     CustomFiles,
@@ -223,7 +223,7 @@ def _parse(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
         raise ConfigError(f"{path} has {len(data):,} bytes; {_LARGEST:,} are read at most.", _MEND)
     try:
         text = data.decode("utf-8-sig")
-        return text, tomllib.loads(text)
+        return text, toml_text.loads(text)
     except (ValueError, RecursionError) as exc:
         # A number of very many digits is no TOMLDecodeError, nor is what is nested too deeply.
         raise ConfigError(f"{path} is not valid TOML: {exc}.", _MEND) from exc

@@ -7,15 +7,15 @@ cancels one stops it. Every list is paged by key: a page's `next` is given back 
 
 import asyncio
 import json
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
-from pathlib import Path
 from typing import Literal, TypeVar
 
 from cogency_tui.agent.comparison import Comparison, compare
 from cogency_tui.agent.recalled import Hit, Indexed, Page, Preview, hit_of, listed
+from cogency_tui.child_processes import start_interpreter
+from cogency_tui.errors import UsageError
 from cogency_tui.store import events, transfer
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
@@ -34,8 +34,12 @@ Where = Literal["project", "everywhere", "trash"]
 HITS = 500
 """Hits of one conversation that are counted."""
 
+_WORK = "work"
+
 BACKLOG = 300
 """Events that are not in the index, from which on bringing it up to date is worth a process."""
+
+_UPDATE = "from cogency_tui.store.search.child import main; main()"
 
 
 class Recall:
@@ -182,6 +186,27 @@ class Recall:
         """Mark a conversation as open here, until `leave` or `close`; False where another process has it."""
         return await asyncio.to_thread((await self._marks()).enter, id, now)
 
+    @asynccontextmanager
+    async def working_in(self, id: str, now: float) -> AsyncGenerator[None]:
+        """Mark a conversation as at work here, as long as the block runs.
+
+        Raises:
+            UsageError: another process has it open.
+        """
+        marks = await self._marks()
+        if not await asyncio.to_thread(marks.enter, id, now, _WORK):
+            # Where the disk takes no mark, nobody else need have it.
+            held = [mark for mark in await asyncio.to_thread(marks.elsewhere) if mark.conversation == id]
+            if held:
+                raise UsageError(
+                    f"This conversation is open in process {held[0].pid}.",
+                    f"Wait until it is closed there, or go on in a copy: cogency-tui conversations fork {id}",
+                )
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(marks.leave, id, _WORK)
+
     async def leave(self, id: str) -> None:
         """Take that mark away."""
         await asyncio.to_thread((await self._marks()).leave, id)
@@ -200,13 +225,7 @@ class Recall:
             return
         async with self._indexing:
             directory = (await self._store()).database.path.parent
-            child = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "cogency_tui.store.search.child", str(directory)),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                cwd=Path(__file__).parents[2],
-            )
+            child = await start_interpreter(_UPDATE, str(directory))
             assert child.stdout is not None
             try:
                 async for line in child.stdout:
@@ -222,8 +241,8 @@ class Recall:
 
     async def _searching(self) -> SearchService:
         if self._service is None:
-            directory = (await self._store()).database.path.parent
-            self._service = self._service or SearchService(directory)
+            store = await self._store()
+            self._service = self._service or SearchService(store.database.path.parent, store.notices)
         return self._service
 
     async def _marks(self) -> Presence:

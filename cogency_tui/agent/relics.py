@@ -14,7 +14,10 @@ from msgspec import Meta
 
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.named import NamedArgs, choose, told_to_model
+from cogency_tui.agent.permissions import Gate
+from cogency_tui.agent.untrusted import EARLIER
 from cogency_tui.errors import ToolError
+from cogency_tui.protocol.sources import NONE, Sources
 from cogency_tui.store.relics import Relics
 from cogency_tui.tools import schema
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext
@@ -68,7 +71,8 @@ _ACTIONS: dict[str, dict[str, type[msgspec.Struct]]] = {
 
 
 class Relic:
-    """Serves the relics of the engine's project."""
+    """Serves the relics of the engine's project to the conversation of `gate`. A value carries what was read
+    when it was stored into the conversation that reads it."""
 
     name = "relic"
     description = (
@@ -80,8 +84,9 @@ class Relic:
     args = NamedArgs
     aliases = NO_ALIASES
 
-    def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, engine: Engine, gate: Gate, clock: Callable[[], float] = time.time) -> None:
         self._engine = engine
+        self._gate = gate
         self._clock = clock
 
     async def plan(self, args: NamedArgs, context: ToolContext) -> Intent:
@@ -97,7 +102,7 @@ class Relic:
 
     async def _serve(self, relics: Relics, wanted: msgspec.Struct) -> Outcome:
         if isinstance(wanted, _Set):
-            await relics.set(wanted.key, wanted.value, wanted.ttl)
+            await relics.set(wanted.key, wanted.value, wanted.ttl, self._gate.read)
             ttl = "" if wanted.ttl is None else f" for {wanted.ttl:g} s"
             return Outcome(f"Kept {wanted.key}{ttl}")
         if isinstance(wanted, _Get):
@@ -106,17 +111,21 @@ class Relic:
                 # A failure, so that what depends on the value is not run without it.
                 return Outcome(f"Nothing is kept under {wanted.key} (any more)", failed=True)
             left = "" if kept.expires is None else f", for another {kept.expires - self._clock():.0f} s"
-            return Outcome(f"Found {wanted.key}{left}", kept.value)
+            return Outcome(f"Found {wanted.key}{left}", kept.value, sources=_known(kept.sources))
         if isinstance(wanted, _Delete):
             there = await relics.delete(wanted.key)
             return Outcome(f"Removed {wanted.key}" if there else f"Nothing was kept under {wanted.key}")
         if isinstance(wanted, _Append):
-            await relics.append(wanted.entry)
+            await relics.append(wanted.entry, self._gate.read)
             return Outcome("Added to the log")
         assert isinstance(wanted, _Read)
         entries = await relics.read(wanted.limit)
         content = [{"time": _iso(entry.timestamp), "entry": entry.entry} for entry in entries]
-        return Outcome(f"{len(content)} {'entry' if len(content) == 1 else 'entries'}, oldest first", content)
+        told = f"{len(content)} {'entry' if len(content) == 1 else 'entries'}, oldest first"
+        sources = NONE
+        for entry in entries:
+            sources |= _known(entry.sources)
+        return Outcome(told, content, sources=sources)
 
 
 def _read(args: NamedArgs) -> msgspec.Struct:
@@ -137,6 +146,10 @@ def _read(args: NamedArgs) -> msgspec.Struct:
         return schema.convert(f"relic {service} {action}", parameters, actions[action])
     except ToolError as exc:
         raise ToolError(str(exc), form) from None
+
+
+def _known(sources: Sources | None) -> Sources:
+    return EARLIER if sources is None else sources
 
 
 def _iso(timestamp: float) -> str:

@@ -2,7 +2,8 @@
 
 Invariant: rules come from one file in the person's configuration folder and from nowhere else. While it
 cannot be read as meant there are none, so that everything is asked about, and `problem` says why. What a
-rule may be for is decided anew for every call (`pattern_for`), so that no file can allow more than that.
+rule may be for is decided for every call (`pattern_for`), so that no file can allow more than that: a rule
+of an earlier version for a command that may have none has no effect.
 """
 
 import os
@@ -17,8 +18,10 @@ import msgspec
 
 from cogency_tui.agent import person_file
 from cogency_tui.agent.command_patterns import pattern_of
+from cogency_tui.config_file import changing
 from cogency_tui.errors import ConfigError, ToolError, UsageError
 from cogency_tui.tools.base import Intent
+from cogency_tui.tools.programs import EXECUTABLE_NAMES
 from cogency_tui.workflow_settings import problem_of
 from cogency_tui.workspace.globs import compiled
 
@@ -110,9 +113,9 @@ class Rules:
         """
         day = datetime.now(UTC).date().isoformat()
         rule = Rule(secrets.token_hex(4), effect, pattern, "" if everywhere else str(self.project), day)
-        if problem := _problem(rule):
+        if problem := _problem(rule) or _command_problem(rule):
             raise UsageError(f"There can be no such rule: {problem}.")
-        with self._lock:
+        with self._lock, changing(self.path):
             rules = self._read()
             there = next((each for each in rules if _same(each, rule)), None)
             if there is None:
@@ -126,7 +129,7 @@ class Rules:
             ConfigError: the file cannot be read as meant, or cannot be written.
             UsageError: there is no rule of this id.
         """
-        with self._lock:
+        with self._lock, changing(self.path):
             rules = self._read()
             left = tuple(rule for rule in rules if rule.id != id)
             if len(left) == len(rules):
@@ -139,7 +142,7 @@ class Rules:
         Raises:
             ConfigError: the file cannot be read as meant, or cannot be written.
         """
-        with self._lock:
+        with self._lock, changing(self.path):
             rules = self._read()
             if not any(each.id == rule.id or _same(each, rule) for each in rules):
                 self._write((*rules[:place], rule, *rules[place:]))
@@ -190,8 +193,18 @@ def pattern_for(intent: Intent, project: Path) -> str:
         if intent.network or not (intent.everything and intent.paths):
             # It goes out by itself, or is no command of the shell.
             return ""
-        return pattern_of(intent.detail, at_root=intent.paths[0] == project)
+        return _command_pattern(intent.detail, intent.paths[0], project)
     return _files_pattern(intent.paths, project) if intent.effect == "write" else ""
+
+
+def _command_pattern(command: str, cwd: Path, project: Path) -> str:
+    """What a command in the project's root is known by; another directory may change what it means."""
+    pattern = pattern_of(command) if cwd == project else ""
+    first = pattern.partition(" ")[0]
+    if not EXECUTABLE_NAMES.fullmatch(first):
+        return pattern
+    # A link may lead to a shell.
+    return pattern if Path(os.path.realpath(project / first)).is_relative_to(project) else ""
 
 
 def _files_pattern(paths: Sequence[Path], project: Path) -> str:
@@ -225,8 +238,6 @@ def _problem(rule: Rule) -> str:
         return '"id" and "pattern" must say something'
     if rule.project and not rule.project.startswith("/"):
         return '"project" must be the full path of a directory'
-    if rule.effect == "command" and pattern_of(pattern) != pattern:
-        return f'"pattern": what begins with {pattern!r} is always asked about'
     if rule.effect == "write":
         if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
             return '"pattern" must be a path in the project, as "src/**"'
@@ -234,6 +245,13 @@ def _problem(rule: Rule) -> str:
             compiled(pattern)
         except ToolError as exc:
             return f'"pattern": {str(exc).removesuffix(".")}'
+    return ""
+
+
+def _command_problem(rule: Rule) -> str:
+    """What is wrong with a rule for commands that is about to be made."""
+    if rule.effect == "command" and pattern_of(rule.pattern) != rule.pattern:
+        return f'"pattern": what begins with {rule.pattern!r} is always asked about'
     return ""
 
 

@@ -14,6 +14,7 @@ from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.history import History
 from cogency_tui.agent.instructions import Instructions, read_instructions
 from cogency_tui.agent.jobs import TurnActions
+from cogency_tui.agent.message_log import MessageLog
 from cogency_tui.agent.metrics import Calibration
 from cogency_tui.agent.outbox import Outbox
 from cogency_tui.agent.own_command import OwnCommand
@@ -27,10 +28,12 @@ from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.agent.turn import Turn, TurnSetup
 from cogency_tui.agent.untrusted import sources_of
 from cogency_tui.config import Dialect, Mode, Settings
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.conversations import Store
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.mcp.names import described_by, source_of
 from cogency_tui.tools.registry import Registry
 
 
@@ -85,6 +88,7 @@ class Running:
             output_limit=self.settings.output_limit,
         )
         self._calibration = Calibration()
+        self._log = MessageLog()
         self._channel: Channel | None = None
         self._wanted: tuple[Mode, Provider] | None = None
         self._settling: asyncio.Task[None] | None = None
@@ -117,8 +121,7 @@ class Running:
         engine.servers.configure(engine.project_settings.now.mcp)
         self._take_tools()
         if not self._recalled:
-            for source in await sources_of(store, self.conversation_id, engine.workspace):
-                self.gate.tainted(source)
+            self.gate.note(await sources_of(store, self.conversation_id, engine.workspace))
             self._recalled = True
 
     async def gather_tools(self, seconds: float | None) -> None:
@@ -149,6 +152,11 @@ class Running:
     def prepare(self, store: Store, dialect: Dialect, outbox: Outbox, *, chunks: bool) -> Turn:
         """The next turn, whose events go to `outbox`."""
         self.dialect = dialect
+        described = {source_of(tool.name): described_by(tool.name) for tool in self.registry}
+        described.pop("", None)
+        for server, source in described.items():
+            # Its words stand in the system prompt.
+            self.gate.note(Sources(possible=(source,)), server)
         if not self.depth:
             self.budget.begin()
         setup = TurnSetup(
@@ -161,6 +169,7 @@ class Running:
             calibration=self._calibration,
             budget=self.budget,
             tools=self.registry.names,
+            sources=Sources(possible=tuple(described.values())),
             environment=partial(self.environment, store),
             channel=self._open_channel,
             scheduler=partial(self._scheduler, TurnActions()),
@@ -211,6 +220,7 @@ class Running:
             self.provider,
             parts,
             self._calibration,
+            self._log,
         )
 
     async def close(self) -> None:

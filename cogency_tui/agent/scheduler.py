@@ -13,12 +13,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cogency_tui.agent.jobs import Job, State, TurnActions, blocked_by, in_cycles, named, out_of_turn
+from cogency_tui.agent.jobs import Job, State, TurnActions, blocked_by, in_cycles, out_of_turn
 from cogency_tui.agent.permissions import Gate
 from cogency_tui.agent.progress import first_line
-from cogency_tui.agent.variables import as_text, names_in_call, substitute_call
+from cogency_tui.agent.variables import as_text, mentioned_in, names_in_call, substitute_call
 from cogency_tui.errors import RefusedError, StrangerError, ToolError
 from cogency_tui.protocol.events import CallEvent, ResultEvent, ResultPayload
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.registry import Registry
@@ -27,6 +28,13 @@ Preview = Callable[[ResultEvent], None]
 
 _BREAKAGES = (Exception, BaseExceptionGroup, asyncio.CancelledError, SystemExit)
 """What a defect of a tool may raise: it must not take the turn, or the other calls, down with it."""
+
+MOST_CALLS = 250
+"""Calls of one cycle that are run."""
+
+_TOO_MANY = (
+    f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Make it again with the next one."
+)
 
 _BACK_OFF = 0.2
 _LONGEST_BACK_OFF = 5.0
@@ -65,7 +73,13 @@ class Scheduler:
         self._clock = clock
         self._sleep = sleep
         self._actions = actions or TurnActions()
-        self._jobs = self._actions.settled()
+        self._jobs: list[Job] = []
+        self._by_action: dict[str, Job] = {}
+        self._named: dict[str, Job] = {}
+        self._waiting: list[Job] = []
+        self._submitted = 0
+        for job in self._actions.settled():
+            self._add(job)
         self._results: list[ResultEvent] = []
         self._complete = False
         self._cancelled = False
@@ -78,7 +92,26 @@ class Scheduler:
         name = record.get("name")
         tool = self._registry.own_name(name) if isinstance(name, str) else "unknown"
         job = Job(call, tool, record, self._clock())
-        job.scope = named(self._jobs)
+        self._submitted += 1
+        if self._submitted > MOST_CALLS:
+            job.problem = _TOO_MANY
+        else:
+            self._prepare(job)
+        self._actions.add(job)
+        self._add(job)
+        self._advance()
+
+    def _add(self, job: Job) -> None:
+        self._jobs.append(job)
+        if job.state is State.WAITING:
+            self._waiting.append(job)
+        self._by_action[job.action] = job
+        if job.output_key:
+            self._named[job.output_key] = job
+
+    def _prepare(self, job: Job) -> None:
+        """Find out what a call needs and touches, and whether it can run."""
+        job.scope = {name: self._named[name] for name in mentioned_in(job.args) if name in self._named}
         job.names = names_in_call(job.args, job.scope, self._registry.environment_of(job.called))
         try:
             bound = self._bind(job, {})
@@ -91,25 +124,22 @@ class Scheduler:
             # As where it runs: a defect of one tool stays its own.
             job.touch = Touch()
             job.problem = self._broke(job, exc)
-        self._actions.add(job)
-        self._jobs.append(job)
-        self._advance()
 
     def declare(self, name: str, value: Any) -> None:
         """Give a value that calls handed in from now on may name as `$name`."""
         call: CallEvent = {"type": "call", "timestamp": self._clock(), "id": f"${name}", "content": "{}"}
         record = {"output_key": name}
-        self._jobs.append(Job(call, "value", record, self._clock(), state=State.DONE, value=value))
+        self._add(Job(call, "value", record, self._clock(), state=State.DONE, value=value))
 
     def refuse(self, call_id: str, action: str) -> None:
         """An action that could not be read: what depends on it is skipped."""
         call: CallEvent = {"type": "call", "timestamp": self._clock(), "id": call_id, "content": "{}"}
-        if any(job.action == action for job in self._jobs):
+        if action in self._by_action:
             # A second action of this id: what depends on it means the first.
             return
         job = Job(call, "action", {"id": action}, self._clock(), state=State.FAILED, malformed=True)
         self._actions.add(job)
-        self._jobs.append(job)
+        self._add(job)
         self._advance()
 
     def finish(self) -> None:
@@ -126,7 +156,7 @@ class Scheduler:
     @property
     def busy(self) -> bool:
         """Whether a result is still to come."""
-        waiting = any(job.state is State.WAITING for job in self._jobs)
+        waiting = any(job.state is State.WAITING for job in self._waiting)
         return bool(self._results) or waiting or not self.idle
 
     @property
@@ -147,14 +177,18 @@ class Scheduler:
     @property
     def declared(self) -> set[str]:
         """The names that actions give their results."""
-        return set(named(self._jobs))
+        return set(self._named)
 
     def value_of(self, name: str) -> str | None:
         """The result of that name as text, or what became of it; None while it is still to come."""
-        job = named(self._jobs)[name]
+        job = self._named[name]
         if job.state is State.DONE:
             return as_text(job.value)
         return None if job.state.open else f"({name}: {job.state.value})"
+
+    def begun(self, call_id: str) -> bool:
+        """Whether the tool of a call was started."""
+        return any(job.begun for job in self._jobs if job.call["id"] == call_id)
 
     def cancel(self) -> None:
         """Have everything stop; no result comes any more."""
@@ -179,6 +213,7 @@ class Scheduler:
             call_id=self._call_id(job),
             variables=variables,
             wants_value=bool(job.output_key),
+            refuse_by_mode=self._gate.refuse_by_mode,
         )
         return self._registry.bind(job.called, args, context)
 
@@ -191,15 +226,17 @@ class Scheduler:
         moved = True
         while moved and not (self._cancelled or self.failure):
             moved = False
-            for job in self._jobs:
-                if job.state is State.WAITING and not self.failure and self._settle_waiting(job):
+            self._waiting = [job for job in self._waiting if job.state is State.WAITING]
+            for job in self._waiting:
+                # What has only begun lets no other go.
+                if not self.failure and self._settle_waiting(job) and not job.state.open:
                     moved = True
-            if not moved and self._complete:
+            if not moved and self._complete and self.idle:
                 moved = self._break_deadlock()
         self._wake()
 
     def _settle_waiting(self, job: Job) -> bool:
-        needed, problem = blocked_by(job, self._jobs, complete=self._complete)
+        needed, problem = blocked_by(job, self._by_action, complete=self._complete)
         if problem:
             self._end(job, Outcome(problem), State.SKIPPED)
         elif needed or job.waits_for_turn(self._jobs):
@@ -211,7 +248,8 @@ class Scheduler:
             job.task = asyncio.create_task(self._run(job))
             if job.detached:
                 started = Outcome("Started; its result is not reported")
-                self._results.append(self._result(job, started, error=False))
+                # What it will bring is not known yet: as where nothing was recorded.
+                self._results.append(self._event(job, started, error=False))
                 _DETACHED.add(job.task)
                 job.task.add_done_callback(_DETACHED.discard)
         return True
@@ -249,21 +287,23 @@ class Scheduler:
     async def _attempt(self, job: Job) -> Outcome:
         job.started = self._clock()
         timer = asyncio.timeout(job.timeout)
-        source = ""
+        intent = Intent("read", job.tool)
         try:
             bound = self._bind(job, {name: job.scope[name].value for name in job.names})
-            intent = await bound.plan()
-            await self._permit(job, intent)
+            intent = await self._permitted(job, bound)
             job.started = self._clock()
             self._report(job, "")
-            source = intent.source
+            job.begun = True
+            if intent.effect in ("command", "tool"):
+                # It may leave files behind, whatever ends it.
+                self._note(job, intent, intent.sources)
             async with timer:
                 outcome = await bound.run(partial(self._report, job))
-            self._gate.tainted(source)
+            self._note(job, intent, intent.sources | outcome.sources)
             return outcome
         except ToolError as exc:
             if isinstance(exc, StrangerError):
-                self._gate.tainted(source)
+                self._note(job, intent, intent.sources)
             return Outcome(exc.advice, failed=True)
         except _BREAKAGES as exc:
             if isinstance(exc, TimeoutError) and timer.expired():
@@ -272,9 +312,17 @@ class Scheduler:
                 raise
             return Outcome(self._broke(job, exc), failed=True)
 
-    async def _permit(self, job: Job, intent: Intent) -> None:
+    def _note(self, job: Job, intent: Intent, sources: Sources) -> None:
+        """Note what a call brings, for the conversation and for its result."""
+        job.sources |= sources
+        self._gate.note(sources, intent.source)
+
+    async def _permitted(self, job: Job, bound: BoundCall) -> Intent:
+        """What the call is about to do, once it may."""
         try:
+            intent = await bound.plan()
             await self._gate.check(self._call_id(job), job.tool, intent)
+            return intent
         except RefusedError as exc:
             # The user is not asked again about what they have refused.
             job.refused = exc.reason
@@ -287,7 +335,7 @@ class Scheduler:
 
     def _report(self, job: Job, text: str) -> None:
         if not self._cancelled and not job.detached:
-            event = self._result(job, Outcome("running", text), error=False)
+            event = self._event(job, Outcome("running", text), error=False)
             event["partial"] = True
             self._preview(event)
 
@@ -306,6 +354,11 @@ class Scheduler:
             self.failure = f"The action {failed}, and was to end the turn then"
 
     def _result(self, job: Job, outcome: Outcome, *, error: bool) -> ResultEvent:
+        event = self._event(job, outcome, error=error)
+        job.sources.record(event["payload"])
+        return event
+
+    def _event(self, job: Job, outcome: Outcome, *, error: bool) -> ResultEvent:
         now = self._clock()
         payload: ResultPayload = {"outcome": outcome.outcome, "content": outcome.content, "error": error}
         if job.refused:

@@ -2,23 +2,34 @@
 
 import asyncio
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cogency_tui.errors import StoreError
+from cogency_tui.temporary import make_directory
 
 if TYPE_CHECKING:
     from cogency_tui.store.conversations import Store
 
 
+_FOR_THE_MOMENT = "Until then, conversations last only as long as the program runs."
+
+
 class StoreKeeper:
-    """Opens the store in `directory` when it is first asked for, and again after it was closed."""
+    """Opens the store in `directory` when it is first asked for, and again after it was closed.
+
+    A store that can only be read is copied into the one for the moment.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._opening: asyncio.Task[Store] | None = None
-        self._scratch = ""
+        self._scratch: Path | None = None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether what is stored outlives the program."""
+        return not self._scratch
 
     async def store(self) -> "Store":
         """The person's store, or one that lasts until it is closed; then its notices say why.
@@ -43,22 +54,37 @@ class StoreKeeper:
             if opening.exception() is None:
                 await opening.result().close()
         if self._scratch:
-            scratch, self._scratch = self._scratch, ""
+            scratch, self._scratch = self._scratch, None
             await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
     async def _open(self) -> "Store":
         from cogency_tui.store.conversations import Store
 
         try:
-            return await Store.open(self._directory)
+            store = await Store.open(self._directory)
         except StoreError as exc:
-            try:
-                self._scratch = await asyncio.to_thread(tempfile.mkdtemp, prefix="cogency-tui-")
-            except OSError:
-                # Not even for the moment can anything be written.
-                raise exc from None
-            store = await Store.open(Path(self._scratch))
-            store.notices.append(
-                f"{exc.advice} Until then, conversations last only as long as the program runs."
-            )
+            return await self._open_scratch(exc.advice, exc)
+        if not store.database.read_only:
             return store
+        async with store:
+            why = " ".join(store.notices)
+            return await self._open_scratch(why, StoreError(why), store)
+
+    async def _open_scratch(self, why: str, error: StoreError, source: "Store | None" = None) -> "Store":
+        """A store for the moment, with what is in `source`.
+
+        Raises:
+            StoreError: the `error` with the user's store, where nothing can be written at all.
+        """
+        from cogency_tui.store.conversations import Store
+        from cogency_tui.store.database import FILE, backup
+
+        try:
+            scratch = self._scratch = await asyncio.to_thread(make_directory, "store")
+        except OSError:
+            raise error from None
+        if source is not None:
+            await source.database.read(lambda connection: backup(connection, scratch / FILE))
+        store = await Store.open(scratch)
+        store.notices.append(f"{why} {_FOR_THE_MOMENT}")
+        return store

@@ -1,10 +1,10 @@
 """Which projects the person trusts, and what their `.cogency/` directories hold (safety.md, promise 8).
 
 Invariant: the files of a project that is not trusted are listed and hashed, and nothing else is done with
-them. Trust is for a directory by its resolved path and inode, and for the bytes that its files had then: a
-file that changed, came or went makes the person be asked again, and what is loaded are the very bytes that
-were compared. That a project is not to be asked about is for the directory, whatever is in it. The calls
-block.
+them but to see which files its MCP servers are started from. Trust is for a directory by its resolved path
+and inode, and for the bytes that its files and those programs had then: one that changed, came or went makes
+the person be asked again, and what is loaded are the very bytes that were compared. That a project is not to
+be asked about is for the directory, whatever is in it. The calls block.
 """
 
 import hashlib
@@ -19,6 +19,8 @@ import msgspec
 
 from cogency_tui.agent import person_file
 from cogency_tui.agent.project_files import FOLDER, Entry, list_files, read_files
+from cogency_tui.agent.server_programs import Programs, programs_of
+from cogency_tui.config_file import changing
 from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
 from cogency_tui.workflow_settings import problem_of
 
@@ -45,7 +47,8 @@ class Survey:
     """What a project brings below `.cogency/`, and what was decided on it.
 
     `changed` are those that are not as they were trusted, missing ones included; `problem` says why none of
-    them can be used. `digest` is that of all that was there.
+    them can be used. `digest` is that of all that was there. Entries that begin with `../` are the programs
+    of MCP servers, `unknown` commands of which it cannot be told what of the project they start.
     """
 
     standing: Standing
@@ -53,6 +56,7 @@ class Survey:
     changed: tuple[str, ...] = ()
     problem: str = ""
     digest: str = ""
+    unknown: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -107,21 +111,24 @@ class Trust:
             return Survey(standing, list_files(project), problem=exc.advice)
         if not contents:
             return Survey(Standing.NOTHING)
-        found = _digests(contents)
+        programs = programs_of(project, contents)
+        unknown = programs.unknown
+        found = _digests(contents, programs)
         entries = tuple(Entry(name, len(data)) for name, data in contents.items())
+        entries += tuple(Entry(name, program.size) for name, program in programs.files.items())
         digest = _digest(found)
         try:
             known = self._known(project)
         except ConfigError as exc:
-            return Survey(Standing.UNKNOWN, entries, problem=exc.advice)
+            return Survey(Standing.UNKNOWN, entries, problem=exc.advice, unknown=unknown)
         if known is None:
             standing = Standing.REFUSED if self._is_refused(project) else Standing.UNKNOWN
-            return Survey(standing, entries, digest=digest)
+            return Survey(standing, entries, digest=digest, unknown=unknown)
         if known.files == found:
-            return Survey(Standing.TRUSTED, entries, digest=digest)
+            return Survey(Standing.TRUSTED, entries, digest=digest, unknown=unknown)
         names = dict.fromkeys((*known.files, *found))
         changed = tuple(name for name in names if known.files.get(name) != found.get(name))
-        return Survey(Standing.CHANGED, entries, changed, digest=digest)
+        return Survey(Standing.CHANGED, entries, changed, digest=digest, unknown=unknown)
 
     def contents(self, project: Path) -> Mapping[str, bytes]:
         """The files of a project that is trusted as they are now; none of any other."""
@@ -130,7 +137,9 @@ class Trust:
             known = self._known(project) if found else None
         except (WorkspaceError, ConfigError):
             return {}
-        return found if known is not None and known.files == _digests(found) else {}
+        if known is None or known.files != _digests(found, programs_of(project, found)):
+            return {}
+        return found
 
     def trust(self, project: Path, seen: Survey) -> None:
         """Trust a project as it is now, if that is what was `seen`.
@@ -140,12 +149,14 @@ class Trust:
             UsageError: a file changed since, so that somebody should look again.
             WorkspaceError: what is there cannot be used.
         """
-        found = _digests(read_files(project))
+        contents = read_files(project)
+        found = _digests(contents, programs_of(project, contents))
         if _digest(found) != seen.digest:
             raise UsageError(f"{project / FOLDER} has just changed.", "Look at it again.")
-        others = self.decisions().without(project)
         trusted = Trusted(str(project), project.stat().st_ino, found, _today())
-        self._write(Decisions([*others.projects, trusted], others.refused))
+        with changing(self.path):
+            others = self.decisions().without(project)
+            self._write(Decisions([*others.projects, trusted], others.refused))
 
     def refuse(self, project: Path) -> None:
         """Never ask about a project, and do not trust it.
@@ -153,9 +164,10 @@ class Trust:
         Raises:
             ConfigError: the decisions cannot be read as meant, or cannot be written.
         """
-        others = self.decisions().without(project)
         refused = Refused(str(project), project.stat().st_ino, _today())
-        self._write(Decisions(others.projects, [*others.refused, refused]))
+        with changing(self.path):
+            others = self.decisions().without(project)
+            self._write(Decisions(others.projects, [*others.refused, refused]))
 
     def revoke(self, project: Path) -> bool:
         """Forget what was decided on a project, and ask about it again; whether anything was.
@@ -163,12 +175,13 @@ class Trust:
         Raises:
             ConfigError: the decisions cannot be read as meant, or cannot be written.
         """
-        before = self.decisions()
-        left = before.without(project)
-        if left == Decisions(list(before.projects), list(before.refused)):
-            return False
-        self._write(left)
-        return True
+        with changing(self.path):
+            before = self.decisions()
+            left = before.without(project)
+            if left == Decisions(list(before.projects), list(before.refused)):
+                return False
+            self._write(left)
+            return True
 
     def decisions(self) -> Decisions:
         """All that was decided, on other projects too.
@@ -220,8 +233,9 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _digests(files: Mapping[str, bytes]) -> dict[str, str]:
-    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+def _digests(files: Mapping[str, bytes], programs: Programs) -> dict[str, str]:
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    return digests | {name: program.digest for name, program in programs.files.items()}
 
 
 def _digest(digests: Mapping[str, str]) -> str:

@@ -24,6 +24,7 @@ from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.config import Dialect, Settings
 from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError
 from cogency_tui.protocol.events import ErrorPayload, Message, ReviewNote, UserEvent
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.conversations import Store
@@ -47,7 +48,8 @@ _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 
 @dataclass(frozen=True, slots=True)
 class TurnSetup:
-    """What a turn runs with: `tools` are the names that the model may call; `environment` gives the block
+    """What a turn runs with: `tools` are the names that the model may call, `sources` whose words describe
+    them; `environment` gives the block
     that its message carries, if any; `channel` is asked for each cycle, so that a change of mode takes
     effect; `notices` gives what the user is to be shown once."""
 
@@ -60,6 +62,7 @@ class TurnSetup:
     calibration: Calibration
     budget: Budget
     tools: Collection[str]
+    sources: Sources
     environment: Callable[[], Awaitable[str]]
     channel: Callable[[], Awaitable[Channel]]
     scheduler: Callable[[Preview, Callable[[], None]], Scheduler]
@@ -105,6 +108,8 @@ class Turn:
         the person did about the edits."""
         try:
             said: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
+            if self._setup.sources:
+                self._setup.sources.record(said)
             if environment := await self._setup.environment():
                 said["environment"] = environment
             if review is not None and (note := await review()):
@@ -112,6 +117,7 @@ class Turn:
             await self._recorder.emit(said)
             for notice in self._setup.notices():
                 await self._note(notice)
+            await self._setup.store.acknowledge()
             await self._cycles()
         except Interrupted:
             await self._close(INTERRUPTED)

@@ -5,8 +5,7 @@ same lines nothing is written before a person has decided. An undo needs no git,
 """
 
 import secrets
-import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from cogency_tui.agent.contents import Contents
@@ -24,8 +23,10 @@ from cogency_tui.agent.selection import (
     steps,
     to_undo,
 )
-from cogency_tui.errors import LossError, UsageError, WorkspaceError
+from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.edits import Also
+from cogency_tui.store.intents import ending
 from cogency_tui.store.versions import ABSENT, Edit, FileChange, Undone, Version
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.workspace.batch import Batch
@@ -34,8 +35,7 @@ from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.place import located
 
-Also = Callable[[sqlite3.Connection, list[Edit]], None]
-"""Something to write in the transaction that records edits."""
+_MOST_NAMED = 5
 
 
 class Undo:
@@ -135,14 +135,33 @@ class Undo:
         left = tuple(each for each in plan.obstacles if each is not obstacle)
         return replace(plan, changes=(*plan.changes, decided), obstacles=left)
 
-    async def apply(self, plan: Plan, *, for_good: bool = False, also: Also | None = None) -> list[Edit]:
+    async def asks_about(self, plan: Plan) -> str:
+        """What the user is asked about before a plan is applied, with the files named: of an imported
+        conversation all of it, of any other what is outside the project. Empty where there is nothing."""
+        changes = [each.change for each in plan.changes]
+        paths = [path for change in changes for path in (change.old_path, change.path) if path]
+        is_imported = await self._is_imported()
+        if not is_imported:
+            paths = [path for path in paths if not located(self._journal.workspace, path).inside]
+        if not paths:
+            return ""
+        named = ", ".join(map(shown, paths[:_MOST_NAMED]))
+        named += f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
+        if is_imported:
+            return f"Edits of an imported conversation would change {named}."
+        return f"This would change {named}, outside the project."
+
+    async def apply(
+        self, plan: Plan, *, for_good: bool = False, agreed: bool = False, also: Also | None = None
+    ) -> list[Edit]:
         """Do what was planned, all or nothing; the edits that it made.
 
-        `for_good` says that the person knows of the plan's. `also` is written into the store together with
-        these edits, or not at all.
+        `for_good` says that the person knows of the plan's, `agreed` that they agreed to what `asks_about`
+        names. `also` is written into the store together with these edits, or not at all.
 
         Raises:
             LossError: there is something `for_good`.
+            ConsentError: there is something to be agreed to.
             WorkspaceError: there are obstacles, something changed since it was planned, or a file cannot
                 be written. Everything is as it was.
         """
@@ -159,19 +178,24 @@ class Undo:
                 "and would be lost for good.",
                 "Confirm that, or leave it out.",
             )
+        if not agreed and (question := await self.asks_about(plan)):
+            raise ConsentError(f"Nothing was changed. {question}", "Look at the changes, and agree to them.")
         return await completed(self._apply(plan, also))
 
     async def _apply(self, plan: Plan, also: Also | None) -> list[Edit]:
         journal = self._journal
-        edits, contents, blobs = await journal.edits(), await journal.contents(), await journal.blobs()
-        origin = await edits.origin(self._conversation)
+        intents, contents, blobs = await journal.intents(), await journal.contents(), await journal.blobs()
+        origin = await (await journal.edits()).origin(self._conversation)
         changes = [each.change for each in plan.changes]
 
         batch = Batch(journal.workspace)
 
-        def change_files() -> list[FileChange]:
+        def prepare() -> None:
             for change in changes:
                 _require_as_planned(change, contents)
+            blobs.sync()
+
+        def change_files() -> list[FileChange]:
             for change in changes:
                 _stage(change, batch, journal.workspace, blobs)
             made = batch.commit()
@@ -180,16 +204,24 @@ class Undo:
                 replace(change, made=made.get(path, "")) for change, path in zip(changes, paths, strict=True)
             ]
 
+        call, intent = f"{plan.tool}-{secrets.token_hex(4)}", 0
         async with journal.lock:
             try:
-                done = await in_thread(change_files)
-                call = f"{plan.tool}-{secrets.token_hex(4)}"
-                recorded = await edits.add(origin, call, plan.tool, [*done, *plan.unchanged], also)
+                await in_thread(prepare)
+                intent = await intents.begin(journal.root, origin, call, plan.tool, changes)
+                done = [*await in_thread(change_files), *plan.unchanged]
+                recorded = await journal.record(origin, call, plan.tool, done, ending(intent, also))
             except BaseException:
                 await in_thread(batch.roll_back)
+                await journal.forget(intent)
                 raise
             await in_thread(batch.finish)
+            await journal.forget(intent)
         return recorded
+
+    async def _is_imported(self) -> bool:
+        conversation = await (await self._journal.store()).conversation(self._conversation)
+        return conversation is not None and conversation.imported
 
     async def _edits(self) -> list[Edit]:
         return await (await self._journal.edits()).of_conversation(self._conversation)

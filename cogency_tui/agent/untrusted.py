@@ -1,17 +1,19 @@
-"""What a conversation has read that neither the person nor the project answers for, told from its events.
+"""The untrusted content that a conversation has read, as its stored events tell.
 
-A gate remembers that while its agent is open; this is for conversations that go on later.
+Each result carries its sources. Those of results that older versions stored, or that broke off, are derived
+from the call. A gate remembers sources while its agent is open; this is for conversations that go on later.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from cogency_tui.agent.own_command import ran_in
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import CallEvent, Event
+from cogency_tui.protocol.sources import Sources, recorded
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.store.conversations import Store
+from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.mcp.names import source_of
 from cogency_tui.tools.reach import reach
@@ -19,57 +21,127 @@ from cogency_tui.tools.web_address import parse
 from cogency_tui.tools.web_search import ENGINES
 from cogency_tui.workspace.paths import Workspace
 
+EARLIER = Sources(("earlier conversations",))
+"""Where it is not known whose content another conversation has read."""
+
+_IMPORTED = Sources(("an imported conversation",))
 _WEB = "the web"
-_RECALLED = "earlier conversations"
+_COMMAND = {"command", "cmd"}
+"""Arguments of the shell, whatever a model calls it."""
 
 
-async def sources_of(store: Store, conversation_id: str, workspace: Workspace) -> list[str]:
-    """Hosts and paths outside, in the order of reading; what its sub-agents have read too.
+async def sources_of(store: Store, conversation_id: str, workspace: Workspace) -> Sources:
+    """Return the sources of a conversation, of its sub-agents, and of those that it was forked from or works
+    for.
 
     Raises:
         StoreError: the events cannot be read.
     """
-    found = await in_thread(sources_in, await store.events(conversation_id), workspace)
-    for child in await store.delegated(conversation_id):
-        found += await sources_of(store, child.id, workspace)
-    return list(dict.fromkeys(found))
+    return await _sources(store, conversation_id, workspace, upwards=True)
 
 
-def sources_in(events: Sequence[Event], workspace: Workspace) -> list[str]:
-    """The sources of what the results among these events brought, and the person's commands. Blocks."""
-    calls = {event["id"]: call_record(event) for event in events if event["type"] == "call"}
-    found: dict[str, None] = {}
+async def sources_below(store: Store, conversation_id: str, workspace: Workspace) -> Sources:
+    """Return the sources of a conversation and of its sub-agents.
+
+    Raises:
+        StoreError: the events cannot be read.
+    """
+    return await _sources(store, conversation_id, workspace, upwards=False)
+
+
+async def _sources(store: Store, conversation_id: str, workspace: Workspace, *, upwards: bool) -> Sources:
+    found = Sources()
+    pending, seen = [conversation_id], set[str]()
+    while pending:
+        id = pending.pop()
+        if id in seen:
+            continue
+        seen.add(id)
+        events = await store.events(id)
+        found |= await in_thread(sources_in, events, workspace)
+        calls = {event["id"] for event in events if event["type"] == "call"}
+        for ancestor in await _lineage(store, id):
+            if ancestor.imported:
+                found |= _IMPORTED
+            if upwards and ancestor.call is not None and ancestor.parent is not None:
+                # The agent that started it has written its task.
+                pending.append(ancestor.parent)
+            children = await store.delegated(ancestor.id)
+            pending += [child.id for child in children if child.call in calls]
+    return found
+
+
+async def _lineage(store: Store, id: str) -> list[Conversation]:
+    """The conversation, and those that it was forked from, the nearest first."""
+    found: list[Conversation] = []
+    next_id: str | None = id
+    while next_id is not None and next_id not in {each.id for each in found}:
+        conversation = await store.conversation(next_id)
+        if conversation is None:
+            break
+        found.append(conversation)
+        next_id = conversation.parent if conversation.call is None else None
+    return found
+
+
+def sources_in(events: Iterable[Event], workspace: Workspace) -> Sources:
+    """The sources of what the results among these events brought, the calls that were cut off before they had
+    one, and the user's commands. Blocks."""
+    calls: dict[str, CallEvent] = {}
+    found = Sources()
     for event in events:
-        if event["type"] == "result" and event["id"] in calls:
-            args: Any = as_tool_call(calls[event["id"]]).get("args")
-            given = cast("dict[str, Any]", args if isinstance(args, dict) else {})
-            if source := _source(event["tool"], given, workspace):
-                found[source] = None
+        if event["type"] == "call":
+            calls[event["id"]] = event
+        elif event["type"] == "result":
+            call = calls.pop(event["id"], None)
+            stored = recorded(event["payload"])
+            if stored is None and call is not None:
+                stored = _derived(event["tool"], call, workspace)
+            found |= stored or Sources()
         elif event["type"] == "user":
-            own = ran_in(event["content"])
-            if own and (source := _source("shell", {"command": own.command}, workspace)):
-                found[source] = None
-    return list(found)
+            found |= recorded(event) or _of_own_command(event["content"], workspace)
+    for call in calls.values():
+        tool = as_tool_call(call_record(call)).get("name")
+        found |= _derived(tool if isinstance(tool, str) else "", call, workspace)
+    return found
 
 
-def _source(tool: str, args: Mapping[str, Any], workspace: Workspace) -> str:
-    texts = [value for value in args.values() if isinstance(value, str)]
+def _derived(tool: str, call: CallEvent, workspace: Workspace) -> Sources:
+    """What the results of such a call may have brought."""
+    args: Any = as_tool_call(call_record(call)).get("args")
+    given = cast("dict[str, Any]", args if isinstance(args, dict) else {})
+    texts = [value for value in given.values() if isinstance(value, str)]
+    if tool == "shell" or _COMMAND & given.keys():
+        place = _resolved(workspace.root / str(given.get("cwd", ".")))
+        found = Sources()
+        for name, text in given.items():
+            if isinstance(text, str) and name != "cwd":
+                found |= reach(text, place, workspace).sources
+        return found
+    if tool == "recall":
+        # What those had read is not looked up again: they may be gone.
+        return EARLIER
+    source = _source(tool, given, texts, workspace)
+    return Sources((source,)) if source else Sources()
+
+
+def _source(tool: str, args: Mapping[str, Any], texts: list[str], workspace: Workspace) -> str:
     if server := source_of(tool):
         return server
     if tool == "search":
         return ENGINES
-    if tool == "recall":
-        # What those had read is not looked up again: they may be gone.
-        return _RECALLED
+    if tool == "workflow":
+        return f"the workflow {args.get('name')}"
     if tool == "fetch":
         return next((host for text in texts if (host := _host(text))), _WEB)
-    if tool == "shell":
-        place = workspace.root / str(args.get("cwd", "."))
-        brought = (reach(text, _resolved(place), workspace).brings for text in texts)
-        return next((source for source in brought if source), "")
     # Paths outside are given in full.
     outside = (_outside(text, workspace) for text in texts if text.startswith(("/", "~")))
     return next((path for path in outside if path), "")
+
+
+def _of_own_command(content: str, workspace: Workspace) -> Sources:
+    own = ran_in(content)
+    return reach(own.command, workspace.root, workspace).sources if own else Sources()
 
 
 def _resolved(place: Path) -> Path:

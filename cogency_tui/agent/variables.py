@@ -6,8 +6,14 @@ takes with an environment nothing is replaced: the names stay, and their values 
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, cast
+
+from cogency_tui.errors import ToolError
+
+LONGEST = 32 << 20
+"""Characters that values may make of the names in one call, and in one answer."""
 
 _NAME = re.compile(r"(\$?)\$([A-Za-z_]\w*)")
 _VARIABLE = re.compile(r"(\$?)\$(\{[#!]?)?([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
@@ -27,17 +33,25 @@ def substitute(value: Any, values: Mapping[str, Any], declared: Collection[str] 
     """`value` with its names replaced: a whole string by the value itself, within a string as text.
 
     `declared` are further names, which have no value here but make `$$name` the text `$name`.
+
+    Raises:
+        ToolError: the values would come to more than `LONGEST` characters.
     """
+    _check_length(value, values)
+    return _substituted(value, values, declared)
+
+
+def _substituted(value: Any, values: Mapping[str, Any], declared: Collection[str]) -> Any:
     if isinstance(value, str):
         whole = _NAME.fullmatch(value)
         if whole and not whole[1] and whole[2] in values:
             return values[whole[2]]
         return _NAME.sub(lambda found: _replacement(found, values, declared), value)
     if isinstance(value, list):
-        return [substitute(item, values, declared) for item in cast("list[Any]", value)]
+        return [_substituted(item, values, declared) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()
-        return {key: substitute(item, values, declared) for key, item in items}
+        return {key: _substituted(item, values, declared) for key, item in items}
     return value
 
 
@@ -57,23 +71,70 @@ def names_in_call(args: Any, declared: Collection[str], environment: Collection[
 def substitute_call(
     args: Any, values: Mapping[str, Any], declared: Collection[str], environment: Collection[str]
 ) -> tuple[Any, dict[str, str]]:
-    """The arguments of a call with their names replaced, and the values for its environment, as text."""
+    """The arguments of a call with their names replaced, and the values for its environment, as text.
+
+    Raises:
+        ToolError: the values would come to more than `LONGEST` characters.
+    """
     if not isinstance(args, dict):
         return substitute(args, values, declared), {}
+    items = cast("dict[str, Any]", args).items()
+    _check_length([value for key, value in items if key not in environment], values)
     replaced: dict[str, Any] = {}
     variables: dict[str, str] = {}
-    for key, value in cast("dict[str, Any]", args).items():
+    for key, value in items:
         if key in environment:
             replaced[key] = _unescaped(value, declared)
             variables |= {name: as_text(values[name]) for name in _variables_in(value, values)}
         else:
-            replaced[key] = substitute(value, values, declared)
+            replaced[key] = _substituted(value, values, declared)
     return replaced, variables
 
 
 def as_text(value: Any) -> str:
     """A value within a text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def mentioned_in(value: Any) -> set[str]:
+    """Every name that stands in a JSON value, declared or not, escaped or not."""
+    return {name for text in _texts(value) for name in _names(text)}
+
+
+def _names(text: str) -> Iterator[str]:
+    if "$" in text:
+        yield from (found[2] for found in _NAME.finditer(text))
+        yield from (found[3] for found in _VARIABLE.finditer(text))
+
+
+def _check_length(value: Any, values: Mapping[str, Any]) -> None:
+    """See that the values do not multiply beyond measure.
+
+    Raises:
+        ToolError: they do.
+    """
+    if not values:
+        return
+    counts = Counter(
+        found[2]
+        for text in _texts(value)
+        for found in _NAME.finditer(text)
+        if not found[1] and found[2] in values
+    )
+    length = sum(count * len(as_text(values[name])) for name, count in counts.items())
+    if length > LONGEST:
+        names = ", ".join(f"${name}" for name in sorted(counts))
+        raise ToolError(
+            f"With the values of {names} the arguments would have {length:,} characters; at most {LONGEST:,}."
+        )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The strings in a JSON value, keys left out."""
+    if isinstance(value, str):
+        yield value
+    for part in _parts(value):
+        yield from _texts(part)
 
 
 def _replacement(found: re.Match[str], values: Mapping[str, Any], declared: Collection[str]) -> str:
@@ -114,6 +175,7 @@ class StreamedText:
         self._value_of = value_of
         self._held: list[str] = []
         self._awaited = ""
+        self._room = LONGEST
         self.waiting = False
         """Whether text is held back for a value that is still to come."""
 
@@ -157,6 +219,9 @@ class StreamedText:
                 self._awaited = found[2]
                 self._held.append(text[found.start() :])
                 return "".join([*pieces, text[index : found.start()]])
+            # Values that multiply beyond measure are left as names.
+            value = value if len(value) <= self._room else found[0]
+            self._room -= len(value)
             pieces += [text[index : found.start()], value]
             index = found.end()
         unfinished = None if closing else _UNFINISHED.search(text, index)

@@ -22,6 +22,7 @@ from cogency_tui.agent.variables import substitute
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import CallEvent, ResultEvent
+from cogency_tui.protocol.sources import Sources, recorded
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from cogency_tui.workflow_settings import StepSettings, WorkflowSettings
 
@@ -146,7 +147,10 @@ class _Run:
         told = f"{self.name}: {succeeded} of {len(self.workflow.steps)} steps done"
         if failed:
             told += f"; failed: {', '.join(fatal or failed)}"
-        return Outcome(told, content, failed=bool(fatal) or not succeeded)
+        sources = Sources()
+        for result in self.results.values():
+            sources |= recorded(result["payload"]) or Sources()
+        return Outcome(told, content, failed=bool(fatal) or not succeeded, sources=sources)
 
 
 def _call(step: StepSettings) -> CallEvent:

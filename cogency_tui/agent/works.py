@@ -6,6 +6,7 @@ Nothing is imported before it is needed: an agent stands before its engine is lo
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from cogency_tui.config import DIALECTS, Dialect, Settings, config_directory
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
-from cogency_tui.providers.catalog import create_provider, secrets
+from cogency_tui.providers.catalog import create_provider, host_of, secrets
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 _PATIENCE = 1.5
 """Seconds that a message waits for MCP servers that are starting."""
+
+_NOT_LASTING = "the store cannot be used: once the program ends, no change of a file can be taken back"
 
 
 class Works:
@@ -95,7 +98,7 @@ class Works:
 
         Raises:
             StoreError: the store cannot be opened.
-            UsageError: a turn is running in this conversation already.
+            UsageError: a turn is running in this conversation already, or another process has it open.
         """
         from cogency_tui.agent.outbox import Outbox
         from cogency_tui.store.conversations import new_conversation_id
@@ -109,7 +112,8 @@ class Works:
 
         async def done() -> None:
             try:
-                await work(conversation, running, outbox)
+                async with self._agent.recall.working_in(conversation, time()):
+                    await work(conversation, running, outbox)
             finally:
                 running.turn = None
                 running.busy = False
@@ -135,6 +139,8 @@ class Works:
     ) -> None:
         """Work on what the person asks for, of which they `typed` so much."""
         store = await self._agent.store()
+        if not self._agent.lasting:
+            running.gate.caution(_NOT_LASTING)
         dialect = await self.dialect_of(store, conversation)
         await running.begin(store)
         # Of an agent that is not kept open this may be the only turn.
@@ -174,6 +180,19 @@ class Works:
             agent, own = self._agent, secrets(self._agent.settings, self._environ)
             self._learning = Learner(agent.profile, lambda: agent.provider, own)
         return self._learning
+
+    async def settle(self) -> None:
+        """Record what calls in the project had changed whose process is gone; the store's notices say so.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        from cogency_tui.store.intents import Intents
+
+        store = await self._agent.store()
+        intents = await Intents(store.database).below(str(self._agent.project))
+        if not all(intent.is_live for intent in intents):
+            await self.shared().journal.settle()
 
     async def start_servers(self) -> None:
         """Begin to start the MCP servers that are configured, so that no message waits for them."""
@@ -215,6 +234,7 @@ class Works:
             )
             return dialect
         await store.recover(conversation)
+        await self.settle()
         if agent.dialect is None:
             dialect = known.dialect if known.dialect in DIALECTS else dialect
         name, model = agent.provider.name, agent.provider.model
@@ -266,6 +286,7 @@ class Works:
                 store=agent.store,
                 mode=lambda: agent.mode,
                 named=self.named,
+                host_of=lambda name: host_of(name, agent.settings, self._environ),
                 journal=Journal(agent.workspace, agent.store),
                 recall=agent.recall,
                 project_settings=agent.project_settings,

@@ -23,6 +23,9 @@ from cogency_tui.text import one_line
 Form = Literal["md", "html", "jsonl"]
 Change = Literal["rename", "fork", "trash", "restore"]
 
+_LARGEST = 1 << 30
+"""Characters of an export that are read."""
+
 
 async def list_conversations(store: Store, project: Path | None, *, limit: int, as_json: bool) -> int:
     """Print conversations, newest first: those of `project`, or all."""
@@ -85,11 +88,17 @@ async def import_conversation(recall: Recall, path: Path | None) -> int:
     Raises:
         UsageError: it cannot be read, or is none.
     """
+    source = path or "stdin"
     try:
-        lines = (sys.stdin.read() if path is None else path.read_text("utf-8")).split("\n")
+        text = _read(path)
     except (OSError, UnicodeDecodeError) as exc:
-        raise UsageError(f"{path or 'stdin'} cannot be read: {exc}.", "Give a file of JSON lines.") from exc
-    conversation = await recall.import_lines(lines)
+        raise UsageError(f"{source} cannot be read: {exc}.", "Give a file of JSON lines.") from exc
+    if len(text) > _LARGEST:
+        raise UsageError(f"{source} is too large: at most {_LARGEST >> 20:,} MiB are taken.")
+    try:
+        conversation = await recall.import_lines(text.split("\n"))
+    except UsageError as exc:
+        raise UsageError(f"{source}: {exc}", exc.hint) from exc
     print_text(_line(conversation))
     return 0
 
@@ -138,6 +147,14 @@ async def compare_conversations(
     return 0
 
 
+def _read(path: Path | None) -> str:
+    """What the file holds, or stdin, and no more than a character too much."""
+    if path is None:
+        return sys.stdin.read(_LARGEST + 1)
+    with path.open(encoding="utf-8", newline="") as file:
+        return file.read(_LARGEST + 1)
+
+
 def _print_tree(tree: Tree, depth: int, current: str) -> None:
     conversation = tree.conversation
     mark = "●" if conversation.id == current else "○"
@@ -150,7 +167,8 @@ def _print_tree(tree: Tree, depth: int, current: str) -> None:
 def _line(conversation: Conversation) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.updated))
     turns = f"{conversation.turns} turn" + ("" if conversation.turns == 1 else "s")
-    return f"{conversation.id}  {when}  {turns:>9}  {conversation.title or 'Untitled'}"
+    imported = "  (imported)" if conversation.imported else ""
+    return f"{conversation.id}  {when}  {turns:>9}  {one_line(conversation.title) or 'Untitled'}{imported}"
 
 
 def _text(event: Event) -> str:

@@ -1,8 +1,8 @@
 """`cogency-tui doctor`: what works here, what does not, and what to do about it."""
 
+import asyncio
 import os
 import platform
-import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -22,12 +22,15 @@ from cogency_tui.headless.output import print_json, print_text, talk
 from cogency_tui.headless.trust import project_settings_of
 from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
 from cogency_tui.providers.models import load_models
+from cogency_tui.store.checkup import Damage, check
+from cogency_tui.store.checkup import repair as repair_store
 from cogency_tui.store.conversations import Store
-from cogency_tui.store.database import FILE, store_error
+from cogency_tui.store.database import FILE
 from cogency_tui.store.search.building import Progress, update
 from cogency_tui.store.search.index import INDEX
 from cogency_tui.store.search.service import SearchService
 
+_REPAIR = "`cogency-tui doctor --repair` recovers what can be read, and leaves the damaged file as it is."
 _MARKS = {"ok": "✓", "note": "·", "bad": "✗"}
 
 
@@ -51,7 +54,7 @@ async def examine(
     status 1 if any is bad.
     """
     project, settings = Path.cwd().resolve(), _settings()
-    findings = [*_program(), *_configuration(), *_project(), await _data()]
+    findings = [*_program(), *_configuration(), *_project(), *await _data()]
     answers = [*interface(settings), *await check_servers(project), *await check_machine(project, settings)]
     answers += await check_endpoints(settings) if online else []
     findings += [Finding(*answer) for answer in answers]
@@ -156,13 +159,34 @@ def _provider(provider: KnownProvider, *, chosen: bool) -> Finding:
     return Finding(title, state, f"{what}, no key", f"Set {provider.key_source} to use it.")
 
 
-async def _data() -> Finding:
+async def _data() -> list[Finding]:
     directory = data_path()
+    damages = await asyncio.to_thread(check, directory)
+    findings = [_damaged(damage) for damage in damages]
+    return findings if any(damage.of_store for damage in damages) else [*findings, await _store(directory)]
+
+
+def _damaged(damage: Damage) -> Finding:
+    if damage.of_store:
+        return Finding("store", "bad", f"{damage.path} is damaged: {damage.what}", _REPAIR)
+    if damage.path.name == INDEX:
+        advice = "It is rebuilt by itself, or by `cogency-tui doctor --rebuild`; nothing is lost."
+        return Finding("search index", "note", f"{damage.path} is damaged: {damage.what}", advice)
+    return Finding(
+        "contents",
+        "bad",
+        f"{damage.path} is damaged: {damage.what}",
+        "Other versions of these files may be whole.",
+    )
+
+
+async def _store(directory: Path) -> Finding:
     try:
         async with await Store.open(directory) as store:
             count = await store.count()
-            notices = "; ".join(store.notices)
             indexed = await _indexed(store)
+            notices = "; ".join(store.untold())
+            await store.acknowledge()
     except CogencyError as exc:
         return Finding("store", "bad", str(exc), exc.hint)
     what = f"{directory}, {count} conversation{'' if count == 1 else 's'}, {indexed}"
@@ -171,7 +195,7 @@ async def _data() -> Finding:
 
 async def _indexed(store: Store) -> str:
     """How far the search index is. It needs nothing of SQLite that may be missing."""
-    service = SearchService(store.database.path.parent)
+    service = SearchService(store.database.path.parent, store.notices)
     try:
         done, total = await service.run(lambda searcher: searcher.extent())
     finally:
@@ -179,24 +203,31 @@ async def _indexed(store: Store) -> str:
     return f"{done:,} of {total:,} events indexed for search"
 
 
+def repair() -> int:
+    """Repair the store where it is damaged, and say what was done; the exit status.
+
+    Raises:
+        StoreError: it cannot be repaired.
+    """
+    done = repair_store(data_path())
+    for line in done or [f"The store in {data_path()} is not damaged."]:
+        print_text(line)
+    return 0
+
+
 def rebuild() -> int:
     """Make the search index anew, saying how far it is. Interrupted, it goes on with the next search.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the store cannot be read, or the index not written.
     """
     directory = data_path()
     if not (directory / FILE).exists():
         talk("There is nothing to index yet.")
         return 0
     last: Progress | None = None
-    try:
-        for last in update(directory, rebuild=True):
-            talk(
-                f"Indexed {last.done:,} of {last.total:,} events ({last.done * 100 // max(1, last.total)}%)."
-            )
-    except (OSError, sqlite3.Error) as exc:
-        raise store_error(exc, directory / INDEX) from exc
+    for last in update(directory, rebuild=True):
+        talk(f"Indexed {last.done:,} of {last.total:,} events ({last.done * 100 // max(1, last.total)}%).")
     if last is None:
         talk("Nothing was indexed: there are no events, or another process is indexing.")
     return 0

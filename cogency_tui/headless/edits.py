@@ -13,7 +13,7 @@ from cogency_tui.agent.preview import Plan, difference
 from cogency_tui.agent.review.fate import EditFate, fate_of
 from cogency_tui.agent.selection import RESTORE, UNDO, taken_back
 from cogency_tui.agent.undo import Undo
-from cogency_tui.errors import UsageError, WorkspaceError
+from cogency_tui.errors import ConsentError, UsageError, WorkspaceError
 from cogency_tui.headless.edit_paths import Paths
 from cogency_tui.headless.edits_output import (
     Counts,
@@ -27,7 +27,7 @@ from cogency_tui.headless.edits_output import (
     plan_values,
     state_of,
 )
-from cogency_tui.headless.output import complain, print_json, print_text, talk
+from cogency_tui.headless.output import agreed, complain, print_json, print_text, talk
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.edits import Edits
@@ -53,10 +53,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What may be done: nothing with `dry_run`, and what cannot be undone only with `for_good`."""
+    """What may be done: nothing with `dry_run`, what cannot be undone only with `for_good`, and what the user
+    is asked about without a question only with `yes`."""
 
     dry_run: bool = False
     for_good: bool = False
+    yes: bool = False
 
 
 class EditCommands:
@@ -79,12 +81,13 @@ class EditCommands:
         if conversation is None:
             talk(f"No conversations in {name_of(str(self._project))} yet.")
             return 0
+        journal = await self._journal(conversation.project)
         edits = await self._edits.of_conversation(conversation.id)
         marks, undone = await self._edits.marks(conversation.id), taken_back(edits)
         wanted = Paths(Path(conversation.project), paths)
         chosen = [edit for edit in reversed(edits) if edit.origin.turn == (turn or edit.origin.turn)]
         chosen = [edit for edit in chosen if wanted.cover(edit.path, edit.old_path)]
-        blobs = await self._journal(conversation.project).blobs()
+        blobs = await journal.blobs()
         for edit in chosen:
             counts = diff.count(await in_thread(difference, edit, blobs))
             state = state_of(edit, marks, undone)
@@ -102,7 +105,7 @@ class EditCommands:
         conversation = edit.origin.conversation
         marks = await self._edits.marks(conversation)
         state = state_of(edit, marks, taken_back(await self._edits.of_conversation(conversation)))
-        journal = self._journal(edit.origin.project)
+        journal = await self._journal(edit.origin.project)
         contents, blobs = await journal.contents(), await journal.blobs()
 
         def work() -> tuple[str, Counts, EditFate]:
@@ -121,7 +124,7 @@ class EditCommands:
     async def revert(self, choice: Choice, consent: Consent) -> int:
         """Print what taking back the chosen edits would do, then do it."""
         conversation = await self._conversation_of(choice.ids)
-        journal = self._journal(conversation.project)
+        journal = await self._journal(conversation.project)
         undo = Undo(journal, conversation.id)
         if choice.redo:
             plan = await undo.redo()
@@ -138,7 +141,7 @@ class EditCommands:
         """Print what having a file as an edit left it would do, or as it was `before` that; then do it."""
         edit = await self._edit(id)
         conversation = await self._conversation_of([id])
-        journal = self._journal(conversation.project)
+        journal = await self._journal(conversation.project)
         plan = await Undo(journal, conversation.id).restore([edit], before=before)
         if not plan.changes and not plan.obstacles:
             path = (edit.old_path or edit.path) if before else edit.path
@@ -161,7 +164,12 @@ class EditCommands:
             what = f"What is there now is too large to be kept, and would be lost for good: {lost}."
             complain(WorkspaceError(f"Nothing was changed. {what}", "--for-good does it all the same."))
             return 1
-        made = await Undo(journal, conversation.id).apply(plan, for_good=consent.for_good)
+        undo = Undo(journal, conversation.id)
+        question = await undo.asks_about(plan)
+        if question and not (consent.yes or agreed(f"{question} Do it?")):
+            complain(ConsentError(f"Nothing was changed. {question}", "--yes does it all the same."))
+            return 1
+        made = await undo.apply(plan, for_good=consent.for_good, agreed=True)
         if self._as_json:
             print_json({"type": "done", "tool": plan.tool, "edits": [edit.id for edit in made]})
         latest = await self._store.latest(str(self._project))
@@ -214,11 +222,14 @@ class EditCommands:
                 )
         return edit
 
-    def _journal(self, project: str) -> Journal:
+    async def _journal(self, project: str) -> Journal:
         async def store() -> Store:
             return self._store
 
-        return Journal(Workspace(Path(project)), store)
+        journal = Journal(Workspace(Path(project)), store)
+        for notice in await journal.settle():
+            talk(notice)
+        return journal
 
 
 def _in_the_way(plan: Plan, verb: str) -> WorkspaceError:

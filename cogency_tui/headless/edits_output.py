@@ -48,9 +48,10 @@ def edit_line(edit: Edit, state: str, counts: Counts) -> str:
     """An edit on one line, its path last."""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(edit.timestamp))
     undoes = f"  (takes back {_numbers(edit.undoes)})" if edit.undoes else ""
+    interrupted = "  (interrupted)" if edit.interrupted else ""
     return (
         f"{edit.id:>5}  turn {edit.origin.turn:<3}  {when}  {edit.tool:<7}  {edit.kind:<8}  "
-        f"{extent(edit, counts):>9}  {state:<8}  {_names(edit)}{undoes}"
+        f"{extent(edit, counts):>9}  {state:<8}  {_names(edit)}{undoes}{interrupted}"
     )
 
 
@@ -72,6 +73,7 @@ def edit_value(edit: Edit, state: str, counts: Counts, marks: Iterable[Mark]) ->
         "note": next((mark.note for mark in own if not mark.hunk), ""),
         "hunks": {mark.hunk: mark.state for mark in own if mark.hunk},
         "timestamp": edit.timestamp,
+        "interrupted": edit.interrupted,
     }
 
 

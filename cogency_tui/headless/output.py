@@ -44,6 +44,15 @@ def complain(error: CogencyError) -> None:
     talk(f"cogency-tui: {error.advice}")
 
 
+def agreed(question: str) -> bool:
+    """Whether the user says yes to a question; where nobody can be asked, they do not."""
+    if not (sys.stdin is not None and sys.stdin.isatty()):
+        talk("Nobody can be asked here: --yes agrees to it.")
+        return False
+    talk(f"{question} [y]es, [N]o: ", end="")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def describe_args(args: Mapping[str, Any], width: int = 60) -> str:
     """A call's arguments in a few words: the first that says what it is about."""
     for value in args.values():

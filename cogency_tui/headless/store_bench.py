@@ -21,6 +21,7 @@ from cogency_tui.store.search.building import update
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.searcher import Answer, Order, Scope, Searcher
 from cogency_tui.store.search.service import SearchService
+from cogency_tui.temporary import prefix
 
 EVENTS = 1_000_000
 _PAGE = 20
@@ -50,7 +51,7 @@ class Row:
 
 def bench_store(*, events: int = EVENTS, as_json: bool) -> int:
     """Measure, print a row for each thing, and leave nothing behind."""
-    with tempfile.TemporaryDirectory(prefix="cogency-bench-") as name:
+    with tempfile.TemporaryDirectory(prefix=prefix("bench")) as name:
         asyncio.run(_measure(Path(name), events, as_json))
     return 0
 

@@ -1,6 +1,5 @@
 """`cogency-tui trust`: what a project brings in `.cogency/`, and whether the person trusts it."""
 
-import sys
 from pathlib import Path
 
 from cogency_tui.agent.project_files import FOLDER, Entry
@@ -9,7 +8,7 @@ from cogency_tui.agent.trust import FILE_NAME, Standing, Survey, Trust
 from cogency_tui.config import config_directory
 from cogency_tui.config_sources import load_settings
 from cogency_tui.errors import UsageError
-from cogency_tui.headless.output import print_json, print_text, talk
+from cogency_tui.headless.output import agreed, print_json, print_text, talk
 from cogency_tui.text import one_line
 
 _MEANS = (
@@ -42,7 +41,7 @@ def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:
         raise UsageError(f"{project} brings nothing to trust: there is no {FOLDER}/ with files in it.")
     if not as_json:
         _print_survey(project, survey)
-    if survey.standing is not Standing.TRUSTED and survey.digest and (yes or _agreed()):
+    if survey.standing is not Standing.TRUSTED and survey.digest and (yes or agreed("Trust it as it is?")):
         settings.accept(survey)
         survey = settings.survey()
     settings.refresh()
@@ -91,14 +90,6 @@ def tell_unused(settings: ProjectSettings) -> None:
         talk(f"{told} `cogency-tui trust` shows it, and lets you use it.")
 
 
-def _agreed() -> bool:
-    if not (sys.stdin is not None and sys.stdin.isatty()):
-        talk("Nobody can be asked here: --yes trusts it.")
-        return False
-    talk("Trust it as it is? [y]es, [N]o: ", end="")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
 def _print_survey(project: Path, survey: Survey) -> None:
     print_text(f"{one_line(str(project / FOLDER))}: {survey.standing.value}")
     for entry in survey.entries:
@@ -107,6 +98,8 @@ def _print_survey(project: Path, survey: Survey) -> None:
     for name in survey.changed:
         if name not in survey.files:
             print_text(f"  {'gone':>16}  {one_line(name)}")
+    for command in survey.unknown:
+        print_text(f"✗ It cannot be told what of the project this starts: {one_line(command)}")
     if survey.problem:
         print_text(f"✗ {survey.problem}")
     elif survey.standing is not Standing.TRUSTED:
@@ -126,5 +119,6 @@ def _as_json(project: Path, survey: Survey, problem: str) -> dict[str, object]:
             for entry in survey.entries
         ],
         "changed": list(survey.changed),
+        "unknown": list(survey.unknown),
         "problem": survey.problem or problem,
     }

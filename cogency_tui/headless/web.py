@@ -2,20 +2,24 @@
 
 Invariant: only who knows the token in the address gets an answer, and only under the names of this machine
 itself, so that no other page can reach it by a name of its own (DNS rebinding). Each page that is opened is a
-program of its own, which ends with the page.
+program of its own, which ends with the page. What serves has no key in its environment: it hands the keys to
+each program where no other process sees them.
 """
 
 import asyncio
+import os
 import secrets
-import shlex
 import signal
 import socket
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from importlib.util import find_spec
 
+from cogency_tui.child_processes import without_secrets
+from cogency_tui.config_sources import load_settings
 from cogency_tui.errors import UsageError
 from cogency_tui.headless.output import print_text, talk
+from cogency_tui.providers import catalog
+from cogency_tui.tools.own_environment import conceal
 
 EXTRA = "pip install 'cogency-tui[serve]'"
 
@@ -36,17 +40,30 @@ def serve_browser(arguments: Sequence[str], port: int) -> int:
             listening.bind((HOST, port))
         except (OSError, OverflowError) as exc:
             raise UsageError(f"Port {port} cannot be used: {exc}.", "Give another with --port.") from exc
-        command = [sys.executable, "-m", "cogency_tui", *arguments]
-        return asyncio.run(_serve(listening, shlex.join(command), secrets.token_urlsafe(24)))
+        keys = _take_out_keys(os.environ)
+        return asyncio.run(_serve(listening, arguments, keys, secrets.token_urlsafe(24)))
 
 
-async def _serve(listening: socket.socket, command: str, token: str) -> int:
+def _take_out_keys(environ: MutableMapping[str, str]) -> dict[str, str]:
+    """Move the keys of providers, and what looks like a secret, out of our environment."""
+    own = catalog.secrets(load_settings(environ=environ), environ)
+    plain = without_secrets(environ, own)
+    keys = {name: value for name, value in environ.items() if name not in plain}
+    conceal(keys)
+    for name in keys:
+        del environ[name]
+    return keys
+
+
+async def _serve(
+    listening: socket.socket, arguments: Sequence[str], keys: Mapping[str, str], token: str
+) -> int:
     from aiohttp import web
 
-    from cogency_tui.headless.web_pages import make_application
+    from cogency_tui.headless.web_pages import Program, make_application
 
     port: int = listening.getsockname()[1]
-    application = await make_application(command, token, HOST, port)
+    application = await make_application(Program(arguments, keys), token, HOST, port)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=2.0)
     await runner.setup()
     try:

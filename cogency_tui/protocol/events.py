@@ -22,7 +22,8 @@ class UserEvent(TypedDict):
     """The user's message; the model is sent `content`, then the text of the `review`.
 
     The first message of a conversation carries the `environment`: the block that says where the model works.
-    `conversation` is the conversation's id, where events are printed.
+    `conversation` is the conversation's id, where events are printed. `sources` and `possible_sources` are as
+    in `ResultPayload`: of a command that the user ran, and of tools that the system prompt describes.
     """
 
     type: Literal["user"]
@@ -31,6 +32,8 @@ class UserEvent(TypedDict):
     review: NotRequired[ReviewNote]
     environment: NotRequired[str]
     conversation: NotRequired[str]
+    sources: NotRequired[list[str]]
+    possible_sources: NotRequired[list[str]]
 
 
 class ThinkEvent(TypedDict):
@@ -81,6 +84,8 @@ class ResultPayload(TypedDict):
 
     `refused` is the reason why permissions did not let the call run. A result in the place of a call that
     could not be parsed has that call's text as `raw`, and the id that the model gave it as `action`.
+    `sources` name whose content it has, where neither the user nor the project answers for that;
+    `possible_sources` what nothing kept from bringing such content. Events of older versions have neither.
     """
 
     outcome: str
@@ -89,6 +94,8 @@ class ResultPayload(TypedDict):
     refused: NotRequired[str]
     raw: NotRequired[str]
     action: NotRequired[str]
+    sources: NotRequired[list[str]]
+    possible_sources: NotRequired[list[str]]
 
 
 class ResultEvent(TypedDict):

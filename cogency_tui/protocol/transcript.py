@@ -132,7 +132,7 @@ def call_record(event: CallEvent) -> dict[str, Any]:
     """The call's content as an object; one that the store holds damaged becomes a call without arguments."""
     try:
         content: object = json.loads(event["content"])
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     return cast("dict[str, Any]", content) if isinstance(content, dict) else {"name": "unknown", "args": {}}
 

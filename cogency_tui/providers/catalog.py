@@ -113,6 +113,17 @@ def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[Know
     return known
 
 
+def host_of(name: str, settings: Settings, environ: Mapping[str, str]) -> str:
+    """Name the host beyond this machine that a provider asks, with its port; empty where there is none."""
+    from cogency_tui.providers.endpoint import Endpoint
+
+    table = _tables(settings, environ).get(name)
+    if table is None:
+        return ""
+    endpoint = Endpoint(name, table.base_url, table.model)
+    return "" if endpoint.is_loopback else endpoint.host
+
+
 def secrets(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     """The key variables that are set, with their values: never for the environment of a command."""
     variables = {table.key_env for table in _tables(settings, environ).values()} - {""}

@@ -15,6 +15,7 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec import Meta
 
+from cogency_tui import toml_text
 from cogency_tui.errors import ConfigError
 from cogency_tui.toml_lines import line_of
 from cogency_tui.workflow_settings import problem_of
@@ -223,14 +224,14 @@ def _prices(tariff: _Tariff) -> Prices:
 
 def _read_own(path: Path) -> dict[str, dict[str, Any]]:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = toml_text.read(path)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as exc:
         message = f"The models in {path} cannot be read: {exc}."
         raise ConfigError(message, "Check the file, or move it away.") from exc
     try:
-        tables: dict[str, Any] = tomllib.loads(text)
+        tables: dict[str, Any] = toml_text.loads(text)
     except (ValueError, RecursionError) as exc:
         # A number of very many digits is no TOMLDecodeError, nor is what is nested too deeply.
         message = f"The file of models {path} is not valid TOML: {exc}."

@@ -5,6 +5,7 @@ thread, because importing it and reading the certificates take longer than a fra
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 LONGEST_BODY = 64 * 1024
 """Bytes read of an answer that is no stream."""
 
-LONGEST_LINE = 16 * 1024 * 1024
-"""Bytes of a stream that may come without a line's end."""
+LONGEST_EVENT = 16 * 1024 * 1024
+"""Bytes of one event of a stream, and of a list of models."""
+
+_PLAIN = ("", "identity")
+_EVENT_END = re.compile(rb"\r\n\r?\n|\n\r?\n|\r\r")
+_LONGEST_END = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +86,26 @@ class HttpTransport:
 
         try:
             async with asyncio.timeout(self._timeouts.first_byte):
-                response = await client.get(self._url(path), headers=self._headers("application/json"))
+                request = client.build_request(
+                    "GET", self._url(path), headers=self._headers("application/json")
+                )
+                response = await client.send(request, stream=True)
+                try:
+                    if response.status_code == 200:
+                        self._require_plain(response)
+                        text = await _beginning(response.aiter_raw(), LONGEST_EVENT)
+                    else:
+                        text = await _reason(response, response.aiter_raw())
+                finally:
+                    await response.aclose()
         except TimeoutError as exc:
             raise await self._checked(self._endpoint.silent(self._timeouts.first_byte)) from exc
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as exc:
             raise await self._explained(exc) from exc
         self._heard = True
         if response.status_code != 200:
-            raise failures.from_status(
-                self._endpoint, response.status_code, response.headers, response.text[:LONGEST_BODY]
-            )
-        return read_object(self._endpoint, "list of models", response.text)
+            raise failures.from_status(self._endpoint, response.status_code, response.headers, text)
+        return read_object(self._endpoint, "list of models", text)
 
     async def close(self) -> None:
         """Close all connections. A later request opens new ones."""
@@ -147,12 +161,13 @@ class HttpTransport:
         except TimeoutError as exc:
             raise await self._checked(self._endpoint.silent(self._timeouts.first_byte)) from exc
         self._heard = True
-        pieces = self._timed(response.aiter_bytes(), deadline)
+        pieces = self._timed(response.aiter_raw(), deadline)
         try:
             content_type = response.headers.get("content-type", "")
             if response.status_code != 200:
-                text = await _beginning(pieces)
+                text = await _reason(response, pieces)
                 raise failures.from_status(self._endpoint, response.status_code, response.headers, text)
+            self._require_plain(response)
             if content_type.partition(";")[0].strip().lower() != "text/event-stream":
                 raise failures.not_a_stream(self._endpoint, content_type, await _beginning(pieces))
             timed = httpx.Response(200, headers={"content-type": content_type}, content=pieces)
@@ -163,6 +178,19 @@ class HttpTransport:
         finally:
             await pieces.aclose()
             await response.aclose()
+
+    def _require_plain(self, response: "httpx.Response") -> None:
+        """See that the body came as it was asked for: a few compressed bytes may become any number.
+
+        Raises:
+            ProviderProtocolError: it is compressed.
+        """
+        if encoding := _encoding(response):
+            raise ProviderProtocolError(
+                f"{self._endpoint.name} compressed its answer ({self._endpoint.quote(encoding)}), "
+                f"which was refused (HTTP {response.status_code}).",
+                "Check base_url, and any proxy in between.",
+            )
 
     def _url(self, path: str) -> str:
         return self._endpoint.base_url.rstrip("/") + path
@@ -181,7 +209,7 @@ class HttpTransport:
         """Hand on pieces that come in time: the first until `deadline`, each other within `idle`."""
         loop = asyncio.get_running_loop()
         limit = self._timeouts.first_byte
-        unbroken = 0
+        unended, last = 0, b""
         while True:
             try:
                 async with asyncio.timeout_at(deadline):
@@ -190,10 +218,12 @@ class HttpTransport:
                 raise self._endpoint.silent(limit) from exc
             if piece is None:
                 return
-            unbroken = 0 if b"\n" in piece else unbroken + len(piece)
-            if unbroken > LONGEST_LINE:
+            ended = _EVENT_END.search(last + piece)
+            unended = 0 if ended else unended + len(piece)
+            last = (last + piece)[1 - _LONGEST_END :]
+            if unended > LONGEST_EVENT:
                 raise ProviderProtocolError(
-                    f"{self._endpoint.name} sent {LONGEST_LINE:,} bytes without a line's end.",
+                    f"{self._endpoint.name} sent {LONGEST_EVENT:,} bytes without the end of an event.",
                     "Check base_url.",
                 )
             yield piece
@@ -201,11 +231,22 @@ class HttpTransport:
             deadline = loop.time() + limit
 
 
-async def _beginning(pieces: AsyncIterator[bytes]) -> str:
+def _encoding(response: "httpx.Response") -> str:
+    """How a body is compressed; empty where it is not."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    return "" if encoding in _PLAIN else encoding
+
+
+async def _reason(response: "httpx.Response", pieces: AsyncIterator[bytes]) -> str:
+    """What a failed request's answer says, unless that is compressed: the status counts without it."""
+    return "" if _encoding(response) else await _beginning(pieces)
+
+
+async def _beginning(pieces: AsyncIterator[bytes], most: int = LONGEST_BODY) -> str:
     """The first of a body's bytes as text."""
-    body = b""
+    body = bytearray()
     async for piece in pieces:
         body += piece
-        if len(body) >= LONGEST_BODY:
+        if len(body) >= most:
             break
-    return body[:LONGEST_BODY].decode("utf-8", "replace")
+    return body[:most].decode("utf-8", "replace")

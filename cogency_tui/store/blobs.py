@@ -1,7 +1,8 @@
 """The contents of files, each kept once, under the SHA-256 digest of its bytes.
 
 Invariant: what is read back has the digest and the size that were asked for, or a `StoreError` is raised;
-a content appears under its name whole or not at all. Nothing here needs a file in memory as a whole. The
+a content appears under its name whole or not at all, and outlives a power cut once `sync` has returned:
+what refers to it is written after that. Nothing here needs a file in memory as a whole. The
 calls block: run them in a thread; several threads and processes may use one directory at once.
 """
 
@@ -19,6 +20,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from cogency_tui import own_files
 from cogency_tui.errors import StoreError
 
 LIMIT = 64 << 20
@@ -72,6 +74,10 @@ class Blobs:
         self._limit = limit
         self._quota = quota
         self._used: int | None = None
+        self._unsynced: set[str] = set()
+        self._synced: set[str] = set()
+        self._named: set[Path] = set()
+        """Directories whose own names the disk has."""
 
     @property
     def used(self) -> int:
@@ -101,7 +107,7 @@ class Blobs:
         if len(first) < _CHUNK:
             return self.put_bytes(first, limit=most)
         digest, size = _hashed(source)
-        if self.has(digest):
+        if self._there(digest):
             return Stored(digest, size, True)
         if size > most or self.used + size > self._quota:
             return Stored(digest, size, False)
@@ -111,7 +117,7 @@ class Blobs:
         """Keep `data`; as `put`."""
         most = self._limit if limit is None else min(limit, self._limit)
         stored = Stored(hashlib.sha256(data).hexdigest(), len(data), True)
-        if self.has(stored.digest):
+        if self._there(stored.digest):
             return stored
         if len(data) > most or self.used + len(data) > self._quota:
             return Stored(stored.digest, stored.size, False)
@@ -141,6 +147,38 @@ class Blobs:
         """All bytes of a content, of which there are `size`; errors as `stream`."""
         return b"".join(self.stream(digest, size))
 
+    def sync(self) -> None:
+        """Have the disk hold for good what was put here, and what was found to be here.
+
+        Raises:
+            StoreError: the disk refuses.
+        """
+        directories: set[Path] = set()
+        done: set[str] = set()
+        while self._unsynced:
+            digest = self._unsynced.pop()
+            path = self._path(digest)
+            try:
+                with _failures(path), suppress(FileNotFoundError):
+                    _sync(path)
+            except StoreError:
+                self._unsynced |= {digest, *done}
+                raise
+            done.add(digest)
+            directories.add(path.parent)
+        try:
+            above = {each.parent for each in directories - self._named}
+            if above and self.directory not in self._named:
+                above.add(self.directory.parent)
+            for directory in sorted(directories | above):
+                with _failures(directory), suppress(FileNotFoundError):
+                    _sync(directory)
+            self._named |= directories | above
+        except StoreError:
+            self._unsynced |= done
+            raise
+        self._synced |= done
+
     def clean(self, referenced: Collection[str], grace: float = GRACE) -> Cleaned:
         """Remove the contents that are not `referenced` and were not used for `grace` seconds.
 
@@ -154,6 +192,7 @@ class Blobs:
                 continue
             with _failures(path):
                 path.unlink(missing_ok=True)
+            self._synced.discard(path.parent.name + path.name)
             contents += 1
             size += status.st_size
         # Counted anew when next asked for: other processes put contents there, too.
@@ -163,7 +202,7 @@ class Blobs:
     def _write(self, source: BinaryIO, most: int) -> Stored | None:
         """Put what `source` holds now under its name; None where that is more than `most` bytes."""
         with _failures(self.directory):
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            own_files.make_directory(self.directory)
             temporary = self.directory / f"{secrets.token_hex(8)}.tmp"
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
             try:
@@ -173,14 +212,23 @@ class Blobs:
                     temporary.unlink()
                     return None
                 path = self._path(digest)
-                path.parent.mkdir(mode=0o700, exist_ok=True)
+                own_files.make_directory(path.parent)
                 length = temporary.stat().st_size
                 temporary.replace(path)
             except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise
         self._used = self.used + length
+        self._synced.discard(digest)
+        self._unsynced.add(digest)
         return Stored(digest, size, True)
+
+    def _there(self, digest: str) -> bool:
+        """Whether a content is there; another process may have put it there, and not synced it yet."""
+        found = self.has(digest)
+        if found and digest not in self._synced:
+            self._unsynced.add(digest)
+        return found
 
     def _chunks(self, path: Path, digest: str, size: int | None = None) -> Generator[bytes]:
         hasher = hashlib.sha256()
@@ -218,6 +266,14 @@ class Blobs:
                 # Another process may clean up, too.
                 with suppress(FileNotFoundError):
                     yield Path(file.path), file.stat(follow_symlinks=False)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _listed(directory: str | Path) -> list[os.DirEntry[str]]:

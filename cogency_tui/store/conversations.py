@@ -5,6 +5,7 @@ row (title, turns, tokens, cost) follows from them in the same transaction.
 """
 
 import base64
+import re
 import secrets
 import sqlite3
 import time
@@ -23,14 +24,15 @@ from cogency_tui.store.usage import Spent
 
 COLUMNS = (
     "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent, call,"
-    " branch, renamed, trashed, forked_at"
+    " branch, renamed, trashed, forked_at, imported"
 )
 """What `conversation_of` is made from."""
 
-_RENAMED = COLUMNS.split(", ").index("renamed")
+_FLAGS = [COLUMNS.split(", ").index(name) for name in ("renamed", "imported")]
 _SELECT = f"SELECT {COLUMNS} FROM conversations"
 _NEWEST_FIRST = "ORDER BY updated DESC, id DESC"
 _CANDIDATES = 5
+_ID = re.compile("[0-9a-v]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Conversation:
     providers told it. `parent` is the conversation that it came from: by a fork, whose last event from
     there has the number `forked_at` there, or as the sub-agent's that `call` there started. `branch` is
     that of the repository when it began, `renamed` whether the title is the person's own, `trashed` when
-    it was moved to the trash.
+    it was moved to the trash, `imported` whether it, or what it was forked from, came from a file.
     """
 
     id: str
@@ -61,12 +63,18 @@ class Conversation:
     renamed: bool = False
     trashed: float | None = None
     forked_at: int | None = None
+    imported: bool = False
 
 
 def new_conversation_id() -> str:
     """Sixteen lower-case letters and digits that sort by time: 45 bits of milliseconds, 35 of chance."""
     number = int(time.time() * 1000) << 35 | secrets.randbits(35)
     return base64.b32hexencode(number.to_bytes(10, "big")).decode().lower()
+
+
+def is_conversation_id(id: str) -> bool:
+    """Whether an id is as `new_conversation_id` makes them."""
+    return _ID.fullmatch(id) is not None
 
 
 class Store:
@@ -79,12 +87,18 @@ class Store:
         self.database = database
         self.notices = database.notices
         self._told = 0
+        self._totals: dict[str, usage.Total] = {}
 
     def untold(self) -> list[str]:
         """The notices that were not given by this method before."""
         untold = self.notices[self._told :]
         self._told = len(self.notices)
         return untold
+
+    async def acknowledge(self) -> None:
+        """Forget what `untold` gave: the user has seen it."""
+        if self._told:
+            await self.database.acknowledge(self.notices[: self._told])
 
     @classmethod
     async def open(cls, directory: Path, *, patience: float = 5.0) -> Self:
@@ -210,7 +224,9 @@ class Store:
             StoreError: there is no such conversation.
         """
         events.check_persisted(event)
-        return await self.database.write(partial(_append, conversation_id, event))
+        # A call is on the disk before it acts: what it does then never lacks its cause.
+        durable = event["type"] == "call"
+        return await self.database.write(partial(_append, conversation_id, event), durable=durable)
 
     async def events(self, conversation_id: str) -> list[Event]:
         """All events in order. Rows that cannot be read are left out, and noted once in `notices`."""
@@ -254,7 +270,10 @@ class Store:
 
     async def usage(self, conversation_id: str) -> Measure:
         """What the conversation took so far: tokens, seconds and USD, where known."""
-        return await self.database.read(lambda connection: usage.total(connection, conversation_id))
+        before = self._totals.get(conversation_id, usage.NOTHING)
+        total = await self.database.read(partial(usage.total, conversation_id=conversation_id, before=before))
+        self._totals[conversation_id] = total
+        return total.measure
 
     async def spent(self, moment: float, conversation_id: str | None = None) -> Spent:
         """What went out from a moment in Unix seconds on, in a conversation with its sub-agents or in all."""
@@ -294,7 +313,8 @@ def _append(conversation_id: str, event: Event, connection: sqlite3.Connection) 
 def conversation_of(row: tuple[Any, ...]) -> Conversation:
     """The conversation of a row of `COLUMNS`."""
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
-    values[_RENAMED] = bool(values[_RENAMED])
+    for flag in _FLAGS:
+        values[flag] = bool(values[flag])
     return Conversation(*values)
 
 

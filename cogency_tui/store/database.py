@@ -7,22 +7,26 @@ Whatever SQLite or the file system refuses becomes a `StoreError`, here and nowh
 
 import asyncio
 import errno
-import fcntl
 import os
 import shutil
 import sqlite3
 import threading
-import time
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import closing, suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TypeVar, cast
+from urllib.parse import quote
 
 import aiosqlite
 
+from cogency_tui import own_files
 from cogency_tui.errors import StoreError
+from cogency_tui.file_lock import file_lock
+from cogency_tui.store import pending_notices, schema_copy
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
+from cogency_tui.store.recovery import rebuilt
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -40,8 +44,20 @@ _FULL = ("The disk that holds {path} is full", _FREE_SPACE)
 _LOCKED = ("{path} is locked by another process", "Try again; end a cogency-tui that hangs.")
 _DAMAGED = (
     "{path} is damaged",
-    "Move it away and a new one is started; `sqlite3 FILE .recover` may save what can be read.",
+    "`cogency-tui doctor --repair` recovers what can be read, and leaves the damaged file as it is.",
 )
+_GONE = (
+    "{path} was removed or replaced while the program runs",
+    "Put it back to go on, or start cogency-tui again: what is written now would be lost.",
+)
+_READ_ONLY = "{path} can only be read ({why}): nothing new is stored."
+
+_READING = ("mode=rw", "mode=ro", "mode=ro&immutable=1")
+"""Ways to open a database for reading, the least restricted first."""
+
+DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_REFUSAL_CODES = (sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+_REFUSAL_ERRNOS = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 _BY_SQLITE_CODE = {
     sqlite3.SQLITE_PERM: _NOT_WRITABLE,
@@ -66,14 +82,18 @@ _BY_ERRNO = {
 
 
 class Database:
-    """The person's one database, open for this process.
+    """The person's one database, open for this process; `read_only` where it cannot be written.
 
-    `notices` collects what a person should hear about data that could not be used.
+    `notices` collects what a person should hear about data that could not be used. Invariant: nothing is
+    written to a file that is at its path no longer.
     """
 
     def __init__(self, directory: Path, patience: float) -> None:
         self.path = directory / FILE
         self.notices: list[str] = []
+        self.read_only = False
+        self._files: dict[Path, tuple[int, int]] = {}
+        self._mended: bool | None = None
         self._patience = patience
         self._worker = threading.current_thread()
         self._connection: _Connection | None = None
@@ -114,16 +134,21 @@ class Database:
         if self._connection is None:
             raise StoreError(f"{self.path} was closed.")
         try:
-            return await self._connection.run(work)
+            return await self._connection.run(partial(self._run, work))
         except sqlite3.Error as exc:
             raise store_error(exc, self.path) from exc
 
-    async def write(self, work: Work[T]) -> T:
+    async def acknowledge(self, seen: Collection[str]) -> None:
+        """Forget the notices that the user has seen."""
+        await asyncio.to_thread(pending_notices.acknowledge, self.path.parent, seen)
+
+    async def write(self, work: Work[T], *, durable: bool = False) -> T:
         """What `work` returns, its changes committed; none of them if it raises.
 
-        Cancelling the caller does not undo what was asked for.
+        A `durable` commit also outlives a power cut, and so does every commit before it: it waits for the
+        disk. Cancelling the caller does not undo what was asked for.
         """
-        return await self.read(partial(_transact, work))
+        return await self.read(partial(self._transact_durably if durable else self._transact, work))
 
     async def _start(self) -> None:
         connection = _Connection(self._connect)
@@ -140,23 +165,107 @@ class Database:
         directory = self.path.parent
         try:
             # One that was there keeps its mode: it may be somebody's home. The files are closed anyway.
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _alone(directory / LOCK, self._patience):
-                return self._open()
+            own_files.make_directory(directory)
+            with file_lock(directory / LOCK, self._patience) as alone:
+                if not alone:
+                    raise StoreError(_LOCKED[0].format(path=directory / LOCK) + ".", _LOCKED[1])
+                connection = self._open()
+            self.notices += [each for each in pending_notices.pending(directory) if each not in self.notices]
         except (OSError, sqlite3.Error) as exc:
-            raise store_error(exc, self.path) from exc
+            connection = self._opened_to_read(exc)
+            if connection is None:
+                raise store_error(exc, self.path) from exc
+        return connection
 
     def _open(self) -> sqlite3.Connection:
+        if _is_orphaned(wal := companions(self.path)[0], self.path):
+            self._set_aside(f"{self.path} is gone or empty, but {wal} has what was written last")
         try:
-            return _open_file(self.path, self._patience)
+            connection = _open_file(self.path, self._patience)
         except sqlite3.DatabaseError as exc:
-            if _BY_SQLITE_CODE.get(_primary_code(exc)) is not _DAMAGED:
+            if primary_code(exc) not in DAMAGE_CODES:
                 raise
-            kept = _set_aside(self.path)
-            self.notices.append(
-                f"{self.path} was damaged ({exc}): it is kept as {kept}, and a new one was started."
-            )
-            return _open_file(self.path, self._patience)
+            connection = self._reopened(exc)
+        self._files = {path: place for path in (self.path, wal) if (place := _place_of(path)) is not None}
+        return connection
+
+    def _reopened(self, damage: sqlite3.Error) -> sqlite3.Connection:
+        """The connection to a damaged file: with its indexes rebuilt, or else to a new file."""
+        with suppress(sqlite3.Error):
+            with closing(sqlite3.connect(self.path, timeout=self._patience, isolation_level=None)) as raw:
+                mended = self._mend(raw)
+            if mended:
+                return _open_file(self.path, self._patience)
+        self._set_aside(f"{self.path} was damaged ({damage})")
+        return _open_file(self.path, self._patience)
+
+    def _opened_to_read(self, exc: OSError | sqlite3.Error) -> sqlite3.Connection | None:
+        """A connection that only reads, where that is what the system allows."""
+        if not is_refusal(exc) or not self.path.is_file():
+            return None
+        try:
+            connection = open_to_read(self.path, self._patience)
+            if pending(connection):
+                connection.close()
+                return None
+        except (sqlite3.Error, NewerSchemaError):
+            return None
+        self.read_only = True
+        why = exc.strerror if isinstance(exc, OSError) else exc
+        self.notices.append(_READ_ONLY.format(path=self.path, why=why))
+        return connection
+
+    def _set_aside(self, what: str) -> None:
+        name = set_aside(self.path)
+        self._notify(
+            f"{what}: it is kept as {name}, and a new one was started."
+            " `cogency-tui doctor --repair` brings back what can be read of it."
+        )
+
+    def _notify(self, notice: str) -> None:
+        """Report to the user, now or with the next program that can."""
+        self.notices.append(notice)
+        pending_notices.add(self.path.parent, notice)
+
+    def _run(self, work: Work[T], connection: sqlite3.Connection) -> T:
+        """Runs on the worker; damaged indexes are rebuilt once, on the way."""
+        try:
+            return work(connection)
+        except sqlite3.Error as exc:
+            if primary_code(exc) not in DAMAGE_CODES or self.read_only or not self._mend(connection):
+                raise
+        return work(connection)
+
+    def _transact(self, work: Work[T], connection: sqlite3.Connection) -> T:
+        if self.read_only:
+            raise StoreError(f"{self.path} can only be read.", _OTHER_DIRECTORY)
+        for path, place in self._files.items():
+            if _place_of(path) != place:
+                raise StoreError(_GONE[0].format(path=path) + ".", _GONE[1])
+        # IMMEDIATE: a transaction that reads first could not wait for another process's when it writes.
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            return work(connection)
+
+    def _transact_durably(self, work: Work[T], connection: sqlite3.Connection) -> T:
+        # The setting counts for the commits that follow; those of one connection come one after the other.
+        connection.execute("PRAGMA synchronous = FULL")
+        try:
+            return self._transact(work, connection)
+        finally:
+            connection.execute("PRAGMA synchronous = NORMAL")
+
+    def _mend(self, connection: sqlite3.Connection) -> bool:
+        """Rebuild the indexes, the first time; whether that left a store that is whole."""
+        if self._mended is None:
+            copy = free_name(self.path)
+            self._mended = reindexed(connection, copy)
+            if self._mended:
+                self._notify(
+                    f"An index in {self.path} was damaged: it was rebuilt, and nothing is lost."
+                    f" A copy from before is {copy}."
+                )
+        return self._mended
 
 
 class _Connection(aiosqlite.Connection):
@@ -175,11 +284,79 @@ class _Connection(aiosqlite.Connection):
         return await execute(work, self._conn)
 
 
-def _transact(work: Work[T], connection: sqlite3.Connection) -> T:
-    # IMMEDIATE: a transaction that reads first could not wait for another process's when it writes.
-    connection.execute("BEGIN IMMEDIATE")
-    with connection:
-        return work(connection)
+def reindexed(connection: sqlite3.Connection, copy: Path) -> bool:
+    """Rebuild all indexes, with a copy of the database from before; False, and nothing done, where rows are
+    lost, too."""
+    try:
+        backup(connection, copy)
+        if _reindexed(connection) or rebuilt(connection, copy.with_name(f"{copy.name}-new")):
+            return True
+    except (OSError, sqlite3.Error):
+        pass
+    copy.unlink(missing_ok=True)
+    return False
+
+
+def _reindexed(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            connection.execute("REINDEX")
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise sqlite3.DatabaseError(found)
+    except sqlite3.Error:
+        return False
+    return True
+
+
+def backup(connection: sqlite3.Connection, target: Path) -> None:
+    """Write the pages of a database as they are, damaged ones too, into a new file.
+
+    Raises:
+        OSError, sqlite3.Error: that cannot be done.
+    """
+    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    with closing(sqlite3.connect(target)) as copy:
+        connection.backup(copy)
+
+
+def open_to_read(path: Path, patience: float, *, untouched: bool = False) -> sqlite3.Connection:
+    """A connection that reads, whether or not it could write; `untouched` leaves the WAL as it is, too.
+
+    Raises:
+        sqlite3.Error: the file cannot be read.
+    """
+    for mode in _READING[untouched:]:
+        connection = sqlite3.connect(
+            f"file:{quote(str(path))}?{mode}",
+            timeout=patience,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
+        )
+        try:
+            connection.text_factory = _decode
+            connection.execute("PRAGMA query_only = ON")
+            connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
+        except sqlite3.OperationalError as exc:
+            connection.close()
+            # A WAL beside a file that nobody may write cannot even be read in the usual way.
+            if primary_code(exc) not in _REFUSAL_CODES or "immutable" in mode:
+                raise
+        except sqlite3.Error:
+            connection.close()
+            raise
+        else:
+            return connection
+    raise AssertionError("the last mode returns or raises")
+
+
+def is_refusal(exc: OSError | sqlite3.Error) -> bool:
+    """Whether the system does not let us write."""
+    if isinstance(exc, OSError):
+        return exc.errno in _REFUSAL_ERRNOS
+    return primary_code(exc) in _REFUSAL_CODES
 
 
 def _open_file(path: Path, patience: float) -> sqlite3.Connection:
@@ -198,7 +375,8 @@ def _open_file(path: Path, patience: float) -> sqlite3.Connection:
         pending(connection)  # a newer schema is refused before anything is altered
         connection.execute("PRAGMA journal_mode = WAL")
         migrate(connection)
-        for file in (path, *_companions(path)):
+        schema_copy.store(connection, path)
+        for file in (path, *companions(path)):
             if file.exists() and file.stat().st_mode & 0o077:
                 file.chmod(0o600)
     except NewerSchemaError as exc:
@@ -217,43 +395,54 @@ def _decode(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-@contextmanager
-def _alone(lock: Path, patience: float) -> Generator[None]:
-    """Hold `lock`: of several processes that start at once, one at a time creates, repairs, migrates."""
-    handle = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    deadline = time.monotonic() + patience
-    try:
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as exc:
-                if time.monotonic() > deadline:
-                    raise StoreError(_LOCKED[0].format(path=lock) + ".", _LOCKED[1]) from exc
-                # To wait in flock itself could not be given up. Run in a thread.
-                time.sleep(0.005)
-        yield
-    finally:
-        os.close(handle)
+def set_aside(path: Path) -> Path:
+    """Rename the database, with the files that belong to it, to a name that is free."""
+    aside = free_name(path)
+    for file, renamed in zip(_files_of(path), _files_of(aside), strict=True):
+        with suppress(FileNotFoundError):
+            file.rename(renamed)
+    return aside
 
 
-def _set_aside(path: Path) -> Path:
-    """Rename the damaged file, and what belongs to it, to a name that is free."""
-    number = 1
-    while (kept := path.with_name(f"{path.name}.damaged-{number}")).exists():
-        number += 1
-    path.rename(kept)
-    for companion, moved in zip(_companions(path), _companions(kept), strict=True):
-        if companion.exists():
-            companion.rename(moved)
-    return kept
+def free_name(path: Path) -> Path:
+    """A name beside `path` that neither a file has, nor one that belongs to it."""
+    names = (path.with_name(f"{path.name}.damaged-{number}") for number in count(1))
+    return next(name for name in names if not any(file.exists() for file in _files_of(name)))
 
 
-def _companions(path: Path) -> tuple[Path, Path]:
+def _files_of(path: Path) -> tuple[Path, ...]:
+    """A database and the files that belong to it."""
+    return path, *companions(path), schema_copy.path_of(path)
+
+
+def companions(path: Path) -> tuple[Path, Path]:
+    """The files that SQLite has beside a database; what was written last may be in the first."""
     return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
 
 
-def _primary_code(exc: sqlite3.Error) -> int:
+def _is_orphaned(wal: Path, path: Path) -> bool:
+    """Whether a WAL has no database: SQLite would delete it."""
+    return _size_of(wal) > 0 and not _size_of(path)
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _place_of(path: Path) -> tuple[int, int] | None:
+    """Which file is at `path`."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def primary_code(exc: sqlite3.Error) -> int:
+    """SQLite's code of an error, 0 where there is none."""
     # Errors that Python's module raises by itself carry no code; extended codes sit in the high bits.
     return getattr(exc, "sqlite_errorcode", 0) & 0xFF
 
@@ -270,8 +459,8 @@ def store_error(exc: OSError | sqlite3.Error, path: Path) -> StoreError:
     if isinstance(exc, OSError):
         what, hint = _BY_ERRNO.get(exc.errno or 0, ("{path} cannot be used", _OTHER_DIRECTORY))
         return StoreError(f"{what.format(path=exc.filename or path)}: {exc.strerror}.", hint)
-    what, hint = _BY_SQLITE_CODE.get(_primary_code(exc), ("{path} refused", ""))
-    if _primary_code(exc) == sqlite3.SQLITE_IOERR and _is_full(path.parent):
+    what, hint = _BY_SQLITE_CODE.get(primary_code(exc), ("{path} refused", ""))
+    if primary_code(exc) == sqlite3.SQLITE_IOERR and _is_full(path.parent):
         # The files beside the database are written in ways that report a full disk as any failure.
         what, hint = _FULL
     return StoreError(f"{what.format(path=path)}: {exc}.", hint)

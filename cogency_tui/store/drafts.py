@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from cogency_tui.processes import own_start, start_of
 from cogency_tui.protocol.events import Event, RespondEvent, ThinkEvent
 from cogency_tui.store import events
-from cogency_tui.store.processes import own_start, start_of
 from cogency_tui.store.text import from_column, to_column
 
 Unit = Literal["think", "respond"]

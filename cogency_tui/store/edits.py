@@ -8,6 +8,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from cogency_tui.errors import UsageError
@@ -19,15 +20,18 @@ from cogency_tui.store.versions import Edit, FileChange, Mark, Origin, State, Un
 _ORIGIN = ("conversation", "caller", "turn", "project")
 _TEXTS = ("call", "tool", "path", "old_path", "made", "kind")
 _VERSION = ("kind", "digest", "size", "mode", "kept")
-_COLUMNS = (
+COLUMNS = (
     *_ORIGIN,
     *_TEXTS,
     "timestamp",
     "undoes",
     *(f"{side}_{name}" for side in ("before", "after") for name in _VERSION),
 )
-_SELECT = f"SELECT id, {', '.join(_COLUMNS)} FROM edits"
-_INSERT = f"INSERT INTO edits ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+"""What a row of edits holds beside its number."""
+
+_INTERRUPTED = "id IN (SELECT edit FROM interrupted_edits)"
+_SELECT = f"SELECT id, {', '.join(COLUMNS)}, {_INTERRUPTED} FROM edits"
+_INSERT = f"INSERT INTO edits ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _PERSONS = """
     WITH RECURSIVE above (id, parent, call, turns, project) AS (
         SELECT id, parent, call, turns, project FROM conversations WHERE id = ?
@@ -47,6 +51,10 @@ _MARKS = """
 _REFERENCED = (
     "SELECT before_digest FROM edits WHERE before_kept UNION SELECT after_digest FROM edits WHERE after_kept"
 )
+
+
+Also = Callable[[sqlite3.Connection, list[Edit]], object]
+"""Something to write in the transaction that records edits."""
 
 
 class Edits:
@@ -73,22 +81,22 @@ class Edits:
         call: str,
         tool: str,
         changes: Iterable[FileChange],
-        also: Callable[[sqlite3.Connection, list[Edit]], None] | None = None,
+        also: Also | None = None,
     ) -> list[Edit]:
         """Record the changes that a call made, all or none; what they take back is marked as reverted.
 
         Where that was an undo, what it had taken back becomes `new` again. `also` is done in the same
-        transaction, with the edits as they were recorded.
+        transaction, with the edits as they were recorded. The contents have to be on the disk for good.
         """
-        rows = [(change, self._clock()) for change in changes]
+        changes = list(changes)
 
         def work(connection: sqlite3.Connection) -> list[Edit]:
-            made = [_insert(connection, change, origin, call, tool, now) for change, now in rows]
+            made = insert(connection, origin, call, tool, changes, self._clock())
             if also is not None:
                 also(connection, made)
             return made
 
-        return await self._database.write(work)
+        return await self._database.write(work, durable=bool(changes))
 
     async def get(self, id: int) -> Edit:
         """The edit of this number.
@@ -129,7 +137,15 @@ class Edits:
 
     async def since(self, project: str, id: int) -> list[Edit]:
         """The edits in `project` after that of this number, by whichever process, the oldest first."""
-        return await self._select("WHERE project = ? AND id > ? ORDER BY id", to_column(project), id)
+        return await self._database.read(lambda connection: since(connection, project, id))
+
+    async def any_by(self, tools: Iterable[str], conversation: str, id: int) -> bool:
+        """Whether one of these tools made an edit in a conversation after the edit of this number."""
+        names = [to_column(tool) for tool in tools]
+        made = f"SELECT 1 FROM edits WHERE {{}} = ? AND tool IN ({', '.join('?' * len(names))}) AND id > ?"
+        sql = f"{made.format('conversation')} UNION ALL {made.format('caller')} LIMIT 1"
+        values = [to_column(conversation), *names, id] * 2
+        return await self._database.read(lambda connection: bool(connection.execute(sql, values).fetchone()))
 
     async def last(self) -> int:
         """The number of the last edit of all; 0 when there is none."""
@@ -170,6 +186,30 @@ class Edits:
         return await self._database.read(
             lambda connection: [_edit(row) for row in connection.execute(f"{_SELECT} {clauses}", values)]
         )
+
+
+def since(connection: sqlite3.Connection, project: str, id: int) -> list[Edit]:
+    """As `Edits.since`."""
+    sql = f"{_SELECT} WHERE project = ? AND id > ? ORDER BY id"
+    return [_edit(row) for row in connection.execute(sql, (to_column(project), id))]
+
+
+def insert(
+    connection: sqlite3.Connection,
+    origin: Origin,
+    call: str,
+    tool: str,
+    changes: Iterable[FileChange],
+    now: float,
+    *,
+    interrupted: bool = False,
+) -> list[Edit]:
+    """Add the changes that a call made; as `Edits.add`."""
+    made = [_insert(connection, change, origin, call, tool, now) for change in changes]
+    if interrupted:
+        connection.executemany("INSERT INTO interrupted_edits VALUES (?)", [(edit.id,) for edit in made])
+        made = [replace(edit, interrupted=True) for edit in made]
+    return made
 
 
 def _at_path(path: str | None, terms: list[str], values: list[Any]) -> None:
@@ -214,15 +254,16 @@ def _undone(column: str | bytes) -> tuple[Undone, ...]:
 
 def _edit(row: tuple[Any, ...]) -> Edit:
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
-    field = dict(zip(("id", *_COLUMNS), values, strict=True))
+    field = dict(zip(("id", *COLUMNS, "interrupted"), values, strict=True))
     return Edit(
         *(field["path"], _version("before", field), _version("after", field), field["old_path"]),
         *(field["made"], _undone(field["undoes"]), field["id"]),
         Origin(*(field[name] for name in _ORIGIN)),
-        *(field["call"], field["tool"], field["timestamp"]),
+        *(field["call"], field["tool"], field["timestamp"], bool(field["interrupted"])),
     )
 
 
 def _version(side: str, field: dict[str, Any]) -> Version:
     kind, digest, size, mode, kept = (field[f"{side}_{name}"] for name in _VERSION)
-    return Version(kind, digest, size, mode, bool(kept))
+    # No undo gives a file more than permissions, whatever an import of an earlier version has left here.
+    return Version(kind, digest, size, mode & 0o777, bool(kept))

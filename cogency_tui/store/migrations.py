@@ -324,6 +324,65 @@ def create_requests(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX requests_by_conversation ON requests (conversation_id)")
 
 
+def add_sources_to_relics(connection: sqlite3.Connection) -> None:
+    """Whose content a value or an entry has, as the conversation knew that stored it; NULL where none did."""
+    for table in ("relic_values", "relic_log"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN sources TEXT")
+
+
+def create_intents(connection: sqlite3.Connection) -> None:
+    """What a process is about to change in the directory `root`, and which edits a process left unrecorded.
+
+    `files` is a JSON list of planned changes. `shadow` names the file that describes the project before a
+    command, up to the byte `position`; `ended` is when nobody waits for the command any more; `last` is the
+    number of the last edit when it began.
+    """
+    connection.execute(
+        """
+        CREATE TABLE intents (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            root TEXT NOT NULL,
+            conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+            caller TEXT NOT NULL,
+            turn INTEGER NOT NULL,
+            project TEXT NOT NULL,
+            call TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            pid INTEGER NOT NULL,
+            started TEXT NOT NULL,
+            began REAL NOT NULL,
+            ended REAL,
+            last INTEGER NOT NULL,
+            files TEXT NOT NULL,
+            shadow TEXT NOT NULL,
+            position INTEGER NOT NULL
+        )
+        """
+    )
+    connection.execute("CREATE INDEX intents_by_root ON intents (root)")
+    connection.execute(
+        "CREATE TABLE interrupted_edits ("
+        "edit INTEGER PRIMARY KEY REFERENCES edits (id) ON DELETE CASCADE) WITHOUT ROWID"
+    )
+
+
+def add_imported_to_conversations(connection: sqlite3.Connection) -> None:
+    """Which conversations came from a file: their edits are not applied without a question."""
+    connection.execute("ALTER TABLE conversations ADD COLUMN imported INTEGER NOT NULL DEFAULT 0")
+
+
+def index_what_each_turn_asks_for(connection: sqlite3.Connection) -> None:
+    """Find the few messages with an environment block or a note of the review, and the user's own edits,
+    without reading all those of a long conversation."""
+    for name, key in (("environment", '"environment":'), ("review", '"review":{')):
+        connection.execute(
+            f"CREATE INDEX events_with_{name} ON events (conversation_id)"
+            f" WHERE type = 'user' AND instr(body, '{key}')"
+        )
+    connection.execute("CREATE INDEX edits_by_tool ON edits (conversation, tool)")
+    connection.execute("CREATE INDEX edits_by_caller_and_tool ON edits (caller, tool)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -337,6 +396,10 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_reviews,
     create_profile,
     create_requests,
+    add_sources_to_relics,
+    create_intents,
+    add_imported_to_conversations,
+    index_what_each_turn_asks_for,
 )
 
 

@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from cogency_tui import own_files
+
 DIRECTORY = "open"
 
 
@@ -32,14 +34,16 @@ class Presence:
     def __init__(self, data: Path) -> None:
         self._directory = data / DIRECTORY
         self._held: dict[str, int] = {}
+        self._uses: dict[str, set[str]] = {}
 
-    def enter(self, conversation: str, now: float) -> bool:
-        """Mark a conversation as open here; False where another process has it, or no mark can be set."""
+    def enter(self, conversation: str, now: float, use: str = "open") -> bool:
+        """Mark a conversation as in `use` here; False where another process has it, or no mark can be set."""
         if conversation in self._held:
+            self._uses[conversation].add(use)
             return True
         path = self._path(conversation)
         try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            own_files.make_directory(self._directory)
             handle = _locked(path)
         except OSError:
             return False
@@ -53,11 +57,17 @@ class Presence:
             os.close(handle)
             return False
         self._held[conversation] = handle
+        self._uses[conversation] = {use}
         return True
 
-    def leave(self, conversation: str | None = None) -> None:
-        """Take this process's mark away; without an id, all of them."""
+    def leave(self, conversation: str | None = None, use: str = "open") -> None:
+        """End this use here; the mark goes with the last. Without an id, all marks go."""
         for each in [conversation] if conversation is not None else list(self._held):
+            uses = self._uses.get(each, set())
+            uses.discard(use)
+            if conversation is not None and uses:
+                continue
+            self._uses.pop(each, None)
             handle = self._held.pop(each, None)
             if handle is not None:
                 with suppress(OSError):

@@ -18,8 +18,9 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
+from cogency_tui import own_files
 from cogency_tui.errors import StoreError
-from cogency_tui.store.processes import own_start, start_of
+from cogency_tui.processes import own_start, start_of
 
 Kind = TypeVar("Kind")
 
@@ -141,7 +142,7 @@ class Prompts:
         return self.directory / f"draft-{pid}-{hashlib.sha256(started.encode()).hexdigest()[:8]}.json"
 
     def _make(self) -> None:
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_files.make_directory(self.directory)
 
     def _cut(self) -> None:
         """Leave the last entries only, unless another process is adding one."""

@@ -11,35 +11,40 @@ from dataclasses import dataclass
 from typing import Any
 
 from cogency_tui.errors import StoreError
+from cogency_tui.protocol.sources import NONE, Sources, recorded
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import encode
 from cogency_tui.store.text import from_column, to_column
 
 _SET = (
-    "INSERT INTO relic_values (project, key, value, expires) VALUES (?, ?, ?, ?)"
-    " ON CONFLICT (project, key) DO UPDATE SET value = excluded.value, expires = excluded.expires"
+    "INSERT INTO relic_values (project, key, value, expires, sources) VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (project, key) DO UPDATE"
+    " SET value = excluded.value, expires = excluded.expires, sources = excluded.sources"
 )
 _GET = (
-    "SELECT value, expires FROM relic_values"
+    "SELECT value, expires, sources FROM relic_values"
     " WHERE project = ? AND key = ? AND (expires IS NULL OR expires > ?)"
 )
-_LAST = "SELECT seq, timestamp, entry FROM relic_log WHERE project = ? ORDER BY seq DESC LIMIT ?"
+_LAST = "SELECT seq, timestamp, entry, sources FROM relic_log WHERE project = ? ORDER BY seq DESC LIMIT ?"
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A value of the cache; `expires` in Unix seconds, None for one that stays."""
+    """A value of the cache; `expires` in Unix seconds, None for one that stays. `sources` are those of the
+    conversation that stored it, None where an older version did."""
 
     value: Any
     expires: float | None
+    sources: Sources | None = NONE
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the log; `timestamp` in Unix seconds."""
+    """An entry of the log; `timestamp` in Unix seconds, `sources` as in `Kept`."""
 
     timestamp: float
     entry: Any
+    sources: Sources | None = NONE
 
 
 class Relics:
@@ -50,10 +55,12 @@ class Relics:
         self._project = to_column(project)
         self._clock = clock
 
-    async def set(self, key: str, value: Any, ttl: float | None = None) -> None:
-        """Keep `value` under `key` in place of what was there, for `ttl` seconds where given."""
+    async def set(self, key: str, value: Any, ttl: float | None = None, sources: Sources = NONE) -> None:
+        """Store `value` under `key` in place of what was there, for `ttl` seconds where given; `sources` are
+        those of the conversation that does."""
         now = self._clock()
-        row = (self._project, to_column(key), encode(value), None if ttl is None else now + ttl)
+        expires = None if ttl is None else now + ttl
+        row = (self._project, to_column(key), encode(value), expires, _column(sources))
 
         def work(connection: sqlite3.Connection) -> None:
             _remove_expired(connection, now)
@@ -68,7 +75,7 @@ class Relics:
         if row is None:
             return None
         try:
-            return Kept(json.loads(from_column(row[0])), row[1])
+            return Kept(json.loads(from_column(row[0])), row[1], _sources(row[2]))
         except ValueError as exc:
             raise StoreError(f"The value of {key!r} in the cache cannot be read.", "Set it anew.") from exc
 
@@ -84,21 +91,21 @@ class Relics:
 
         return await self._database.write(work)
 
-    async def append(self, entry: Any) -> None:
-        """Add `entry` to the log."""
-        row = (self._project, self._clock(), encode(entry))
-        sql = "INSERT INTO relic_log (project, timestamp, entry) VALUES (?, ?, ?)"
+    async def append(self, entry: Any, sources: Sources = NONE) -> None:
+        """Add `entry` to the log; `sources` are those of the conversation that does."""
+        row = (self._project, self._clock(), encode(entry), _column(sources))
+        sql = "INSERT INTO relic_log (project, timestamp, entry, sources) VALUES (?, ?, ?, ?)"
         await self._database.write(lambda connection: connection.execute(sql, row))
 
     async def read(self, limit: int) -> list[Entry]:
         """The last `limit` entries of the log, oldest first; one that cannot be read is left out."""
-        rows: list[tuple[int, float, str | bytes]] = await self._database.read(
+        rows: list[tuple[int, float, str | bytes, str | bytes | None]] = await self._database.read(
             lambda connection: connection.execute(_LAST, (self._project, limit)).fetchall()
         )
         entries: list[Entry] = []
-        for seq, timestamp, entry in reversed(rows):
+        for seq, timestamp, entry, sources in reversed(rows):
             try:
-                entries.append(Entry(timestamp, json.loads(from_column(entry))))
+                entries.append(Entry(timestamp, json.loads(from_column(entry)), _sources(sources)))
             except ValueError:
                 self._note(f"Entry {seq} of the log cannot be read, left out.")
         return entries
@@ -106,6 +113,14 @@ class Relics:
     def _note(self, notice: str) -> None:
         if notice not in self._database.notices:
             self._database.notices.append(notice)
+
+
+def _column(sources: Sources) -> str | bytes:
+    return encode({"sources": sources.certain, "possible_sources": sources.possible})
+
+
+def _sources(column: str | bytes | None) -> Sources | None:
+    return None if column is None else recorded(json.loads(from_column(column)))
 
 
 def _remove_expired(connection: sqlite3.Connection, now: float) -> None:

@@ -84,6 +84,12 @@ class Reviews:
             lambda connection: [_action(row) for row in connection.execute(sql, (to_column(conversation),))]
         )
 
+    async def any_after(self, conversation: str, id: int) -> bool:
+        """Whether something was done in a conversation's review after the action of this number."""
+        sql = "SELECT 1 FROM review_actions WHERE conversation = ? AND id > ? LIMIT 1"
+        values = (to_column(conversation), id)
+        return await self._database.read(lambda connection: bool(connection.execute(sql, values).fetchone()))
+
     async def add(self, conversation: str, action: NewAction) -> int:
         """Record an action, and set its marks; its number."""
         return await self._database.write(lambda connection: self.write(connection, conversation, action))

@@ -6,17 +6,17 @@ that they need. Ids stay where they are free here, and are given anew where they
 """
 
 import base64
-import binascii
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from io import BytesIO
-from typing import Any, cast
-
-import msgspec
+from itertools import chain
+from typing import Any
 
 from cogency_tui.errors import StoreError, UsageError
+from cogency_tui.redaction import Redactor, has_secret
 from cogency_tui.store import events
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import (
@@ -24,23 +24,41 @@ from cogency_tui.store.conversations import (
     Conversation,
     conversation_of,
     insert,
+    is_conversation_id,
     new_conversation_id,
 )
+from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
+from cogency_tui.store.export_records import (
+    ADVICE,
+    FORMAT,
+    VERSION,
+    ContentRecord,
+    ConversationRecord,
+    EditRecord,
+    EventRecord,
+    Kind,
+    MarkRecord,
+    Record,
+    SummaryRecord,
+    UsageRecord,
+    blamed_on,
+    decoded,
+    is_portable,
+)
 from cogency_tui.store.text import from_column, to_column
-
-FORMAT = "cogency-tui conversation"
-VERSION = 1
+from cogency_tui.store.versions import FileChange, Version
 
 _USAGE = (
     *("timestamp", "input", "output", "duration", "cached", "billed_input", "replay_input", "cost", "body"),
 )
 _SUMMARY = ("through", "text", "model", "created", "edited")
 _BELOW = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
-_ADVICE = "Export it again with `cogency-tui conversations export ID --format jsonl`."
+_LONGEST_TARGET = 4095
 
 
 def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    """The lines of a conversation, each a JSON object. Contents that are not kept any more are left out.
+    """The lines of a conversation, each a JSON object. Contents that are not kept any more are left out, and
+    those that hold what looks like a key; elsewhere a marker stands for it.
 
     Raises:
         StoreError: there is no such conversation.
@@ -49,8 +67,9 @@ def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[
     if row is None:
         raise events.missing(id)
     yield {"format": FORMAT, "version": VERSION}
-    yield from _conversation(connection, conversation_of(row))
-    yield from _edits(connection, id, blobs)
+    redactor = Redactor({})
+    for line in chain(_conversation(connection, conversation_of(row)), _edits(connection, id, blobs)):
+        yield line if "content" in line else redactor.value(line)
 
 
 def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs) -> str:
@@ -60,24 +79,12 @@ def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs)
         UsageError: they are no export; the message says which line.
     """
     incoming = _Incoming(connection, blobs)
-    number = 0
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            record: Any = json.loads(line)
-            if not isinstance(record, dict):
-                raise ValueError("it is no JSON object")
-            incoming.take(cast("dict[str, Any]", record))
-        except (ValueError, KeyError, TypeError, RecursionError, sqlite3.IntegrityError) as exc:
-            raise UsageError(f"Line {number} is not as an export has it: {_why(exc)}.", _ADVICE) from exc
+    for number, record in decoded(lines, time.time()):
+        with blamed_on(number):
+            incoming.take(record)
     if not incoming.root:
-        raise UsageError("There is no conversation in it.", _ADVICE)
+        raise UsageError("There is no conversation in it.", ADVICE)
     return incoming.root
-
-
-def _why(exc: Exception) -> str:
-    return f"{exc.args[0]!r} is missing" if isinstance(exc, KeyError) else str(exc)
 
 
 def _conversation(connection: sqlite3.Connection, conversation: Conversation) -> Iterator[dict[str, Any]]:
@@ -99,139 +106,174 @@ def _conversation(connection: sqlite3.Connection, conversation: Conversation) ->
 
 
 def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    cursor = connection.execute("SELECT * FROM edits WHERE conversation = ? ORDER BY id", (to_column(id),))
-    names = [column[0] for column in cursor.description]
+    names = ("id", *EDIT_COLUMNS)
+    sql = f"SELECT {', '.join(names)} FROM edits WHERE conversation = ? ORDER BY id"
     sent: set[str] = set()
-    for row in cursor.fetchall():
+    carried: set[int] = set()
+    for row in connection.execute(sql, (to_column(id),)).fetchall():
         edit: dict[str, Any] = dict(zip(names, map(_plain, row), strict=True))
+        if not all(is_portable(edit[name]) for name in ("path", "old_path", "made") if edit[name]):
+            continue
+        carried.add(edit["id"])
         for side in ("before", "after"):
             digest, size = edit[f"{side}_digest"], edit[f"{side}_size"]
             if edit[f"{side}_kept"] and digest not in sent:
                 sent.add(digest)
                 try:
-                    data = base64.b64encode(blobs.read(digest, size)).decode()
+                    data = blobs.read(digest, size)
                 except StoreError:
                     continue
-                yield {"content": digest, "size": size, "data": data}
+                if not has_secret(data.decode("utf-8", "replace")):
+                    yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
         yield {"edit": edit}
     sql = (
         "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"
         " WHERE e.conversation = ? ORDER BY m.timestamp, edit, hunk"
     )
     for row in connection.execute(sql, (to_column(id),)):
-        yield {"mark": list(map(_plain, row))}
+        if row[0] in carried:
+            yield {"mark": list(map(_plain, row))}
 
 
 class _Incoming:
-    """Lines on their way into the store."""
+    """Records on their way into the store."""
 
     def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
         self.root = ""
         self._connection = connection
         self._blobs = blobs
-        self._begun = False
+        self._project = ""
         self._current = ""
         self._ids: dict[str, str] = {}
         self._numbers: dict[int, int] = {}
         self._edits: dict[int, int] = {}
-        self._kept: set[str] = set()
-        self._take: dict[str, Callable[[Any, dict[str, Any]], None]] = {
-            "conversation": self._conversation,
-            "event": self._event,
-            "usage": self._usage,
-            "summary": self._summary,
-            "content": self._content,
-            "edit": self._edit,
-            "mark": self._mark,
-        }
+        self._sizes: dict[str, int] = {}
+        """Of the contents that are kept, by their digests."""
 
-    def take(self, record: dict[str, Any]) -> None:
-        """Store what one line says. Lines of a kind that is not known are of a newer program: an error."""
-        if not self._begun:
-            if record.get("format") != FORMAT:
-                raise ValueError("it does not begin as one")
-            if record.get("version") != VERSION:
-                raise ValueError(f"it is of version {record.get('version')!r}, this program knows {VERSION}")
-            self._begun = True
-            return
-        kind = next(iter(record), "")
-        if kind not in self._take:
-            raise ValueError(f"{kind!r} is nothing that an export has")
-        if kind != "conversation" and not self._current:
+    def take(self, record: Record) -> None:
+        """Store one record.
+
+        Raises:
+            ValueError: it does not go with those before it.
+        """
+        if not self._current and not isinstance(record, ConversationRecord):
             raise ValueError("it stands before the conversation")
-        self._take[kind](record[kind], record)
+        match record:
+            case ConversationRecord():
+                self._conversation(record)
+            case EventRecord():
+                self._event(record)
+            case UsageRecord():
+                self._insert("usage", {name: getattr(record, name) for name in _USAGE})
+            case SummaryRecord():
+                through = max((new for old, new in self._numbers.items() if old <= record.through), default=0)
+                given = {name: getattr(record, name) for name in _SUMMARY}
+                self._insert("summaries", {**given, "through": through})
+            case ContentRecord():
+                self._content(record)
+            case EditRecord():
+                self._edit(record)
+            case MarkRecord():
+                self._mark(record)
 
-    def _conversation(self, value: Any, _record: dict[str, Any]) -> None:
-        given = msgspec.convert(value, Conversation)
+    def _conversation(self, given: ConversationRecord) -> None:
         parent = self._ids.get(given.parent or "")
         if self.root and (parent is None or given.call is None):
             raise ValueError("it holds several conversations")
-        found = replace(given, parent=parent, trashed=None, call=given.call if parent else None)
-        if parent is None:
-            # What it was forked from is not in the file; the number would point into nothing.
-            found = replace(found, forked_at=None)
-        if not insert(found, self._connection):
-            found = replace(found, id=new_conversation_id())
-            insert(found, self._connection)
-        self._ids[given.id] = self._current = found.id
-        self.root = self.root or found.id
+        if given.id in self._ids:
+            raise ValueError(f"it has the conversation {given.id!r} twice")
+        self._project = self._project or given.project
+        id = given.id if is_conversation_id(given.id) else new_conversation_id()
+        # What it was forked from is not in the file.
+        call = given.call if parent else None
+        while not insert(self._made(given, id, parent, call), self._connection):
+            id = new_conversation_id()
+        self._ids[given.id] = self._current = id
+        self.root = self.root or id
 
-    def _event(self, value: Any, record: dict[str, Any]) -> None:
-        event = events.checked(value)
+    @staticmethod
+    def _made(given: ConversationRecord, id: str, parent: str | None, call: str | None) -> Conversation:
+        return Conversation(
+            *(id, given.project, given.title, given.dialect, given.provider, given.model),
+            *(given.created, given.updated, given.turns, given.tokens, given.cost, parent, call),
+            branch=given.branch,
+            renamed=given.renamed,
+            imported=True,
+        )
+
+    def _event(self, record: EventRecord) -> None:
+        if record.number in self._numbers:
+            raise ValueError(f"it has the event {record.number} twice")
+        event = record.event
         unit = to_column(event["id"]) if "id" in event else None
         cursor = self._connection.execute(
             "INSERT INTO events (conversation_id, type, timestamp, unit, body) VALUES (?, ?, ?, ?, ?)",
             (to_column(self._current), event["type"], event["timestamp"], unit, events.encode(event)),
         )
         assert cursor.lastrowid is not None
-        self._numbers[int(record["number"])] = cursor.lastrowid
+        self._numbers[record.number] = cursor.lastrowid
 
-    def _usage(self, value: Any, _record: dict[str, Any]) -> None:
-        self._insert("usage", _USAGE, value)
-
-    def _summary(self, value: Any, _record: dict[str, Any]) -> None:
-        through = max((new for old, new in self._numbers.items() if old <= value["through"]), default=0)
-        self._insert("summaries", _SUMMARY, {**value, "through": through})
-
-    def _insert(self, table: str, names: tuple[str, ...], value: dict[str, Any]) -> None:
-        row = [to_column(self._current), *(_bound(value[name]) for name in names)]
-        marks = ", ".join("?" * len(row))
-        sql = f"INSERT INTO {table} (conversation_id, {', '.join(names)}) VALUES ({marks})"
-        self._connection.execute(sql, row)
-
-    def _content(self, value: Any, record: dict[str, Any]) -> None:
-        try:
-            data = base64.b64decode(record["data"], validate=True)
-        except binascii.Error as exc:
-            raise ValueError("its data is no base64") from exc
-        stored = self._blobs.put(BytesIO(data))
-        if stored.digest != value:
+    def _content(self, record: ContentRecord) -> None:
+        stored = self._blobs.put(BytesIO(record.decoded()))
+        if stored.digest != record.content:
             raise ValueError("its content is not the one that it names")
         if stored.kept:
-            self._kept.add(stored.digest)
+            self._sizes[stored.digest] = stored.size
 
-    def _edit(self, value: Any, _record: dict[str, Any]) -> None:
-        edit = dict(value)
-        old = int(edit.pop("id"))
-        undoes = [[self._edits.get(number, 0), hunk] for number, hunk in json.loads(edit["undoes"])]
-        edit["undoes"] = json.dumps(undoes, separators=(",", ":"))
-        edit["conversation"] = self._ids.get(edit["conversation"], self.root)
-        edit["caller"] = self._ids.get(edit["caller"], edit["conversation"])
-        for side in ("before", "after"):
-            edit[f"{side}_kept"] = int(edit[f"{side}_digest"] in self._kept)
-        known = [row[1] for row in self._connection.execute("PRAGMA table_info(edits)") if row[1] != "id"]
-        names = ", ".join(known)
-        sql = f"INSERT INTO edits ({names}) VALUES ({', '.join('?' * len(known))})"
-        cursor = self._connection.execute(sql, [_bound(edit[name]) for name in known])
+    def _edit(self, record: EditRecord) -> None:
+        if record.id in self._edits:
+            raise ValueError(f"it has the edit {record.id} twice")
+        if record.project != self._project:
+            raise ValueError(f"the edit is of {record.project!r}, and the conversation of another project")
+        undoes = [[self._edits.get(number, 0), hunk] for number, hunk in record.undone]
+        conversation = self._ids.get(record.conversation, self.root)
+        before, after = (
+            self._version(*(getattr(record, f"{side}_{name}") for name in ("kind", "digest", "size", "mode")))
+            for side in ("before", "after")
+        )
+        values: dict[str, object] = {
+            "conversation": conversation,
+            "caller": self._ids.get(record.caller, conversation),
+            "kind": FileChange(record.path, before, after, record.old_path).kind,
+            "undoes": json.dumps(undoes, separators=(",", ":")),
+            "before_kept": before.kept,
+            "after_kept": after.kept,
+        }
+        given = (values[name] if name in values else getattr(record, name) for name in EDIT_COLUMNS)
+        sql = f"INSERT INTO edits ({', '.join(EDIT_COLUMNS)}) VALUES ({', '.join('?' * len(EDIT_COLUMNS))})"
+        cursor = self._connection.execute(sql, [_bound(value) for value in given])
         assert cursor.lastrowid is not None
-        self._edits[old] = cursor.lastrowid
+        self._edits[record.id] = cursor.lastrowid
 
-    def _mark(self, value: Any, _record: dict[str, Any]) -> None:
-        edit, *rest = value
+    def _version(self, kind: Kind, digest: str, size: int, mode: int) -> Version:
+        """A side of an edit.
+
+        Raises:
+            ValueError: its content is another, or a link's that leads nowhere.
+        """
+        kept = digest in self._sizes
+        if kept and self._sizes[digest] != size:
+            raise ValueError(f"the size of a side is {size:,}, and its content has {self._sizes[digest]:,}")
+        if kept and kind == "link":
+            target = self._blobs.read(digest, size) if size <= _LONGEST_TARGET else b""
+            if not target or b"\0" in target:
+                raise ValueError("the content of a side is no target of a symbolic link")
+        return Version(kind, digest, size, mode, kept)
+
+    def _mark(self, record: MarkRecord) -> None:
         self._connection.execute(
             "INSERT OR REPLACE INTO edit_marks (edit, hunk, state, note, timestamp) VALUES (?, ?, ?, ?, ?)",
-            (self._edits[int(edit)], *map(_bound, rest)),
+            (
+                *(self._edits[record.edit], to_column(record.hunk), record.state),
+                *(to_column(record.note), record.timestamp),
+            ),
         )
+
+    def _insert(self, table: str, values: Mapping[str, object]) -> None:
+        row = [to_column(self._current), *map(_bound, values.values())]
+        marks = ", ".join("?" * len(row))
+        sql = f"INSERT INTO {table} (conversation_id, {', '.join(values)}) VALUES ({marks})"
+        self._connection.execute(sql, row)
 
 
 def _plain(value: object) -> object:
@@ -239,8 +281,4 @@ def _plain(value: object) -> object:
 
 
 def _bound(value: object) -> object:
-    if isinstance(value, str):
-        return to_column(value)
-    if isinstance(value, list | dict):
-        raise ValueError("a list stands where a value has to be")
-    return value
+    return to_column(value) if isinstance(value, str) else value

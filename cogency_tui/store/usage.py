@@ -7,6 +7,7 @@ that would then look known.
 import json
 import sqlite3
 import time
+from operator import add
 from typing import NamedTuple, cast
 
 from cogency_tui.protocol.events import Measure
@@ -22,8 +23,9 @@ _INSERT = (
 _INSTEAD = {"billed_input": "coalesce(billed_input, input)", "replay_input": "coalesce(replay_input, input)"}
 """What a row counts as that lacks a figure: where only what was sent is known, it is that."""
 
-_SUMS = (f"iif(count({figure}), sum({_INSTEAD.get(figure, figure)}), NULL)" for figure in SUMMED)
-_TOTAL = f"SELECT {', '.join(_SUMS)} FROM usage WHERE conversation_id = ?"
+_SUMS = (f"count({figure}), coalesce(sum({_INSTEAD.get(figure, figure)}), 0)" for figure in SUMMED)
+_TOTAL = f"SELECT max(id), {', '.join(_SUMS)} FROM usage WHERE conversation_id = ? AND id > ?"
+_THERE = "SELECT 1 FROM usage WHERE conversation_id = ? AND id = ?"
 
 
 def record(connection: sqlite3.Connection, conversation_id: str, step: Measure) -> None:
@@ -44,11 +46,35 @@ def record(connection: sqlite3.Connection, conversation_id: str, step: Measure) 
     connection.execute(_INSERT, (key, time.time(), encode(step), *figures))
 
 
-def total(connection: sqlite3.Connection, conversation_id: str) -> Measure:
-    """The sums over all cycles; `input`, `output` and `duration` always, the others where known."""
-    (row,) = connection.execute(_TOTAL, (to_column(conversation_id),))
-    known = {figure: value for figure, value in zip(SUMMED, row, strict=True) if value is not None}
-    return cast("Measure", {"input": 0, "output": 0, "duration": 0.0} | known)
+class Total(NamedTuple):
+    """The sums over a conversation's cycles up to the row `through`; in how many each figure is `known`."""
+
+    through: int = 0
+    known: tuple[int, ...] = (0,) * len(SUMMED)
+    sums: tuple[float, ...] = (0,) * len(SUMMED)
+
+    @property
+    def measure(self) -> Measure:
+        """`input`, `output` and `duration` always, the others where known."""
+        known = {
+            figure: value for figure, count, value in zip(SUMMED, self.known, self.sums, strict=True) if count
+        }
+        return cast("Measure", {"input": 0, "output": 0, "duration": 0.0} | known)
+
+
+NOTHING = Total()
+
+
+def total(connection: sqlite3.Connection, conversation_id: str, before: Total = NOTHING) -> Total:
+    """The sums over all cycles; `before` is what they were, so that only what is new is read."""
+    key = to_column(conversation_id)
+    if not connection.execute(_THERE, (key, before.through)).fetchone():
+        before = NOTHING
+    ((through, *row),) = connection.execute(_TOTAL, (key, before.through))
+    if through is None:
+        return before
+    known = tuple(map(add, before.known, row[::2]))
+    return Total(through, known, tuple(map(add, before.sums, row[1::2])))
 
 
 def measures(connection: sqlite3.Connection, conversation_id: str) -> list[tuple[float, Measure]]:

@@ -98,7 +98,8 @@ class Origin:
 class Edit(FileChange):
     """A change as it was recorded: numbered, with its origin and the call that made it.
 
-    All edits of one undo share a `call`. `timestamp` in Unix seconds.
+    All edits of one undo share a `call`. `timestamp` in Unix seconds. `interrupted`: the process ended before
+    it could record the edit, which was found afterwards.
     """
 
     id: int = 0
@@ -106,6 +107,7 @@ class Edit(FileChange):
     call: str = ""
     tool: str = ""
     timestamp: float = 0.0
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

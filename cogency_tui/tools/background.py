@@ -15,10 +15,10 @@ from itertools import count
 from pathlib import Path
 
 from cogency_tui.errors import ToolError
+from cogency_tui.redaction import Veil
 from cogency_tui.tools.blocking import completed
 from cogency_tui.tools.command import Command, Ended
 from cogency_tui.tools.output import Kept, cut_mark
-from cogency_tui.tools.secrecy import Veil
 from cogency_tui.workspace.names import shown
 
 MOST = 16

@@ -5,15 +5,20 @@ that conflict; and, when its turn has come, what exactly it is about to do (`Int
 permissions can ask the person with the diff or the command in hand.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from cogency_tui.errors import ToolError
+from cogency_tui.protocol.sources import Sources
+from cogency_tui.redaction import RedactedStream, Redactor
 from cogency_tui.tools.journaling import Journal
-from cogency_tui.workspace.paths import Workspace
+from cogency_tui.tools.places import Places
+from cogency_tui.workspace.paths import Location, Workspace
 
 Args = TypeVar("Args", bound=msgspec.Struct)
 Effect = Literal["read", "write", "command", "network", "tool"]
@@ -102,9 +107,10 @@ class Intent:
     `neighbour` a server on this machine that a command reaches and this conversation did not start;
     `confined` a command that can reach neither the network nor, for writing, anything outside. `brings`
     says where content of strangers comes from that a command, or the `tool` of an MCP server, may bring into
-    the conversation. `detail` is what the person is shown: a unified diff or a command, complete and
-    unescaped; the screen makes it safe. `own` marks what only reads, reaches or stops a process that this
-    conversation has started.
+    the conversation; `could_bring` names what nothing keeps from bringing some. `configured` marks a host
+    that the user has chosen to answer. `detail` is what the person is shown: a unified diff or a command,
+    complete and unescaped; the screen makes it safe. `own` marks what only reads, reaches or stops a process
+    that this conversation has started.
     """
 
     effect: Effect
@@ -119,6 +125,8 @@ class Intent:
     neighbour: str = ""
     confined: bool = False
     brings: str = ""
+    could_bring: str = ""
+    configured: bool = False
     tool: str = ""
     own: bool = False
 
@@ -132,7 +140,14 @@ class Intent:
     @property
     def source(self) -> str:
         """Whose content its result has, where neither the person nor the project answers for it."""
-        return self.brings if self.effect in ("command", "tool") else self.goes_to or self.outside
+        if self.effect in ("command", "tool"):
+            return self.brings
+        return "" if self.configured else self.goes_to or self.outside
+
+    @property
+    def sources(self) -> Sources:
+        """The source of its result, and what could bring more."""
+        return Sources(*((name,) if name else () for name in (self.source, self.could_bring)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +156,15 @@ class Outcome:
 
     `value` is what the call produced, where `content` is a report about that: `$name` stands for it in the
     action dialect. `failed` marks a call that ran to its end and still has to count as a failure (a command
-    that exited with a status other than 0): unlike `ToolError` it has content.
+    that exited with a status other than 0): unlike `ToolError` it has content. `sources` are those that only
+    running it showed, beside the intent's.
     """
 
     outcome: str
     content: Any = None
     failed: bool = False
     value: Any = None
+    sources: Sources = field(default_factory=Sources)
 
     @property
     def produced(self) -> Any:
@@ -165,7 +182,9 @@ class ToolContext:
     `call_id` is the call of the conversation that the tool runs for, set for each call. `journal` records
     what is changed, where there is one. `variables` are the values that the call's `$names` stand for, as
     text, where the tool takes them as its environment; `wants_value` says whether the `value` of the outcome
-    is used; `output_limit` is how many characters of a result the model is sent.
+    is used; `output_limit` is how many characters of a result the model is sent. `refuse_by_mode` is asked
+    by a plan whose next look at the project costs something, or trusts what is there. `places` are where the
+    paths of the call lead, set for each call.
     """
 
     workspace: Workspace
@@ -177,6 +196,16 @@ class ToolContext:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     wants_value: bool = False
     output_limit: int = 30_000
+    refuse_by_mode: Callable[[Intent], None] = field(default=lambda _intent: None)
+    places: Places | None = None
+
+    def locate(self, given: str) -> Location:
+        """Where a path leads: in a call that was planned, where it led then.
+
+        Raises:
+            WorkspaceError: it cannot be used, or the plan did not have it.
+        """
+        return (self.places or self.workspace).locate(given)
 
 
 class Tool(Protocol, Generic[Args]):
@@ -255,7 +284,11 @@ class Brief(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BoundCall:
-    """A call whose arguments are as its tool wants them. `name` is the tool's own, whatever was called."""
+    """A call whose arguments are as its tool wants them. `name` is the tool's own, whatever was called.
+
+    Invariant: neither what it reports, nor its outcome, nor its error has a key of ours or what looks like
+    one (`redaction`), wherever the tool came upon it. This is the one place that sees to that.
+    """
 
     tool: Tool[Any]
     args: msgspec.Struct
@@ -273,7 +306,14 @@ class BoundCall:
         Raises:
             ToolError: it cannot be done as asked.
         """
-        return await self.tool.plan(self.args, self.context)
+        places = self.context.places
+        with self._redacting():
+            if places is None:
+                return await self.tool.plan(self.args, self.context)
+            places.begin()
+            intent = await self.tool.plan(self.args, self.context)
+            places.settle()
+            return intent
 
     async def run(self, report: Callable[[str], None] | None = None) -> Outcome:
         """Do it; `report` is given output while it still runs.
@@ -281,5 +321,31 @@ class BoundCall:
         Raises:
             ToolError: it could not be done; the text is for the model.
         """
-        context = replace(self.context, report=report) if report else self.context
-        return await self.tool.run(self.args, context)
+        report = report or self.context.report
+        stream = RedactedStream(self.context.secrets)
+
+        def redacted(text: str) -> None:
+            report(stream.feed(text))
+
+        context = replace(self.context, report=redacted)
+        with self._redacting():
+            outcome = await self.tool.run(self.args, context)
+        if rest := stream.feed("", final=True):
+            report(rest)
+        redact = Redactor(self.context.secrets)
+        return replace(
+            outcome,
+            outcome=redact.text(outcome.outcome),
+            content=redact.value(outcome.content),
+            value=redact.value(outcome.value),
+        )
+
+    @contextmanager
+    def _redacting(self) -> Generator[None]:
+        """Take secrets out of what an error says."""
+        try:
+            yield
+        except ToolError as exc:
+            redact = Redactor(self.context.secrets)
+            exc.args, exc.hint = (redact.text(str(exc)),), redact.text(exc.hint)
+            raise

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.redaction import MARKER, markers_in
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.workspace import diff
@@ -59,8 +60,27 @@ def change(location: Location, before: bytes, old: Text, new: Text) -> Change:
     return Change(location, before, new.encode(), diff.unified(old.plain, new.plain, location.relative))
 
 
+def refuse_markers(name: str, before: bytes, after: bytes) -> None:
+    """Refuse to write a marker where a secret stands.
+
+    Raises:
+        ToolError: there would be more markers than there are.
+    """
+    if markers_in(after.decode("utf-8", "replace")) > markers_in(before.decode("utf-8", "replace")):
+        raise ToolError(
+            f"{MARKER} would be written into {name} as it is: it stands for a secret that you are not shown.",
+            "Use edit around the secret, with old and new that do not reach over it; the file keeps it.",
+        )
+
+
 def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Intent:
-    """What is about to be written, with every reason to ask."""
+    """What is about to be written, with every reason to ask.
+
+    Raises:
+        ToolError: a secret would give way to its marker.
+    """
+    for one in changes:
+        refuse_markers(one.location.relative, one.before or b"", one.after)
     guards = ((one, workspace.guard(one.location)) for one in changes)
     return Intent(
         "write",
@@ -72,19 +92,24 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
     )
 
 
-async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> None:
+async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> Sequence[str]:
     """Make all changes, or none; record them, and note what the agent now knows to be in these files.
+
+    Returns lines about changes that were made and could not be recorded.
 
     Raises:
         ToolError: one cannot be made; the files are as they were.
     """
+    notes: Sequence[str] = ()
     if context.journal is None:
         await in_thread(apply, context.workspace, changes)
     else:
-        async with context.journal.writing(context.call_id, tool, changes):
+        async with context.journal.writing(context.call_id, tool, changes) as recorded:
             await in_thread(apply, context.workspace, changes)
+        notes = recorded.notes
     for one in changes:
         context.seen[one.location.path] = fingerprint(one.after)
+    return notes
 
 
 def apply(workspace: Workspace, changes: Sequence[Change]) -> None:

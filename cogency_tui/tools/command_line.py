@@ -5,11 +5,12 @@ being asked about is stricter: `agent/command_patterns.py`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from itertools import zip_longest
 
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
-from cogency_tui.tools.shell_words import TOO_DEEP, Simple, Word
+from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
 WRAPPERS: dict[str, tuple[str, int]] = {
     "builtin": ("", 0),
@@ -17,7 +18,7 @@ WRAPPERS: dict[str, tuple[str, int]] = {
     "chroot": ("", 1),
     "command": ("", 0),
     "doas": ("uC", 0),
-    "env": ("uC", 0),
+    "env": ("uCS", 0),
     "exec": ("a", 0),
     "fakeroot": ("", 0),
     "flock": ("wE", 1),
@@ -37,17 +38,38 @@ WRAPPERS: dict[str, tuple[str, int]] = {
 }
 """Programs that run another one: their options that take a value, and how many words stand before it."""
 
+_LONG_VALUES = {
+    "env": ("--chdir", "--split-string", "--unset"),
+    "nice": ("--adjustment",),
+    "stdbuf": ("--error", "--input", "--output"),
+    "sudo": ("--chdir", "--chroot", "--group", "--host", "--prompt", "--user"),
+    "time": ("--format", "--output"),
+    "timeout": ("--kill-after", "--signal"),
+    "xargs": ("--arg-file", "--delimiter", "--max-args", "--max-chars", "--max-lines", "--max-procs"),
+}
+"""Their long options that take the next word."""
+
+_MOVING = {"env": ("-C", "--chdir"), "sudo": ("-D", "--chdir")}
+"""Those that change the directory, and by which options."""
+
+_LOGGING = {"time": ("-o", "--output"), "strace": ("-o", "--output")}
+"""Those that write a file, and by which options."""
+
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+
+MOST = 1000
+"""Simple commands of one text that are looked at."""
 
 
 def parse(command: str) -> list[Simple]:
     """Every simple command in the order of writing.
 
     `sudo rm x` is found as `rm x`, `sh -c "rm x"` as that and as `rm x`, `xargs rm` as `rm` of words that
-    are not known.
+    are not known. Of more than `MOST` the rest is `TOO_MANY`.
     """
-    return _parsed(command, 0)
+    found = _parsed(command, 0)
+    return [*found[:MOST], TOO_MANY] if len(found) > MOST else found
 
 
 def _parsed(command: str, depth: int) -> list[Simple]:
@@ -58,6 +80,7 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
     """The command, and those that it runs."""
     for _ in range(DEEPEST):
         inner = inside(simple) if simple.program in WRAPPERS else None
+        yield from _aside(simple, depth)
         if inner is None:
             break
         simple = inner
@@ -77,14 +100,46 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
         for index, word in enumerate(simple.arguments):
             if word.text in _RUNNING:
                 run = [each for each in simple.arguments[index + 1 :] if each.text not in (";", "+")]
-                words = tuple(replace(each, known=each.known and "{}" not in each.text) for each in run)
+                words = tuple(_found(each) if "{}" in each.text else each for each in run)
                 yield from _unwrapped(Simple(words), depth + 1)
                 return
+
+
+def _aside(simple: Simple, depth: int) -> Iterator[Simple]:
+    """What a wrapper does besides: go to a directory, write a file, take a command apart."""
+    program = simple.program
+    for word in option_values(simple, _MOVING.get(program, ())):
+        yield Simple((Word("cd"), word))
+    logs = option_values(simple, _LOGGING.get(program, ()))
+    if program == "flock":
+        logs = simple.operands("wE")[:1]
+    for word in logs:
+        yield Simple((), (Redirection(">>", word),))
+    if program == "env":
+        for word in option_values(simple, ("-S", "--split-string")):
+            yield from _script([word, *simple.operands("uCS")], depth)
+
+
+def option_values(simple: Simple, names: Collection[str]) -> list[Word]:
+    """What these options are given: the next word, or what is attached."""
+    found: list[Word] = []
+    for word, following in zip_longest(simple.arguments, simple.arguments[1:]):
+        for name in names:
+            if word.text == name and following is not None:
+                found.append(following)
+            elif word.text != name and word.text.startswith(f"{name}=" if name.startswith("--") else name):
+                found.append(word.after(f"{name}=" if name.startswith("--") else name))
+    return found
 
 
 def _script(words: list[Word], depth: int) -> list[Simple]:
     found = _parsed(" ".join(word.text for word in words), depth + 1)
     return found if all(word.known for word in words) else [*found, Simple((Word("", known=False),))]
+
+
+def _found(word: Word) -> Word:
+    """A word in which `find` puts what it has found, below where it starts."""
+    return replace(word, known=False, resolved=word.text.replace("{}", "0") if word.known else "")
 
 
 def inside(simple: Simple) -> Simple | None:
@@ -95,11 +150,16 @@ def inside(simple: Simple) -> Simple | None:
         option = words.pop(0).text
         if option == "--":
             break
-        if not option.startswith("--") and option.startswith("-") and option[-1] in with_value and words:
+        long = option.startswith("--") and any(
+            name.startswith(option) for name in _LONG_VALUES.get(simple.program, ())
+        )
+        short = not option.startswith("--") and option.startswith("-") and option[-1] in with_value
+        if (long or short) and words:
             words.pop(0)
     del words[:before]
     if not words:
         return None
     if simple.program in ("xargs", "parallel"):
-        words.append(Word("", known=False))
+        from_pipe = not simple.has("a", "arg-file") and not simple.redirections
+        words.append(LISTED if from_pipe else Word("", known=False))
     return Simple(tuple(words), simple.redirections)

@@ -9,20 +9,26 @@ clean`, `python -c …`), an alias, and what variables stand for in `mv`, `cp`, 
 
 import fnmatch
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
 
+from cogency_tui.tools.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.git_destruction import examine_git
 from cogency_tui.tools.shell_paths import MOST, Places, joined
-from cogency_tui.tools.shell_words import TOO_DEEP, Simple, Word
+from cogency_tui.tools.shell_words import TOO_DEEP, TOO_MANY, Simple, Word
 from cogency_tui.tools.stakes import AtStake, Stakes
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 
 UNKNOWN = "files whose names are not known beforehand"
+_UNREADABLE = {
+    TOO_DEEP: "what it does cannot be told: it is nested too deeply",
+    TOO_MANY: f"what is after its first {MOST_COMMANDS:,} commands is not looked at",
+}
 _NEGATIONS = frozenset(("!", "-not", "-o", "-or", ",", "("))
 
 
@@ -32,8 +38,8 @@ def at_stake(command: str, cwd: Path, workspace: Workspace) -> AtStake:
     places = Places(cwd)
     for simple in parse(command):
         places.follow(simple)
-        if simple == TOO_DEEP:
-            stakes.add("what it does cannot be told: it is nested too deeply")
+        if reason := _UNREADABLE.get(simple):
+            stakes.add(reason)
         for redirection in simple.redirections:
             if redirection.overwrites:
                 _overwritten(places.paths(redirection.target) or [], stakes)
@@ -43,6 +49,8 @@ def at_stake(command: str, cwd: Path, workspace: Workspace) -> AtStake:
             _format(simple, places, stakes)
         elif examine := _PROGRAMS.get(simple.program):
             examine(simple, places, stakes)
+    if places.lookups.used_up:
+        stakes.add(UNKNOWN)
     return stakes.result()
 
 
@@ -119,13 +127,15 @@ def _find(simple: Simple, places: Places, stakes: Stakes) -> None:
     if not known or _NEGATIONS.intersection(texts) or not names:
         stakes.add_files(tops, whole=True)
         return
-    matching = (
+    patterns = [re.compile(fnmatch.translate(pattern)) for pattern in names]
+    below = (
         Path(top, name)
         for start in tops
         for top, directories, files in os.walk(start)
         for name in (*directories, *files)
-        if all(fnmatch.fnmatchcase(name, pattern) for pattern in names)
     )
+    looked_at = takewhile(lambda _path: places.lookups.entry(), below)
+    matching = (path for path in looked_at if all(pattern.match(path.name) for pattern in patterns))
     stakes.add_files(islice(matching, MOST), whole=True)
 
 

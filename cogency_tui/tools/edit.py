@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.redaction import MARKER, markers_in
 from cogency_tui.tools import changes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
@@ -75,8 +76,9 @@ class Edit:
 
     async def run(self, args: EditArgs, context: ToolContext) -> Outcome:
         change = await in_thread(_edited, args, context)
-        await changes.make(context, self.name, [change])
-        return Outcome(f"Edited {change.location.relative} {change.size}", change.diff)
+        notes = await changes.make(context, self.name, [change])
+        content = "\n".join([*notes, change.diff])
+        return Outcome(f"Edited {change.location.relative} {change.size}", content)
 
 
 class ReplaceArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,18 +110,23 @@ class Replace:
 
     async def run(self, args: ReplaceArgs, context: ToolContext) -> Outcome:
         made, count = await _replaced(args, context)
-        await changes.make(context, self.name, made)
-        return Outcome(f"Replaced {_extent(made, count)}", _report(made))
+        notes = await changes.make(context, self.name, made)
+        return Outcome(f"Replaced {_extent(made, count)}", "\n".join([*notes, _report(made)]))
 
 
 def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
-    location = context.workspace.locate(args.file)
+    location = context.locate(args.file)
     before = context.workspace.read_bytes(location, changes.LONGEST)
     text = decode(before, location.relative)
     old = args.old.replace("\r\n", "\n")
     if old == args.new.replace("\r\n", "\n"):
         raise ToolError("old and new are the same.", "Nothing would change.")
     places = _places(text.plain, old, overlapping=not args.all)
+    if not places and markers_in(old):
+        raise ToolError(
+            f"old has {MARKER}, which stands for a secret of {location.relative} that you are not shown.",
+            "Give an old that ends before the secret, or begins behind it; the file keeps it.",
+        )
     if not places:
         raise ToolError(f"old is not in {location.relative}.", near_miss(text.plain, old))
     if len(places) > 1 and not args.all:
@@ -158,7 +165,7 @@ async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[chang
     """Every change that is to be made, and how many places that are."""
     if args.old == args.new and not args.regex:
         raise ToolError("old and new are the same.", "Nothing would change.")
-    root = context.workspace.locate(".")
+    root = context.locate(".")
     found = await isolated.find_replacements(
         context.workspace, root, args.pattern, args.old, args.new, args.regex
     )
@@ -179,7 +186,7 @@ async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[chang
 
 
 def _rewritten(rewrite: scan.Rewrite, context: ToolContext) -> changes.Change:
-    location = context.workspace.locate(os.fsdecode(rewrite.path))
+    location = context.locate(os.fsdecode(rewrite.path))
     before = context.workspace.read_bytes(location, changes.LONGEST)
     if changes.fingerprint(before).hex() != rewrite.digest:
         raise WorkspaceError(f"{location.relative} changed just now.", "Repeat the call.")

@@ -61,10 +61,10 @@ class Read:
         return Touch(frozenset({context.workspace.locate(args.file).path}))
 
     async def plan(self, args: ReadArgs, context: ToolContext) -> Intent:
-        return look(await in_thread(context.workspace.locate, args.file), "Read")
+        return look(await in_thread(context.locate, args.file), "Read")
 
     async def run(self, args: ReadArgs, context: ToolContext) -> Outcome:
-        location = await in_thread(context.workspace.locate, args.file)
+        location = await in_thread(context.locate, args.file)
         digest, outcome = await in_thread(_read, args, location, context)
         context.seen[location.path] = digest
         return outcome
@@ -101,12 +101,12 @@ class Write:
 
     async def run(self, args: WriteArgs, context: ToolContext) -> Outcome:
         change = await in_thread(_written, args, context)
-        await changes.make(context, self.name, [change])
+        notes = await changes.make(context, self.name, [change])
         lines = len(lines_of(args.content.replace("\r\n", "\n")))
         verb = "Created" if change.before is None else "Replaced"
         size = f"{lines:,} line{'' if lines == 1 else 's'}, {len(change.after):,} bytes"
         outcome = f"{verb} {change.location.relative} ({size})"
-        return Outcome(outcome, f"{verb.lower()} {change.location.relative}: {size}")
+        return Outcome(outcome, "\n".join([f"{verb.lower()} {change.location.relative}: {size}", *notes]))
 
 
 class ListArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -133,10 +133,10 @@ class List:
         return Touch(everything=True)
 
     async def plan(self, args: ListArgs, context: ToolContext) -> Intent:
-        return look(await in_thread(context.workspace.locate, args.path), "List")
+        return look(await in_thread(context.locate, args.path), "List")
 
     async def run(self, args: ListArgs, context: ToolContext) -> Outcome:
-        location = await in_thread(context.workspace.locate, args.path)
+        location = await in_thread(context.locate, args.path)
         listing = await in_thread(render, context.workspace, location, args.pattern, args.depth)
         outcome = (
             f"Listed {listing.files:,} file{'' if listing.files == 1 else 's'} and {listing.directories:,} "
@@ -225,7 +225,7 @@ def _notes(text: Text, first: int, last: int, total: int, cut: tuple[int, int]) 
 
 
 def _written(args: WriteArgs, context: ToolContext) -> changes.Change:
-    location = context.workspace.locate(args.file)
+    location = context.locate(args.file)
     name = location.relative
     before = changes.load(context.workspace, location)
     if before is None:

@@ -1,30 +1,39 @@
 """What git knows of a directory, asked without changing anything.
 
 Invariant: nothing that the repository's own configuration names is run (a monitor, hooks, filters, those of
-its submodules), nothing goes to the network, no key is in git's environment, and nothing waits for long.
-Where git cannot say, the answer is None. The calls block.
+its submodules, what pages, signs, verifies or asks), because only plumbing is used and `status` and `clean`,
+with all of these switched off; nothing goes to the network, no key is in git's environment, and nothing waits
+for long. Where git cannot say, the answer is None. The calls block.
 """
 
 import os
-import subprocess
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
-from cogency_tui.tools.secrecy import scrubbed
+from cogency_tui.child_processes import run_helper
 
 _PATIENCE = 5.0
 _SAFE = (
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
     "core.quotePath=false",
-    # A repository inside the project that has no .git is none of the person's making.
-    "safe.bareRepository=explicit",
     # Others would take a file for unchanged by less than all that is known of it.
     "core.checkStat=default",
     "core.trustctime=true",
+    # Nothing is asked that signs or shows signatures; if it ever is, nothing is started for it.
+    "log.showSignature=false",
+    *(f"gpg.{program}=false" for program in ("program", "openpgp.program", "x509.program", "ssh.program")),
+    "gpg.ssh.defaultKeyCommand=false",
+    "core.pager=cat",
+    "core.sshCommand=false",
+    "core.askPass=false",
+    "core.alternateRefsCommand=false",
+    "credential.helper=",
+    "protocol.allow=never",
 )
 _ENVIRONMENT = {
     "LC_ALL": "C",
@@ -92,8 +101,13 @@ class Repository:
 
     def stashes(self) -> list[str] | None:
         """The stashes, the newest first: `stash@{0}: WIP on main: …`."""
-        answer = self._ask("stash", "list")
-        return None if answer is None else answer.splitlines()
+        there = self._ask("for-each-ref", "--format=%(refname)", "refs/stash")
+        if not there:
+            return None if there is None else []
+        answer = self._ask("rev-list", "--walk-reflogs", "--format=%s", "refs/stash", "--")
+        # The name of each commit stands on a line before its subject.
+        subjects = None if answer is None else answer.split("\n")[1::2]
+        return subjects and [f"stash@{{{number}}}: {each}" for number, each in enumerate(subjects)]
 
     def commits_only_in(self, branch: str) -> int | None:
         """How many commits of a local branch are in no other branch or tag."""
@@ -119,6 +133,12 @@ class Repository:
         objects = {path: name for path, name in _staged(staged) if path in wanted}
         plain = self._without_attributes(objects)
         return {os.fsdecode(path): name for path, name in objects.items() if path in plain}
+
+    def staged(self) -> dict[str, str]:
+        """The ordinary files of the index, by their paths from the directory: each with the name of the
+        object that it had when it was staged, whatever the file holds now."""
+        answer = self._ask_bytes("ls-files", "--stage", "-v", "-z", filters=False) or b""
+        return {os.fsdecode(path): name for path, name in _staged(answer)}
 
     def read(self, name: str, target: BinaryIO) -> bool:
         """Write the content of an object into a file; whether that could be done."""
@@ -191,25 +211,60 @@ class Repository:
         target: BinaryIO | None = None,
     ) -> bytes | None:
         """What git wrote, where its exit status is 0 or `also`."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        environment = scrubbed(environment, {}) | _ENVIRONMENT
+        environment = dict(_ENVIRONMENT)
         if literal:
             environment["GIT_LITERAL_PATHSPECS"] = "1"
         options = [part for setting in (*_SAFE, *settings) for part in ("-c", setting)]
         try:
-            ended = subprocess.run(
+            status, answer = run_helper(
                 ["git", *options, *arguments],
+                seconds=self._patience,
+                environ=environment,
                 cwd=self.directory,
-                env=environment,
-                input=said,
-                stdout=target or subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=self._patience,
-                check=False,
+                request=said,
+                target=target,
             )
-        except (OSError, subprocess.TimeoutExpired, ValueError):
+        except (OSError, ValueError):
             return None
-        return (ended.stdout or b"") if ended.returncode in (0, also) else None
+        return answer if status in (0, also) else None
+
+
+@dataclass(slots=True)
+class Answers:
+    """What git has answered about one command, so often and so long as it is asked at all."""
+
+    given: dict[object, bytes | None] = field(default_factory=dict[object, bytes | None])
+    questions: int = 40
+    seconds: float = 10.0
+
+
+class CachedRepository(Repository):
+    """A repository as it is at one moment: git is asked nothing twice, and nothing once `answers` are used
+    up, which the repositories of one command share."""
+
+    def __init__(self, directory: Path, answers: Answers) -> None:
+        super().__init__(directory)
+        self._answers = answers
+
+    def _run(
+        self,
+        arguments: Sequence[str],
+        settings: Sequence[str] = (),
+        also: int = 0,
+        *,
+        literal: bool = False,
+        said: bytes = b"",
+        target: BinaryIO | None = None,
+    ) -> bytes | None:
+        answers = self._answers
+        key = (self.directory, tuple(arguments), tuple(settings), also, literal, said)
+        if key not in answers.given and answers.questions > 0 and answers.seconds > 0:
+            began = time.monotonic()
+            found = super()._run(arguments, settings, also, literal=literal, said=said, target=target)
+            answers.given[key] = found
+            answers.questions -= 1
+            answers.seconds -= time.monotonic() - began
+        return answers.given.get(key)
 
 
 def _staged(answer: bytes) -> Iterator[tuple[bytes, str]]:

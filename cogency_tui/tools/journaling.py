@@ -36,16 +36,35 @@ class Found(Protocol):
         ...
 
 
+class Recorded(Protocol):
+    """How changes were recorded, complete when their block is left."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Lines about changes that were made and could not be recorded."""
+        ...
+
+
 class Journal(Protocol):
     """Records what the calls of one conversation change, with what was there before."""
 
-    def writing(self, call: str, tool: str, changes: "Sequence[Change]") -> AbstractAsyncContextManager[None]:
-        """Record the changes that are made in this block, also where it fails half way."""
+    def writing(
+        self, call: str, tool: str, changes: "Sequence[Change]"
+    ) -> AbstractAsyncContextManager[Recorded]:
+        """Record the changes that are made in this block, also where it fails half way.
+
+        Raises:
+            JournalError: they cannot be recorded beforehand; the block does not begin.
+        """
         ...
 
     def around_command(
         self, call: str, tool: str, at_stake: Sequence[Path] = ()
     ) -> AbstractAsyncContextManager[Found]:
         """Record what changes in the project while a command runs in this block. `at_stake` are files and
-        directories that it is about to destroy."""
+        directories that it is about to destroy.
+
+        Raises:
+            JournalError: what it changes cannot be recorded; the block does not begin.
+        """
         ...

@@ -7,12 +7,12 @@ port that is in use counts as one of a process that the conversation did not sta
 import os
 import re
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from cogency_tui.child_processes import run_helper
 from cogency_tui.tools.supervision.family import descendants
 from cogency_tui.workspace.names import shown
 
@@ -112,15 +112,8 @@ def _names_by_lsof(port: int) -> list[str]:
         return []
     command = [program, "-nP", f"-iTCP:{port}", "-sTCP:LISTEN", "-Fc"]
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_LSOF_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        _status, answer = run_helper(command, seconds=_LSOF_SECONDS, environ={})
+    except OSError:
         return []
-    return [line[1:] for line in done.stdout.splitlines() if line.startswith("c")]
+    lines = answer.decode(errors="replace").splitlines()
+    return [line[1:] for line in lines if line.startswith("c")]

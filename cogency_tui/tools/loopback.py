@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cogency_tui.tools.programs import is_interpreter
 from cogency_tui.tools.shell_words import Simple
 
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
@@ -24,7 +25,6 @@ _PROXIES = tuple(f"{name}_proxy" for name in ("http", "https", "all"))
 _SENT_ELSEWHERE = re.compile(r"^[^#\n]*(?:proxy|socks|resolve|connect-to|location|url)", re.I | re.M)
 """A line of a client's own configuration that may lead it elsewhere."""
 
-INTERPRETERS = re.compile(r"(?:python|pypy|node|ruby|perl|php|lua|deno|bun)[\d.]*")
 _INLINE_OPTIONS = frozenset(("-c", "-e", "-r", "--eval", "--print", "-p", "-Command"))
 """Options of interpreters that code stands behind."""
 
@@ -152,7 +152,7 @@ def visit(simple: Simple, environ: Mapping[str, str] = os.environ) -> Visit | No
             found = _httpie(texts, simple.program)
         case "nc" | "ncat" | "netcat":
             found = _nc(texts)
-        case _ if INTERPRETERS.fullmatch(simple.program) and _INLINE_OPTIONS.intersection(texts):
+        case _ if is_interpreter(simple.program) and _INLINE_OPTIONS.intersection(texts):
             found = _inline(texts)
         case _:
             return None

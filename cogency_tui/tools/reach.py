@@ -4,81 +4,30 @@ Best effort, by what the command names: programs that go to the network by thems
 It is for asking, and no boundary: any program may go anywhere (only a sandbox holds it). The calls block.
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
-from cogency_tui.tools.command_line import parse
+from cogency_tui.protocol.sources import Sources
+from cogency_tui.tools.command_line import option_values, parse
+from cogency_tui.tools.confinement import alters, unconfined
 from cogency_tui.tools.listening_ports import ListeningPorts
-from cogency_tui.tools.loopback import INTERPRETERS, Visit, visit
-from cogency_tui.tools.shell_paths import Places, joined
-from cogency_tui.tools.shell_words import Simple, Word
+from cogency_tui.tools.loopback import Visit, visit
+from cogency_tui.tools.programs import PLACE_OPTIONS, base_name, facts, goes_to_network, is_interpreter
+from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
+from cogency_tui.tools.shell_variables import lists_names
+from cogency_tui.tools.shell_words import LISTED, TOO_MANY, Simple, Word
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
-_MOST_WORDS = 500
+_TOO_LONG = "the command: it names too much for all of it to be looked at"
 _HARMLESS = re.compile(
     r"/dev/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd(?:/\d+)?)|/proc/self/fd/\d+"
 )
-_OPTION_PATH = re.compile(r"-[A-Za-z]((?:/|~/|\.\.).*)|--?[\w-]+=(.*)")
+_OPTION_PATH = re.compile(r"-[A-Za-z]((?:/|~|\.\.).*)|(?:--?)?[\w.-]+=(.*)")
 
-_READERS = frozenset(
-    ("aria2c", "curl", "elinks", "ftp", "gh", "glab", "http", "https", "lftp", "links", "lynx")
-    + ("nc", "ncat", "netcat", "socat", "ssh", "telnet", "w3m", "wget", "xh")
-)
-"""Programs whose output is what somebody on the network says."""
-
-_NETWORK = _READERS | frozenset(
-    (
-        "ansible",
-        "ansible-playbook",
-        "apt",
-        "apt-get",
-        "aws",
-        "az",
-        "brew",
-        "bunx",
-        "dig",
-        "dnf",
-        "fly",
-        "gcloud",
-    )
-    + (
-        "heroku",
-        "helm",
-        "host",
-        "mosh",
-        "npx",
-        "nslookup",
-        "pacman",
-        "ping",
-        "pipx",
-        "scp",
-        "sendmail",
-        "sftp",
-    )
-    + ("terraform", "traceroute", "twine", "uvx", "vercel", "wrangler", "yum")
-)
-_SUBCOMMANDS = {
-    "bun": ("add", "create", "i", "install", "publish", "update", "x"),
-    "bundle": ("install", "update"),
-    "cargo": ("add", "fetch", "install", "login", "publish", "search", "update"),
-    "composer": ("create-project", "install", "require", "update"),
-    "docker": ("build", "buildx", "login", "pull", "push", "run", "search"),
-    "gem": ("fetch", "install", "push", "update"),
-    "git": ("clone", "fetch", "ls-remote", "pull", "push", "remote", "send-email", "submodule"),
-    "go": ("get", "install", "mod"),
-    "npm": ("add", "ci", "exec", "i", "install", "login", "publish", "update", "view"),
-    "pip": ("download", "index", "install", "search", "wheel"),
-    "pip3": ("download", "index", "install", "search", "wheel"),
-    "pnpm": ("add", "dlx", "i", "install", "publish", "update"),
-    "podman": ("build", "login", "pull", "push", "run", "search"),
-    "poetry": ("add", "install", "lock", "publish", "update"),
-    "uv": ("add", "lock", "pip", "publish", "sync", "tool"),
-    "yarn": ("add", "dlx", "install", "publish", "upgrade"),
-}
 _INLINE = re.compile(r"://|\bsocket\b|\burllib\b|\brequests\b|\bhttp\b|\bfetch\(", re.IGNORECASE)
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
 _SERVES_FILES = ("-m", "http.server")
@@ -91,14 +40,14 @@ _OWN_NAMES = ("cogency-tui", "cogency_tui")
 _OWN_LIMITS = frozenset(("config", "permissions", "trust"))
 """Commands of this program by which a person says what the agent may do."""
 
-_WORDS_ONLY = frozenset(("echo", "printf", "test", "[", "[[", "expr", "true", "false", "export", "exit"))
-"""Programs whose arguments are no files."""
+_COPYING = frozenset(("cp", "install", "ln", "mv", "rsync"))
+"""Programs that write their last operand."""
 
+_SAYING_FIRST = frozenset(("chgrp", "chmod", "chown", "sed"))
+"""Programs whose first operand is no file."""
+
+_UNSURE = "where it writes is known only when it runs, and may be outside the project"
 _PATTERN_FIRST = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "gawk", "grep", "jq", "rg", "sed", "tr"))
-_WRITING = frozenset(
-    ("chmod", "chown", "cp", "dd", "install", "ln", "mkdir", "mv", "patch", "rm", "rmdir", "rsync", "sed")
-    + ("shred", "tee", "touch", "truncate", "unlink")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +55,20 @@ class Reach:
     """What a command names: as `network` the program that goes there, as `outside` a path outside the
     project, as `guarded` why one that it may write is asked about in every mode. `neighbour` is the server on
     this machine that the program reaches, where the conversation did not start it and the command goes
-    nowhere else; `brings` is whose content its output may have. Each is empty where there is none."""
+    nowhere else; `brings` is whose content its output has, and `could_bring` the first program that is not
+    known to bring none. Each is empty where there is none."""
 
     network: str = ""
     outside: str = ""
     guarded: str = ""
     brings: str = ""
+    could_bring: str = ""
     neighbour: str = ""
+
+    @property
+    def sources(self) -> Sources:
+        """What it brings, and what could bring more."""
+        return Sources(*((name,) if name else () for name in (self.brings, self.could_bring)))
 
 
 def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts | None = None) -> Reach:
@@ -120,11 +76,14 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     the servers on it that the conversation did not start."""
     places = Places(cwd)
     network = brings = outside = guarded = neighbour = neighbours_client = ""
+    could_bring = alters(command)
+    listed = False
     if _REROUTED.search(command):
         ports = None
     for simple in parse(command):
         program = _network_program(simple)
-        reads = program in _READERS or bool(program and INTERPRETERS.fullmatch(program))
+        reads = "reader" in facts(program) or is_interpreter(program) or _opens_device(simple)
+        written = _written_in(simple, command)
         local = visit(simple) if program and ports is not None and not _opens_device(simple) else None
         source = program
         if local is None or ports is None:
@@ -133,8 +92,11 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             source, stranger = _stranger(local, ports)
             if stranger and not neighbour:
                 neighbour, neighbours_client = f"{source}, which belongs to {stranger}", program
-        brings = brings or (source if reads else "")
+        brings = brings or (source if reads else written)
+        could_bring = could_bring or ("" if local else unconfined(simple))
         guarded = guarded or _own_limits(simple)
+        guarded = guarded or _unsure(simple, places, listed=listed)
+        listed = lists_names(simple, piped=listed)
         for location, read in _named(simple, places, workspace):
             if not location.inside:
                 outside = outside or location.relative
@@ -142,9 +104,19 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             elif not read and (reason := workspace.guard(location)):
                 guarded = guarded or f"{location.relative}: {reason}"
         places.follow(simple)
+        if simple == TOO_MANY or places.lookups.used_up:
+            guarded = guarded or _TOO_LONG
     if network:
         neighbour = ""
-    return Reach(network or neighbours_client, outside, guarded, brings, neighbour)
+    return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour)
+
+
+def _written_in(simple: Simple, command: str) -> str:
+    """The interpreter, where the program that it is given on its input goes to the network."""
+    given = any(redirection.operator.startswith("<<") for redirection in simple.redirections)
+    if given and is_interpreter(simple.program) and _INLINE.search(command):
+        return simple.program
+    return ""
 
 
 def _stranger(local: Visit, ports: ListeningPorts) -> tuple[str, str]:
@@ -160,13 +132,12 @@ def _network_program(simple: Simple) -> str:
     program = simple.program
     if _opens_device(simple):
         return program or "the shell"
-    if program in _NETWORK:
+    if "network" in facts(program):
         return program
     texts = [word.text for word in simple.arguments]
-    if program in _SUBCOMMANDS:
-        first = next((word.text for word in simple.operands("Cc")), "")
-        return program if first in _SUBCOMMANDS[program] else ""
-    if INTERPRETERS.fullmatch(program):
+    if goes_to_network(base_name(program), texts):
+        return program
+    if is_interpreter(program):
         if tuple(text for text in texts if text != "-u")[:2] == _SERVES_FILES:
             return "" if _BINDING.search(" ".join(texts)) else _SERVES_OTHERS.format(program)
         installs = texts[:3] in (["-m", "pip", "install"], ["-m", "pip", "download"])
@@ -183,7 +154,7 @@ def _own_limits(simple: Simple) -> str:
     """Why a run of this very program is asked about in every mode; empty where it is not."""
     texts = [word.text for word in simple.arguments]
     if simple.program not in _OWN_NAMES:
-        if not INTERPRETERS.fullmatch(simple.program) or _OWN_NAMES[1] not in texts:
+        if not is_interpreter(simple.program) or _OWN_NAMES[1] not in texts:
             return ""
         texts = texts[texts.index(_OWN_NAMES[1]) + 1 :]
     said = next((text for text in texts if text in _OWN_LIMITS), "")
@@ -193,14 +164,41 @@ def _own_limits(simple: Simple) -> str:
 def _named(simple: Simple, places: Places, workspace: Workspace) -> Iterator[tuple[Location, bool]]:
     """The paths that a command names, each with whether it is read at most."""
     for redirection in simple.redirections:
-        for location in _located(redirection.target, places, workspace):
+        for location in _located(redirection.target, places, workspace, written=redirection.writes):
             yield location, not redirection.writes
-    if simple.program in _WORDS_ONLY:
+    if "words" in facts(simple.program):
         return
-    read = simple.program not in _WRITING or (simple.program == "sed" and not simple.has("i", "in-place"))
+    for word in _placed(simple):
+        yield from ((location, True) for location in _located(word, places, workspace, written=True))
+    written = _writes(simple)
     for word in _path_words(simple):
-        for location in _located(word, places, workspace):
-            yield location, read
+        yield from ((each, not written) for each in _located(word, places, workspace, written=written))
+
+
+def _writes(simple: Simple) -> bool:
+    """Whether a program writes files that its arguments name."""
+    in_place = simple.program != "sed" or simple.has("i", "in-place")
+    return in_place and "writer" in facts(simple.program)
+
+
+def _placed(simple: Simple) -> list[Word]:
+    return option_values(simple, PLACE_OPTIONS.get(base_name(simple.program), ()))
+
+
+def _unsure(simple: Simple, places: Places, *, listed: bool) -> str:
+    """Why a command is asked about that writes where nobody can tell before it runs; empty where it does not.
+
+    `listed` says whether names of files in the project are piped into it.
+    """
+    written = [each.target for each in simple.redirections if each.writes] + _placed(simple)
+    if _writes(simple):
+        operands = simple.operands()
+        first = -1 if simple.program in _COPYING else int(simple.program in _SAYING_FIRST)
+        written += operands[first:]
+    for word in written:
+        if places.targets(word) is None and not (word is LISTED and listed):
+            return "" if places.lookups.used_up else _UNSURE
+    return ""
 
 
 def _path_words(simple: Simple) -> Iterator[Word]:
@@ -209,29 +207,33 @@ def _path_words(simple: Simple) -> Iterator[Word]:
     if simple.program in _PATTERN_FIRST and not simple.has("ef", "regexp", "file", "expression"):
         pattern = next(iter(simple.operands("Fv" if "awk" in simple.program else "ABCm")), None)
         arguments = [word for word in arguments if word is not pattern]
-    for word in islice(arguments, _MOST_WORDS):
+    for word in arguments:
         if found := _OPTION_PATH.fullmatch(word.text):
-            yield Word(found[1] or found[2], word.known)
-        elif simple.program == "dd" and "=" in word.text:
-            yield Word(word.text.partition("=")[2], word.known)
+            yield word.after(word.text[: found.start(1 if found[1] else 2)])
         elif not word.text.startswith("-"):
             yield word
 
 
-def _located(word: Word, places: Places, workspace: Workspace) -> Iterator[Location]:
-    if not word.text or "\0" in word.text or _HARMLESS.fullmatch(word.text):
+def _located(word: Word, places: Places, workspace: Workspace, *, written: bool) -> Iterator[Location]:
+    text = word.resolved or word.text
+    if not text or "\0" in text or _HARMLESS.fullmatch(text) or ("://" in text and not written):
         return
-    found = places.paths(word)
-    if not found and word.known and not word.pattern and "://" not in word.text:
+    if len(text) > LONGEST_PATH and not (word.pattern or word.resolved):
+        return
+    found = places.targets(word)
+    if places.lookups.used_up:
+        return
+    if found is None and word.known and not word.pattern:
         found = [joined(place, word.text) for place in places.directories]
     for path in found or ():
         target = path.resolve()
         inside = any(target.is_relative_to(root) for root in (workspace.root, *workspace.added))
-        if not _HARMLESS.fullmatch(str(target)) and (inside or _may_be(target)):
+        if not _HARMLESS.fullmatch(str(target)) and (inside or written or _may_be(target, text)):
             yield Location(target, shown(workspace.name_of(target)), inside, path)
 
 
-def _may_be(path: Path) -> bool:
-    """Whether a path outside is one, rather than a word with a slash: it is there, or could be made."""
-    parent = path.parent
-    return path.exists() or (parent.is_dir() and parent != parent.parent)
+def _may_be(path: Path, text: str) -> bool:
+    """Whether a path outside is one, rather than a word with a slash: its beginning is there, or says so."""
+    chain = (path, *path.parents)
+    above = next(each for each in chain if os.path.exists(each))  # noqa: PTH110 (it may be forbidden)
+    return above != Path(path.anchor) or text.startswith(("../", "~/")) or text == path.anchor

@@ -5,6 +5,7 @@ a model what to write instead. The description is the same bytes for the same to
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -28,6 +29,7 @@ from cogency_tui.tools.base import (
 from cogency_tui.tools.edit import Edit, Replace
 from cogency_tui.tools.fetch import Fetch
 from cogency_tui.tools.files import List, Read, Write
+from cogency_tui.tools.places import Places
 from cogency_tui.tools.processes import Processes
 from cogency_tui.tools.sandbox import Sandbox
 from cogency_tui.tools.search import Find
@@ -128,6 +130,7 @@ class Registry:
             ours = _folded(name) == _folded(tool.name)
             label = tool.name if ours else f"{shown(name[:80])} is {tool.name} here"
             converted = schema.convert(label, args, tool.args, spellings.over(tool.aliases.arguments))
+        context = replace(context, places=Places(context.workspace))
         touch = Touch()
         if isinstance(tool, Touching):
             touch = tool.touch(converted, context)

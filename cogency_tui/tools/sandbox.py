@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from cogency_tui.child_processes import helper_environment
 from cogency_tui.errors import ToolError
+from cogency_tui.temporary import make_directory
 from cogency_tui.text import one_line
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.command import run_command
-from cogency_tui.tools.secrecy import scrubbed
 from cogency_tui.workspace.paths import Workspace
 
 Choice = Literal["off", "auto", "require"]
@@ -139,7 +140,7 @@ class Sandbox:
             return "bwrap is not installed"
         try:
             wrapper = await in_thread(self._command_line, workspace, workspace.root)
-            environ = self.environment(scrubbed(os.environ, {}))
+            environ = self.environment(helper_environment())
             ended = await run_command(
                 "exit 0", workspace.root, environ, _TRIAL_SECONDS, lambda _text: None, wrapper=wrapper
             )
@@ -153,7 +154,7 @@ class Sandbox:
     def _command_line(self, workspace: Workspace, cwd: Path) -> list[str]:
         # Who cleans temporary files up after some days may have taken ours.
         if self._temporary is None or not _kind(self._temporary):
-            self._temporary = Path(tempfile.mkdtemp(prefix="cogency-sandbox-"))
+            self._temporary = make_directory("sandbox")
         mounts = _mounts(workspace, self._temporary, self._hidden)
         return [
             self._program,

@@ -70,12 +70,12 @@ class Find:
 
     async def plan(self, args: FindArgs, context: ToolContext) -> Intent:
         _require_either(args)
-        return look(await in_thread(context.workspace.locate, args.path), "Search")
+        return look(await in_thread(context.locate, args.path), "Search")
 
     async def run(self, args: FindArgs, context: ToolContext) -> Outcome:
         _require_either(args)
         workspace = context.workspace
-        start = await in_thread(workspace.locate, args.path)
+        start = await in_thread(context.locate, args.path)
         if args.content is None:
             found = await isolated.find_names(workspace, start, args.pattern or "*")
             if context.wants_value and found.matches > len(found.lines):

@@ -1,9 +1,10 @@
 """`shell`: a command in the project.
 
-Invariant: keys are not in its environment, nor in what the system shows of ours, nor in what it is reported
-to have said; and how it ended is told apart: exit status, signal, time-out.
+Invariant: keys are not in its environment, nor in what the system shows of ours; and how it ended is told
+apart: exit status, signal, time-out.
 """
 
+import asyncio
 import errno
 import os
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ from cogency_tui.tools.processes import summary
 from cogency_tui.tools.quiet_command import quiet
 from cogency_tui.tools.reach import reach
 from cogency_tui.tools.sandbox import Sandbox
-from cogency_tui.tools.secrecy import Veil, scrubbed
+from cogency_tui.tools.secrecy import scrubbed
 from cogency_tui.tools.shell_values import check, given, shown
 from cogency_tui.workspace.names import unusual
 from cogency_tui.workspace.paths import Location
@@ -108,11 +109,12 @@ class Shell:
         place = "" if cwd.relative == "." else f" in {cwd.relative}"
         how = " in the background" if args.background else ""
         odd = unusual(args.command.replace("\n", " ").replace("\t", " "))
-        stake = await in_thread(at_stake, args.command, cwd.path, context.workspace)
-        far = await in_thread(reach, args.command, cwd.path, context.workspace, self._ports)
-        calm = await in_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
+        # They change nothing: a cancellation need not wait for them.
+        far = await asyncio.to_thread(reach, args.command, cwd.path, context.workspace, self._ports)
+        calm = await asyncio.to_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
+        confined = await self._sandbox.probe(context.workspace) or calm.held
         guarded = odd.replace("its name", "the command") or far.guarded
-        return Intent(
+        intent = Intent(
             "command",
             f"Run {summary(args.command)}{place}{how}",
             detail=await in_thread(shown, args.command, context.variables),
@@ -120,13 +122,17 @@ class Shell:
             everything=True,
             outside=far.outside,
             guarded=guarded,
-            loss=stake.what,
             network=far.network,
             neighbour=far.neighbour,
             brings=far.brings,
-            confined=await self._sandbox.probe(context.workspace) or calm.held,
-            own=calm.own and not (far.outside or guarded or stake.what),
+            could_bring="" if confined else far.could_bring,
+            confined=confined,
+            own=calm.own and not (far.outside or guarded),
         )
+        # To look at what is at stake asks git about a repository that may be hostile.
+        context.refuse_by_mode(intent)
+        stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace)
+        return replace(intent, loss=stake.what, own=intent.own and not stake.what)
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:
         _require_text(args.command)
@@ -163,7 +169,6 @@ class Shell:
         stake: Sequence[Path],
         notes: Sequence[str],
     ) -> Outcome:
-        veil = Veil(context.secrets)
         produced = Kept(LONGEST_VALUE)
         async with _recorded(context, self.name, stake) as found:
             ended = await run_command(
@@ -171,21 +176,19 @@ class Shell:
                 cwd,
                 environ,
                 args.timeout,
-                lambda text: context.report(veil.feed(text)),
+                context.report,
                 self._grace,
                 wrapper,
                 produced=produced.feed if context.wants_value else None,
             )
-        if rest := veil.feed("", final=True):
-            context.report(rest)
         outcome = _outcome(
             ended,
             args.timeout,
-            veil.over(ended.output),
+            ended.output,
             [*ended.notes, *notes, *_seen(found)],
             sandboxed=bool(wrapper),
         )
-        return _with_value(outcome, produced, veil) if context.wants_value else outcome
+        return _with_value(outcome, produced) if context.wants_value else outcome
 
     async def _start(
         self,
@@ -242,7 +245,7 @@ def _require_text(command: str) -> None:
 
 
 def _directory(given: str, context: ToolContext) -> Location:
-    location = context.workspace.locate(given)
+    location = context.locate(given)
     if not location.inside:
         raise WorkspaceError(
             f"cwd={location.relative} is outside the project.", "Commands run inside; use cd in the command."
@@ -261,9 +264,9 @@ def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, s
     return Outcome(line, "\n".join(lines), failed=failed)
 
 
-def _with_value(outcome: Outcome, produced: Kept, veil: Veil) -> Outcome:
+def _with_value(outcome: Outcome, produced: Kept) -> Outcome:
     """The outcome of a command whose standard output is wanted, whole."""
     if produced.parts()[1]:
         note = f"[its standard output is longer than {LONGEST_VALUE >> 20} MiB: too long for an output_key]"
         return replace(outcome, content=f"{outcome.content}\n{note}", failed=True)
-    return replace(outcome, value=veil.over(produced.text()))
+    return replace(outcome, value=produced.text())

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from itertools import dropwhile, pairwise
 
 from cogency_tui.tools.command_line import SHELLS, WRAPPERS, inside
+from cogency_tui.tools.programs import is_interpreter
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
 from cogency_tui.tools.shell_words import TOO_DEEP, Simple, Word
 
@@ -26,7 +27,6 @@ _JOINING = frozenset(("at", "batch", "crontab", "parallel", "ssh", "watch"))
 _WITH_CODE = SHELLS | {"flock", "runuser", "script", "sg", "su"}
 """Programs that run what follows their option `-c`."""
 
-_INTERPRETERS = re.compile(r"(?:python|pypy|node|ruby|perl|php|lua|deno|bun|Rscript|osascript)[\d.]*")
 _CODE_OPTION = re.compile(r"-[A-Za-z0-9]*[ceErp]|--(?:eval|print|run)")
 _SCRIPT_OPTION = re.compile(r"-[a-z]*c[a-z]*|--command")
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
@@ -86,7 +86,7 @@ def _runners(simple: Simple, depth: int) -> Iterator[str]:
     elif program in _JOINING:
         if not all(word.known for word in simple.arguments) or not simple.arguments[1:]:
             yield program
-    elif program in SHELLS or _INTERPRETERS.fullmatch(program):
+    elif program in SHELLS or is_interpreter(program):
         yield from _interpreter_runners(simple, depth)
     elif program in _EDITORS:
         yield from _editor_runners(simple)
@@ -158,7 +158,7 @@ def _wrapper_runners(simple: Simple, depth: int) -> Iterator[str]:
     before = simple.arguments[: len(simple.arguments) - count]
     if any(not word.known and (word.splits or not ASSIGNMENT.match(word.text)) for word in before):
         yield simple.program
-    if simple.program == "xargs" and (inner.program in SHELLS or _INTERPRETERS.fullmatch(inner.program)):
+    if simple.program == "xargs" and (inner.program in SHELLS or is_interpreter(inner.program)):
         yield f"xargs {inner.program}"
     yield from _runners(inner, depth + 1)
 

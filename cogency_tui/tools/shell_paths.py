@@ -4,10 +4,11 @@ A word is looked up from every directory that the command may be in by then: `(c
 open which one that is. The calls block.
 """
 
+import fnmatch
 import glob
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product
 from pathlib import Path
 
@@ -16,18 +17,53 @@ from cogency_tui.tools.shell_words import Simple, Word
 MOST = 5000
 """Paths that one word may stand for; the rest is not looked at."""
 
+MOST_PATHS = 10_000
+"""Paths that are looked up for one command."""
+
+MOST_ENTRIES = 100_000
+"""Entries of directories that are read for one command."""
+
 _DEEPEST_GLOB = 3
 _MOST_PLACES = 20
 _MOST_ALTERNATIVES = 64
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_SEQUENCE = re.compile(r"\{[^{},]*\.\.[^{}]*\}")
+_DEEPEST_BRACES = 5
+LONGEST_PATH = 4096
+"""Characters: the system knows no longer path."""
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_ROW = re.compile(r"\{(?:-?\d+|[A-Za-z])\.\.(?:-?\d+|[A-Za-z])(?:\.\.-?\d+)?\}")
+
+
+class Lookups:
+    """Counts what is looked up for one command, whose words and files a stranger may have chosen."""
+
+    def __init__(self) -> None:
+        self.used_up = False
+        self._paths = MOST_PATHS
+        self._entries = MOST_ENTRIES
+
+    def path(self) -> bool:
+        """Whether one more path may be looked up."""
+        self._paths -= 1
+        self.used_up = self.used_up or self._paths < 0
+        return not self.used_up
+
+    def entry(self) -> bool:
+        """Whether one more entry of a directory may be read."""
+        self._entries -= 1
+        self.used_up = self.used_up or self._entries < 0
+        return not self.used_up
 
 
 class Places:
-    """The directories that a command may be in: the one that it starts in, and those that it goes to."""
+    """The directories that a command may be in: the one that it starts in, and those that it goes to.
+
+    Once `lookups` are used up, no word is known any more.
+    """
 
     def __init__(self, start: Path) -> None:
         self.directories = [start]
+        self.lookups = Lookups()
         self.known = True
         """Whether it went nowhere that is not known."""
 
@@ -35,8 +71,9 @@ class Places:
         """Take note of a `cd`."""
         if simple.program not in ("cd", "pushd"):
             return
-        target = next(iter(simple.operands()), None)
-        found = None if target is None else self.paths(target)
+        target = next(iter(simple.operands()), None if simple.arguments else Word(str(Path.home())))
+        earlier = target is None or target.text[:1] in ("-", "+")
+        found = None if target is None or earlier else self.targets(target)
         if found is None:
             self.known = False
             return
@@ -51,16 +88,63 @@ class Places:
         """
         if not word.known or (not self.known and not word.text.startswith("/")):
             return None
-        names = _alternatives(word.pattern) if word.pattern else [word.text]
+        globbing = bool(word.pattern)
+        if self._gives_up(word.pattern):
+            return None
+        names = _alternatives(word.pattern) if globbing else [word.text]
         if names is None:
             return None
-        found = (path for place in self.directories for path in _expanded(place, names, bool(word.pattern)))
-        return list(islice(dict.fromkeys(path for path in found if os.path.lexists(path)), MOST))
+        found = (path for place in self.directories for path in self._expanded(place, names, globbing))
+        there = dict.fromkeys(islice((path for path in found if os.path.lexists(path)), MOST))
+        return None if self.lookups.used_up else list(there)
+
+    def targets(self, word: Word) -> list[Path] | None:
+        """Where a word may lead, whether something is there or not; None where that is not known."""
+        pattern = word.resolved or word.pattern
+        if not word.sure or not (self.known or (pattern or word.text).startswith("/")):
+            return None
+        if self._gives_up(pattern):
+            return None
+        names = _all_alternatives(pattern) if pattern else [word.text]
+        if names is None:
+            return None
+        matched = (path for place in self.directories for path in self._expanded(place, names, True))
+        literal = (
+            joined(place, name)
+            for place in self.directories
+            for name in names
+            if name and self.lookups.path()
+        )
+        globbing = any(map(glob.has_magic, names))
+        found = dict.fromkeys([*islice(matched if globbing else (), MOST), *literal])
+        return None if self.lookups.used_up else list(found)
+
+    def _gives_up(self, pattern: str) -> bool:
+        """Whether this is not looked up, for its length or after all that was."""
+        if len(pattern) > LONGEST_PATH:
+            self.lookups.used_up = True
+        return self.lookups.used_up
 
     def all_of(self, words: Iterable[Word]) -> tuple[list[Path], bool]:
         """What several words stand for, and whether all of them are known."""
         found = [self.paths(word) for word in words]
         return [path for each in found for path in each or ()], None not in found
+
+    def _expanded(self, place: Path, names: list[str], globbing: bool) -> Iterator[Path]:
+        for name in names:
+            if not name or "\0" in name or len(name) > LONGEST_PATH:
+                continue
+            if not globbing or not glob.has_magic(name):
+                matches: Iterable[str] = (name,)
+            elif sum(map(glob.has_magic, name.split("/"))) <= _DEEPEST_GLOB:
+                matches = sorted(islice(_matches(place, name.split("/"), self.lookups), MOST))
+            else:
+                # Whoever lists so much waits for minutes: what is above it stands for it.
+                matches = (_above(name),)
+            for match in matches:
+                if not self.lookups.path():
+                    return
+                yield joined(place, match)
 
 
 def resolved(path: Path) -> Path:
@@ -79,26 +163,67 @@ def joined(place: Path, text: str) -> Path:
 
 
 def _alternatives(pattern: str) -> list[str] | None:
-    if _SEQUENCE.search(pattern):
-        return None
+    """What braces make of a pattern; None where they count, stand in each other, or make too many words."""
+    found = _innermost(pattern)
+    return None if found is None or any(map(_may_expand, found)) else found
+
+
+def _all_alternatives(pattern: str) -> list[str] | None:
+    """The alternatives of braces, within braces too; a row of numbers or letters counts as one name. None
+    where they are nested too deeply, or make too many words."""
+    names = [_ROW.sub("0", pattern)]
+    for _ in range(_DEEPEST_BRACES):
+        if not any(map(_may_expand, names)):
+            return names
+        found = [_innermost(name) for name in names]
+        names = [name for each in found for name in each or ()]
+        if None in found or len(names) > _MOST_ALTERNATIVES:
+            return None
+    return None
+
+
+def _innermost(pattern: str) -> list[str] | None:
+    """What braces within no others make of a pattern; None where they count, or make too many words."""
     pieces = _BRACES.split(pattern)
-    choices = [piece.split(",") if index % 2 else [piece] for index, piece in enumerate(pieces)]
+    if any(".." in piece and "," not in piece for piece in pieces[1::2]):
+        return None
+    choices = [
+        [piece] if index % 2 == 0 else piece.split(",") if "," in piece else [f"{{{piece}}}"]
+        for index, piece in enumerate(pieces)
+    ]
     found = ["".join(parts) for parts in islice(product(*choices), _MOST_ALTERNATIVES + 1)]
     return found if len(found) <= _MOST_ALTERNATIVES else None
 
 
-def _expanded(place: Path, names: list[str], globbing: bool) -> Iterator[Path]:
-    for name in names:
-        if not name or "\0" in name:
-            continue
-        if not globbing or not glob.has_magic(name):
-            yield joined(place, name)
-        elif sum(map(glob.has_magic, name.split("/"))) <= _DEEPEST_GLOB:
-            matches = islice(glob.iglob(name, root_dir=place), MOST)  # noqa: PTH207 (as the shell matches)
-            yield from (joined(place, match) for match in sorted(matches))
-        else:
-            # Whoever lists so much waits for minutes: what is above it stands for it.
-            yield joined(place, _above(name))
+def _may_expand(name: str) -> bool:
+    """Whether the shell may take braces in it for alternatives or for a row."""
+    start, end = name.find("{"), name.rfind("}")
+    return 0 <= start < end and ("," in name[start:end] or ".." in name[start:end])
+
+
+def _matches(place: Path, parts: Sequence[str], lookups: Lookups, above: str = "") -> Iterator[str]:
+    """The paths below `place` that a pattern in `parts` stands for, as the shell matches them."""
+    first = next((index for index, part in enumerate(parts) if glob.has_magic(part)), None)
+    if first is None:
+        yield above + "/".join(parts)
+        return
+    above += "".join(f"{part}/" for part in parts[:first])
+    part, rest = parts[first], parts[first + 1 :]
+    matching = re.compile(fnmatch.translate(part)).match
+    try:
+        with os.scandir(Path(place, above)) as entries:
+            for entry in entries:
+                if not lookups.entry():
+                    return
+                hidden = entry.name.startswith(".") and not part.startswith(".")
+                if hidden or not matching(entry.name):
+                    continue
+                if not rest:
+                    yield above + entry.name
+                elif entry.is_dir():
+                    yield from _matches(place, rest, lookups, f"{above}{entry.name}/")
+    except OSError:
+        return
 
 
 def _above(name: str) -> str:

@@ -4,10 +4,13 @@ Best effort: they are found inside lists, pipelines, blocks and substitutions to
 for is not known (`Word.known`). No text takes more than time proportional to its length.
 """
 
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cogency_tui.tools.shell_variables import Variables, substituted
 from cogency_tui.tools.shell_words import TOO_DEEP, Redirection, Simple, Word
 
 LONGEST = 1 << 17
@@ -17,10 +20,13 @@ DEEPEST = 10
 """Commands inside each other that are looked into."""
 
 _SPACE = " \t\r"
+_PIPE = "/dev/fd/0"
 _ORDINARY = re.compile(r"[A-Za-z0-9_./:=+@%,-]+")
 _GLOB = "*?["
 _EXPANSION = re.compile(r"\$[A-Za-z_]\w*|\$[0-9@*#?$!-]")
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
+_PLACES = re.compile(r"GIT_\w+|DESTDIR|TMPDIR|HOME|PREFIX|XDG_\w+|CARGO_(?:HOME|TARGET_DIR)")
+_OPERATOR = re.compile(r"&&|\|\||[;&|()]")
 _REDIRECTION = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>")
 _OPENING = frozenset(
     ("{", "}", "!", "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "coproc")
@@ -53,6 +59,7 @@ class _Scanner:
         self._redirections: list[Redirection] = []
         self._operator = ""
         self._bodies: list[tuple[str, bool]] = []
+        self._variables = Variables(text)
 
     def scan(self) -> None:
         """Take the whole text apart."""
@@ -68,13 +75,13 @@ class _Scanner:
                 self._at = self._line_end()
             elif character == "\n":
                 self._at += 1
-                self._end_command()
+                self._end_command("\n")
                 self._skip_bodies()
             elif character in "<>" or text.startswith("&>", self._at):
                 self._redirect()
-            elif character in ";&|()":
-                self._at += 1
-                self._end_command()
+            elif operator := _OPERATOR.match(text, self._at):
+                self._at = operator.end()
+                self._end_command(operator[0])
             else:
                 self._take()
         self._end_command()
@@ -124,13 +131,13 @@ class _Scanner:
             end = at + 1
             while end < len(text) and text[end] != "`":
                 end += 2 if text[end] == "\\" else 1
-            self._nested(re.sub(r"\\([\\$`])", r"\1", text[at + 1 : end]))
-            word.add_unknown(quoted=quoted)
+            value = self._nested(re.sub(r"\\([\\$`])", r"\1", text[at + 1 : end]))
+            word.add_unknown(value, quoted=quoted)
             self._at = end + 1
         elif text.startswith("$(", at):
             end = self._closing(at + 2, "(", ")")
-            self._nested(text[at + 2 : end])
-            word.add_unknown(quoted=quoted)
+            value = self._nested(text[at + 2 : end])
+            word.add_unknown("0" if text.startswith("((", at + 1) else value, quoted=quoted)
             self._at = end + 1
         elif text.startswith("${", at):
             end = self._closing(at + 2, "{", "}")
@@ -156,13 +163,12 @@ class _Scanner:
             word.add_quoted("$")
             self._at += 1
 
-    @staticmethod
-    def _expanded(word: "_Building", name: str, *, quoted: bool) -> None:
+    def _expanded(self, word: "_Building", name: str, *, quoted: bool) -> None:
         if name == "HOME":
             word.add_quoted(str(_home()))
             word.quoted = word.quoted or quoted
         else:
-            word.add_unknown(quoted=quoted)
+            word.add_unknown(self._variables.value(name), quoted=quoted)
 
     def _redirect(self) -> None:
         for opening in ("<(", ">("):
@@ -170,7 +176,7 @@ class _Scanner:
                 end = self._closing(self._at + 2, "(", ")")
                 self._nested(self.text[self._at + 2 : end])
                 self._word = self._word or _Building()
-                self._word.known = False
+                self._word.add_unknown(_PIPE, quoted=True)
                 self._at = end + 1
                 return
         if self._word is not None and self._word.text.isdecimal() and not self._word.quoted:
@@ -195,22 +201,36 @@ class _Scanner:
         else:
             self._redirections.append(Redirection(operator, built))
 
-    def _end_command(self) -> None:
+    def _end_command(self, operator: str = "") -> None:
         self._end_word()
         self._operator = ""
         words = list(self._words)
+        variables = self._variables
         if words and words[0].text == "function":
             del words[:2]
         while words and words[0].known and words[0].text in _OPENING:
-            words.pop(0)
+            variables.reserved(words.pop(0).text)
         if words and words[0].text in _HEADERS:
+            variables.reserved(words[0].text)
+            if words[0].text in ("for", "select"):
+                variables.loop(words)
             words.clear()
+        if words and all(ASSIGNMENT.match(word.text) for word in words):
+            variables.assigned(words, operator)
         while words and ASSIGNMENT.match(words[0].text):
-            words.pop(0)
+            self._move(words.pop(0))
+        variables.ended(operator)
+        variables.reserved(operator)
         if words or self._redirections:
             self.found.append(Simple(tuple(words), tuple(self._redirections)))
         self._words.clear()
         self._redirections.clear()
+
+    def _move(self, assignment: Word) -> None:
+        """Take a variable that says where programs write for a `cd`."""
+        name = assignment.text.partition("=")[0]
+        if _PLACES.fullmatch(name) and assignment.sure:
+            self.found.append(Simple((Word("cd"), assignment.after(f"{name}="))))
 
     def _skip_bodies(self) -> None:
         """Step over here-documents; the shell runs what it finds substituted in them."""
@@ -227,8 +247,11 @@ class _Scanner:
                 self._nested('"' + "\n".join(body).replace('"', '\\"') + '"')
         self._bodies.clear()
 
-    def _nested(self, text: str) -> None:
-        self.found += scan(text, self._depth + 1)
+    def _nested(self, text: str) -> str | None:
+        """Look into what is substituted; the result is what it comes to, where that is known."""
+        found = scan(text, self._depth + 1)
+        self.found += found
+        return substituted(found)
 
     def _closing(self, start: int, opening: str, closing: str) -> int:
         """Where the bracket that was opened before `start` is closed; quotes are stepped over."""
@@ -265,35 +288,60 @@ class _Building:
     known: bool = True
     quoted: bool = False
     splits: bool = False
+    resolved: list[tuple[str, bool]] | None = field(default_factory=list[tuple[str, bool]])
 
     @property
     def text(self) -> str:
         return "".join(piece for piece, _ in self.pieces)
 
     def add(self, text: str) -> None:
-        self.pieces.append((text, False))
+        self._append(text, quoted=False)
 
     def add_quoted(self, text: str) -> None:
         self.quoted = True
-        self.pieces.append((text, True))
+        self._append(text, quoted=True)
 
-    def add_unknown(self, *, quoted: bool) -> None:
+    def add_unknown(self, value: str | None = None, *, quoted: bool) -> None:
+        """What the shell puts in; `value` is a pattern of it, as far as the command says."""
         self.known = False
         self.splits = self.splits or not quoted
+        if value is None:
+            self.resolved = None
+        elif self.resolved is not None:
+            self.resolved.append((value, False))
+
+    def _append(self, text: str, *, quoted: bool) -> None:
+        self.pieces.append((text, quoted))
+        if self.resolved is not None:
+            self.resolved.append((text, quoted))
 
     def build(self) -> Word:
+        self._expand_tilde()
         text = self.text
-        if self.pieces[:1] == [("~", False)] and text[1:2] in ("", "/"):
-            self.pieces[0] = (str(_home()), True)
-            text = self.text
+        resolved = _pattern(self.resolved) if self.resolved and not self.known else ""
         bare = [piece for piece, quoted in self.pieces if not quoted]
         if not (any(piece in _GLOB for piece in bare) or {"{", "}"} <= set(bare)):
-            return Word(text, self.known, splits=self.splits)
-        pattern = "".join(
-            re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", piece) if quoted else piece
-            for piece, quoted in self.pieces
-        )
-        return Word(text, self.known, pattern, self.splits)
+            return Word(text, self.known, splits=self.splits, resolved=resolved)
+        return Word(text, self.known, _pattern(self.pieces), self.splits, resolved)
+
+    def _expand_tilde(self) -> None:
+        """Put in the directory of `~` or `~user`; `~+` and `~-` only the shell knows."""
+        if self.pieces[:1] != [("~", False)]:
+            return
+        user, slash, rest = ("", "", "") if len(self.pieces) == 1 else self.pieces[1][0].partition("/")
+        if user in ("+", "-"):
+            self.known, self.resolved = False, None
+            return
+        home = str(_home()) if not user else os.path.expanduser(f"~{user}")  # noqa: PTH111 (of any user)
+        for pieces in (self.pieces, self.resolved or []):
+            pieces[:2] = [(home, True), *([(slash + rest, pieces[1][1])] if slash else [])]
+
+
+def _pattern(pieces: Sequence[tuple[str, bool]]) -> str:
+    return "".join(
+        re.sub(r"[*?\[]", lambda found: f"[{found[0]}]", piece) if quoted else piece
+        for piece, quoted in pieces
+    )
 
 
 def _home() -> Path:

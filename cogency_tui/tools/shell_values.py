@@ -9,13 +9,13 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cogency_tui.errors import ToolError
+from cogency_tui.temporary import make_directory
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.shell_code import runs_unwritten
 
@@ -85,7 +85,7 @@ async def given(values: Mapping[str, str], place: tuple[Path, Path]) -> AsyncGen
                 found.environ[name] = value
                 continue
             if directory is None:
-                directory = Path(tempfile.mkdtemp(prefix="cogency-values-", dir=place[0]))
+                directory = make_directory("values", place[0])
             await in_thread(_write, directory / name, value)
             found.environ[name] = str(place[1] / directory.name / name)
             why = "holds a NUL character" if "\0" in value else "is too long for a variable"

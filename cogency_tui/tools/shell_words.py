@@ -1,5 +1,6 @@
 """A simple command of the shell: its words and redirections, as far as they are known without running it."""
 
+import os
 from dataclasses import dataclass, field
 
 
@@ -7,12 +8,28 @@ from dataclasses import dataclass, field
 class Word:
     """A word without its quotes. `pattern` is set where the shell makes paths of it: the same with quoted
     `*`, `?` and `[` made plain. `known` is False where only the shell knows what it will be, and `splits` set
-    where that may be several words."""
+    where that may be several words. `resolved` is then a pattern of the paths that it comes to, as far as the
+    command itself says."""
 
     text: str
     known: bool = True
     pattern: str = ""
     splits: bool = field(default=False, compare=False)
+    resolved: str = field(default="", compare=False)
+
+    @property
+    def sure(self) -> bool:
+        """Whether the paths that it comes to can be told."""
+        return self.known or bool(self.resolved)
+
+    def after(self, beginning: str) -> "Word":
+        """What follows in it; programs and some shells put in the home directory there."""
+        text, pattern, resolved = (
+            each.removeprefix(beginning) if each.startswith(beginning) else ""
+            for each in (self.text, self.pattern, self.resolved)
+        )
+        text = os.path.expanduser(text)  # noqa: PTH111 (as text)
+        return Word(text, self.known, pattern, self.splits, resolved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +103,11 @@ class Simple:
         return False
 
 
+LISTED = Word("", known=False)
+"""Stands for the words that `xargs` reads from the command before it; known by identity."""
+
 TOO_DEEP = Simple((Word("\0", known=False),))
 """Stands for what is nested too deeply to be looked into."""
+
+TOO_MANY = Simple((Word("\0\0", known=False),))
+"""Stands for the commands of a text after so many that the rest is not looked at."""

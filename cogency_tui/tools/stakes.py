@@ -8,15 +8,16 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
-from cogency_tui.tools.git_facts import Entry, Repository
+from cogency_tui.tools.git_facts import Answers, CachedRepository, Entry, Repository
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 
 _NAMED = 5
 _MOST_COUNTED = 10_000
+_MOST_COUNTED_IN_ALL = 100_000
+_MOST_PHRASES = 20
 _MOST_ASKED = 1000
 """Paths that git is asked about one by one; of more it is asked about all."""
 
@@ -35,14 +36,16 @@ class Stakes:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._repositories: dict[Path, Repository] = {}
+        self._answers = Answers()
+        self._targets: dict[Path, None] = {}
+        self._countable = _MOST_COUNTED_IN_ALL
         self._kinds: dict[str, dict[str, None]] = {}
         self._phrases: dict[str, None] = {}
         self._paths: dict[Path, None] = {}
 
     def repository(self, directory: Path) -> Repository:
         """The repository around a directory."""
-        return self._repositories.setdefault(directory, Repository(directory))
+        return CachedRepository(directory, self._answers)
 
     def inside(self, path: Path) -> bool:
         """Whether a path with its links resolved is in the project."""
@@ -66,29 +69,38 @@ class Stakes:
 
     def add_files(self, paths: Iterable[Path], *, whole: bool = False) -> None:
         """Files that would go; with `whole` directories too, whatever git has of them."""
-        targets = [path for path in dict.fromkeys(paths) if whole or not path.is_dir() or path.is_symlink()]
+        for path in paths:
+            if not (whole or not path.is_dir() or path.is_symlink()):
+                continue
+            if self.inside(path):
+                self._targets[path] = None
+            else:
+                self._phrases[f"{shown(str(path))}, outside the project"] = None
+
+    def result(self) -> AtStake:
+        """All of it. Git is asked about all files at once."""
+        targets = list(self._targets)
         for root in (self._workspace.root, *self._workspace.added):
             here = [path for path in targets if path.is_relative_to(root)]
             targets = [path for path in targets if not path.is_relative_to(root)]
             if here:
-                self._sort(here, root, whole=whole)
-        for path in targets:
-            self._phrases[f"{shown(str(path))}, outside the project"] = None
-
-    def result(self) -> AtStake:
-        """All of it."""
+                self._sort(here, root)
         told = [
             f"{_LABELS[kind][0 if len(names) == 1 else 1].format(f'{len(names):,}')}: {_listed(list(names))}"
             for kind in _LABELS
             if (names := self._kinds.get(kind))
         ]
         paths = tuple(path for path in self._paths if self._paths.keys().isdisjoint(path.parents))
-        return AtStake(paths, "; ".join([*told, *self._phrases]))
+        phrases = list(self._phrases)
+        rest = len(phrases) - _MOST_PHRASES
+        more = [f"and {rest:,} more"] if rest > 0 else []
+        return AtStake(paths, "; ".join([*told, *phrases[:_MOST_PHRASES], *more]))
 
-    def _sort(self, targets: Sequence[Path], root: Path, *, whole: bool) -> None:
+    def _sort(self, targets: Sequence[Path], root: Path) -> None:
         few = targets if len(targets) <= _MOST_ASKED else ()
-        entries = self.repository(root).entries(few, untracked=True)
+        entries = Repository(root).entries(few, untracked=True)
         by_path = {} if entries is None else {entry.path: entry for entry in entries}
+        below = _by_directory(entries or (), targets)
         for target in targets:
             directory = target.is_dir() and not target.is_symlink()
             if entries is None:
@@ -98,22 +110,30 @@ class Stakes:
             if above is not None:
                 self._note(_kind(above), target)
                 continue
-            below = [entry for entry in entries if target in entry.path.parents] if directory else []
-            self.add_entries(below)
-            if whole and directory:
+            if directory:
+                self.add_entries(below[target])
                 self._note("whole", target)
 
     def _note(self, kind: str, path: Path) -> None:
         name = shown(self._workspace.name_of(path))
         if path.is_dir() and not path.is_symlink():
-            count = _count(path)
-            if not count:
+            count = self._count(path)
+            if count == "0 files":
                 return
-            more = "+" if count == _MOST_COUNTED else ""
-            name = f"{name.rstrip('/')}/ ({count:,}{more} file{'' if count == 1 else 's'})"
+            name = f"{name.rstrip('/')}/ ({count})"
         self._kinds.setdefault(kind, {})[name] = None
         if self.inside(path):
             self._paths[path] = None
+
+    def _count(self, directory: Path) -> str:
+        """The files in a directory, as far as they are counted."""
+        count = 0
+        for _top, below, files in os.walk(directory):
+            count += len(files)
+            self._countable -= len(below) + len(files)
+            if count >= _MOST_COUNTED or self._countable <= 0:
+                return f"{min(count, _MOST_COUNTED):,}+ files"
+        return f"{count:,} file{'' if count == 1 else 's'}"
 
 
 _LABELS = {
@@ -134,10 +154,14 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def _count(directory: Path) -> int:
-    """The files in a directory, as far as they are counted."""
-    found = (name for _top, _below, files in os.walk(directory) for name in files)
-    return sum(1 for _ in islice(found, _MOST_COUNTED))
+def _by_directory(entries: Iterable[Entry], directories: Iterable[Path]) -> dict[Path, list[Entry]]:
+    """The entries below each of the directories."""
+    found: dict[Path, list[Entry]] = {directory: [] for directory in directories}
+    for entry in entries:
+        for above in entry.path.parents:
+            if above in found:
+                found[above].append(entry)
+    return found
 
 
 def _holds_anything(path: Path) -> bool:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from cogency_tui.store.processes import start_of
+from cogency_tui.processes import start_of
 from cogency_tui.tools.supervision.family import children_of, descendants
 from cogency_tui.tools.supervision.system import adopt_orphans
 

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cogency_tui.store.processes import name_of, start_of
+from cogency_tui.processes import name_of, start_of
 from cogency_tui.tools import strays
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.supervision.family import descendants

@@ -4,7 +4,6 @@ Invariant: whatever a page does to a parser happens there: it can be killed, has
 of our keys in its environment. `serve` is what runs in that process; the rest runs in ours.
 """
 
-import asyncio
 import ctypes
 import importlib
 import os
@@ -12,32 +11,26 @@ import resource
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 import msgspec
 
+from cogency_tui.child_processes import ask_interpreter
 from cogency_tui.errors import ToolError
 from cogency_tui.text import one_line
 
 MEMORY = 1 << 30
 """Bytes of address space that the process may have."""
 
-_KEPT = (
-    *("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR"),
-    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "DDGS_PROXY"),
+_NETWORK_NAMES = (
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "DDGS_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
 )
+"""How the network is reached from here."""
+
 _PR_SET_PDEATHSIG = 1
 _LONGEST_REASON = 200
 
-_BOOT = """
-import sys
-places = [index for index, path in enumerate(sys.path) if path.endswith("-packages")]
-sys.path.insert(min(places, default=len(sys.path)), sys.argv[1])
-from cogency_tui.tools.web_child import serve
-serve(sys.argv[2], float(sys.argv[3]))
-"""
-"""Run this very package, even where another version of it is installed."""
+_SERVE = "from cogency_tui.tools.web_child import serve; serve(sys.argv[1], float(sys.argv[2]))"
 
 
 class _Refusal(msgspec.Struct, tag=True):
@@ -55,28 +48,14 @@ async def in_child(module: str, request: bytes, seconds: float, what: str) -> by
     Raises:
         ToolError: as raised there, or the process failed or took longer than `seconds`.
     """
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-I", "-W", "ignore", "-c", _BOOT, str(Path(__file__).parents[2]), module, str(seconds)),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={name: os.environ[name] for name in _KEPT if name in os.environ},
-        # Ctrl+C in a terminal goes to the whole group; ending the work is for us to do.
-        process_group=0,
-    )
     try:
-        async with asyncio.timeout(seconds):
-            output, errors = await process.communicate(request)
+        status, output, error = await ask_interpreter(
+            *(_SERVE, module, str(seconds)), request=request, seconds=seconds, also=_NETWORK_NAMES
+        )
     except TimeoutError:
         raise ToolError(f"{what} took longer than {seconds:g} s and was stopped.") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await asyncio.shield(process.wait())
-    if process.returncode:
-        last = errors.decode(errors="replace").strip().rpartition("\n")[2][:_LONGEST_REASON]
-        raise ToolError(f"{what} failed (status {process.returncode}): {one_line(last)}")
+    if status:
+        raise ToolError(f"{what} failed (status {status}): {one_line(error[:_LONGEST_REASON])}")
     answered = msgspec.msgpack.decode(output, type=_Answer | _Refusal)
     if isinstance(answered, _Refusal):
         raise ToolError(answered.refused, answered.hint)

@@ -1,4 +1,4 @@
-"""One GET of the public web, redirects followed, within limits.
+"""One GET of the public web, redirects followed on the same host, within limits.
 
 Invariant: every socket is opened in `_Sockets.connect_tcp`, to an address that the guard has just checked; a
 redirect goes through it again. No cookie, key or user name is ever sent, and memory is bounded by the limits.
@@ -76,7 +76,8 @@ class WebClient:
         self, guard: Guard | None = None, limits: Limits | None = None, trust: ssl.SSLContext | None = None
     ) -> None:
         self._limits = limits or Limits()
-        self._sockets = _Sockets(guard or Guard())
+        self._guard = guard or Guard()
+        self._sockets = _Sockets(self._guard)
         # The same authorities as for the providers.
         self._trust = trust or httpx.create_ssl_context()
 
@@ -120,8 +121,14 @@ class WebClient:
         """Where the last of these addresses redirects to."""
         try:
             following = parse(location, base=way[-1])
+            self._guard.check(following.host)
         except ToolError as error:
             raise StrangerError(str(error), error.hint) from error
+        if following.authority != way[0].authority:
+            # Only the host of the first address was allowed.
+            raise StrangerError(
+                f"{way[-1]} redirects to another host: {following}", "Fetch that address to go on."
+            )
         if following in way:
             raise StrangerError(f"{way[0]} redirects in a circle: {way[-1]} leads back to {following}.")
         if len(way) > self._limits.redirects:

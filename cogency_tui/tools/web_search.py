@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import msgspec
 
 from cogency_tui.errors import ToolError
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.text import one_line
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext
 from cogency_tui.tools.web_address import parse
@@ -100,7 +101,12 @@ class Search:
         ][: args.limit]
         query = one_line(args.query[:_SHOWN])
         count = f"{len(results)} result{'' if len(results) == 1 else 's'}" if results else "nothing"
-        return Outcome(f"Found {count} for “{query}”", {"query": args.query, "results": results})
+        hosts = dict.fromkeys(parse(result["url"]).authority for result in results)
+        return Outcome(
+            f"Found {count} for “{query}”",
+            {"query": args.query, "results": results},
+            sources=Sources(tuple(hosts)),
+        )
 
 
 class _Request(msgspec.Struct):

@@ -8,14 +8,15 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.segment import Segments
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
 from textual.screen import ModalScreen, Screen
@@ -27,6 +28,8 @@ from cogency_tui.tui.appearance import Appearance
 from cogency_tui.tui.collecting import Collecting
 from cogency_tui.tui.commands import CommandSource
 from cogency_tui.tui.drawing.guard import TerminalGuard
+from cogency_tui.tui.leaving import is_of_leaving
+from cogency_tui.tui.manners.driver import TerminalDriver
 from cogency_tui.tui.manners.hangup import when_hung_up
 from cogency_tui.tui.manners.presence import Presence
 from cogency_tui.tui.manners.terminal import Terminal
@@ -43,6 +46,9 @@ _BREATH = 0.1
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C means it."""
+
+_ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+"""Signals that end the program; the terminal's own keys for them send none to us."""
 
 _GUARD = TerminalGuard()
 _COLOURLESS = NoColor()
@@ -115,6 +121,16 @@ class CogencyApp(App[int]):
         # One without a key has none: Textual would leave it its own.
         self.set_keymap({id: key or "no_key" for id, key in agent.settings.keys.items()})
 
+    def _fatal_error(self) -> None:
+        """Report a crash as Textual does, but without the local variables: keys and files are among them."""
+        from rich.traceback import Traceback
+
+        self.bell()
+        report = self.console.render(Traceback(show_locals=False, width=None), self.console.options)
+        # What an exception says may be a stranger's.
+        self._exit_renderables.append(Segments(each._replace(text=clean(each.text)) for each in report))
+        self._close_messages_no_wait()
+
     def get_default_screen(self) -> Screen[None]:
         return self._main
 
@@ -132,10 +148,32 @@ class CogencyApp(App[int]):
         filters = [each for each in super().get_line_filters() if not isinstance(each, unwanted)]
         return [*filters, *([_COLOURLESS] if self.no_color else []), _GUARD]
 
+    def get_driver_class(self) -> type[Driver]:
+        """The terminal's, unless the environment names another: a browser's."""
+        return super().get_driver_class() if "TEXTUAL_DRIVER" in os.environ else TerminalDriver
+
+    def _handle_exception(self, error: Exception) -> None:
+        if not is_of_leaving(error, app_left=self._exit or not self._running):
+            super()._handle_exception(error)
+
     def send_to_terminal(self, sequence: str) -> None:
-        """Have the terminal act on a control sequence, between two frames."""
-        if self._driver is not None and not self._driver.is_headless:
+        """Have the terminal act on a control sequence, between two frames; one that is not read misses it."""
+        if self._driver is not None and not self._driver.is_headless and self._takes_frame():
             self._driver.write(sequence)
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        if self._takes_frame():
+            # Textual leaves the parameter of `Screen` open.
+            app: Any = super()
+            app._display(screen, renderable)
+
+    def _takes_frame(self) -> bool:
+        return not isinstance(self._driver, TerminalDriver) or self._driver.takes_frame()
+
+    def on_terminal_driver_read_again(self) -> None:
+        """Draw all that the terminal missed while nobody read it."""
+        self.presence.show()
+        self.refresh(layout=True)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Put `text` where the person can paste it from, and say where that is."""
@@ -178,8 +216,9 @@ class CogencyApp(App[int]):
         if self.appearance.complaint:
             self.notify(self.appearance.complaint, severity="warning", markup=False)
         signals: Any = self
-        signals.app_suspend_signal.subscribe(self._main, self._go_away, immediate=True)
         signals.app_resume_signal.subscribe(self._main, self._come_back)
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.farewell = self.presence.end
         self._main.set_timer(_BREATH, self._begin)
         self._collecting.begin()
 
@@ -197,9 +236,6 @@ class CogencyApp(App[int]):
 
         for problem in describe_problems(self._main.agent.settings.keys):
             self.notify(problem, severity="error", timeout=15, markup=False)
-
-    def _go_away(self, _app: object) -> None:
-        self.send_to_terminal(self.presence.end())
 
     def _come_back(self, _app: object) -> None:
         """After `fg` the terminal shows something else: all of it is drawn again."""
@@ -225,6 +261,13 @@ class CogencyApp(App[int]):
             self.exit()
         else:
             self._main.leave()
+
+    def end(self, number: int) -> None:
+        """Leave because of a signal; the exit status says which."""
+        editing = isinstance(self._driver, TerminalDriver) and self._driver.lent
+        # Ctrl+C in an editor of the user's is the editor's.
+        if not (editing and number == signal.SIGINT):
+            self.exit(return_code=128 + number)
 
     def action_copy_or_interrupt(self) -> None:
         """Copy a selection; else interrupt; pressed again, leave."""
@@ -271,18 +314,15 @@ async def _run(agent: "Agent", make: Callable[[], CogencyApp], mouse: bool, anim
     if app.console.color_system in (None, "standard"):
         app.appearance.limit()
     loop = asyncio.get_running_loop()
-    for name in ("SIGTERM", "SIGHUP"):
-        with suppress(AttributeError, NotImplementedError):
-            loop.add_signal_handler(getattr(signal, name), app.exit)
+    for number in _ENDING:
+        loop.add_signal_handler(number, app.end, number)
     in_browser = "TEXTUAL_DRIVER" in os.environ
     if sys.__stdin__ is not None and (in_browser or sys.__stdin__.isatty()):
-        when_hung_up(sys.__stdin__.fileno(), lambda: loop.call_soon_threadsafe(app.exit))
+        when_hung_up(sys.__stdin__.fileno(), lambda: loop.call_soon_threadsafe(app.end, signal.SIGHUP))
     try:
         await app.run_async(mouse=mouse and agent.settings.mouse)
     finally:
-        # Textual's driver is gone by now; it wrote to the same place.
-        if sys.__stderr__ is not None and sys.__stderr__.isatty():
-            sys.__stderr__.write(app.presence.end())
-            sys.__stderr__.flush()
+        # The terminal is the shell's again: Ctrl+C ends what is still being closed.
+        loop.remove_signal_handler(signal.SIGINT)
         await agent.close()
     return app.return_code or 0

@@ -141,6 +141,16 @@ class Bridge:
         self.conversation_id = conversation_id
         return events, usage
 
+    async def is_imported(self) -> bool:
+        """Whether the conversation, or what it was forked from, came from a file.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        id = self.conversation_id
+        conversation = None if id is None else await (await self.agent.store()).conversation(id)
+        return conversation is not None and conversation.imported
+
     async def open(self) -> None:
         """Open the store, so that the first turn does not wait for it.
 

@@ -1,7 +1,8 @@
 """The rows of the tool calls pane: calls, the calls within them, and the commands in the background.
 
-What a row stands for is kept, never what it shows: a call that goes on changes no row. Only calls that are
-new, that get or hide calls below them, or that a filter admits or not, have the rows made again.
+What a row stands for is kept, never what it shows: a call that goes on changes no row. Only a call that is
+new, that gets or hides calls below it, or that a filter admits or not, has its rows, and those below, made
+again.
 """
 
 from bisect import bisect_left
@@ -84,14 +85,16 @@ class CallRows:
         self.open: set[int] = set()
         """The calls that have not come to their end."""
         self._folded: dict[int, bool] = {}
-        self._sizes: dict[int, int] = {}
+        self._shapes: dict[int, range | None] = {}
+        """Which calls within each call are shown; None where it is not shown itself."""
         self._tops: dict[int, int] = {}
+        self._shown = 0
         self.arrange()
 
     @property
-    def calls(self) -> Sequence[int]:
-        """The calls that are shown, in their order."""
-        return list(self._tops)
+    def shown(self) -> int:
+        """How many calls are shown."""
+        return self._shown
 
     @property
     def running(self) -> int:
@@ -101,35 +104,51 @@ class CallRows:
     def update(self, touched: Iterable[int]) -> None:
         """These units are new or have changed."""
         calls = self.transcript.calls
-        changed = False
+        first = len(calls)
         for index in touched:
             place = bisect_left(calls, index)
             if place == len(calls) or calls[place] != index:
                 continue
             call = self.transcript.call(index)
             (self.open.discard if call.settled else self.open.add)(index)
-            changed = changed or self._sizes.get(index) != self._size(index, call)
-        if changed:
-            self.arrange()
+            if index not in self._shapes or self._shapes[index] != self._shape(index, call):
+                first = min(first, place)
+        if first < len(calls):
+            self._arrange_from(first)
 
     def arrange(self) -> None:
         """Make all rows again."""
-        self.rows, self._sizes, self._tops = [], {}, {}
-        self.open = set()
-        for index in self.transcript.calls:
-            call = self.transcript.call(index)
-            if not call.settled:
-                self.open.add(index)
-            size = self._sizes[index] = self._size(index, call)
-            if not size:
-                continue
-            self._tops[index] = len(self.rows)
-            self.rows.append(Row(index))
-            hidden, shown = self._steps(index, call)
-            if hidden and shown:
-                self.rows.append(Row(index, HIDDEN))
-            self.rows += [Row(index, step) for step in shown]
+        self.rows, self._shapes, self._tops, self._shown = [], {}, {}, 0
+        self.open = {index for index in self.transcript.calls if not self.transcript.call(index).settled}
+        self._arrange_from(0)
+
+    def _arrange_from(self, place: int) -> None:
+        """Make the rows of the calls from the one at `place` on again, and what stands below them."""
+        calls = self.transcript.calls[place:]
+        top = next((self._tops[index] for index in calls if index in self._tops), len(self.rows))
+        del self.rows[min(top, self._commands_top()) :]
+        for index in calls:
+            self._arrange_call(index, self.transcript.call(index))
         self._append_commands()
+
+    def _arrange_call(self, index: int, call: Call) -> None:
+        self._shown -= self._tops.pop(index, None) is not None
+        shown = self._shapes[index] = self._shape(index, call)
+        if shown is None:
+            return
+        self._shown += 1
+        self._tops[index] = len(self.rows)
+        self.rows.append(Row(index))
+        if shown and shown.start:
+            self.rows.append(Row(index, HIDDEN))
+        self.rows += [Row(index, step) for step in shown]
+
+    def _commands_top(self) -> int:
+        """The row at which the commands in the background begin."""
+        top = len(self.rows)
+        while top and self.rows[top - 1].call < 0:
+            top -= 1
+        return top
 
     def show_commands(self, commands: Sequence[BackgroundCommand]) -> None:
         """These run in the background, or have run."""
@@ -178,9 +197,9 @@ class CallRows:
 
     def newest(self) -> Key | None:
         """The last call that something has come of, or is coming; the last one where there is none."""
-        shown = list(reversed(self._tops))
-        begun = (index for index in shown if self.transcript.call(index).state != "queued")
-        return next(begun, shown[0] if shown else self.commands[-1].id if self.commands else None)
+        begun = (index for index in reversed(self._tops) if self.transcript.call(index).state != "queued")
+        last = next(reversed(self._tops), self.commands[-1].id if self.commands else None)
+        return next(begun, last)
 
     def before(self, index: int) -> list[Call]:
         """The calls that were written before one, as far as it can depend on them."""
@@ -193,11 +212,10 @@ class CallRows:
             self.rows.append(Row())
             self.rows += [Row(command=number) for number in range(len(self.commands))]
 
-    def _size(self, index: int, call: Call) -> int:
+    def _shape(self, index: int, call: Call) -> range | None:
         if self.filter and not self.filter.admits(call):
-            return 0
-        hidden, shown = self._steps(index, call)
-        return 1 + len(shown) + (1 if hidden and shown else 0)
+            return None
+        return self._steps(index, call)[1]
 
     def _steps(self, index: int, call: Call) -> tuple[int, range]:
         """How many calls within one are hidden, and which are shown."""

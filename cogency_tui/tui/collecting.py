@@ -1,8 +1,8 @@
 """When the garbage collector may look at what.
 
 A full collection takes as long as there are objects: a tenth of a second in a long conversation, which would
-be seen while one scrolls or types. So only what is young is collected as it comes, and everything when the
-person has paused.
+be seen while one scrolls or types. So what is young is collected as it comes, and everything when the user
+has paused, or when much has piled up since.
 """
 
 import gc
@@ -12,7 +12,11 @@ from time import monotonic
 PAUSE = 3.0
 """Seconds without a key or a click after which nobody is kept waiting by a full collection."""
 
-_YOUNG, _MIDDLE, _NEVER = 5_000, 4, 1_000_000
+_YOUNG, _MIDDLE = 5_000, 4
+
+_OLD = 10
+"""Collections of the middle generation after which everything is collected, also for a user who never pauses:
+what would be left of a long session has no bound."""
 
 
 class Collecting:
@@ -26,7 +30,7 @@ class Collecting:
     def begin(self) -> None:
         """Collect from now on. What exists lives as long as the program and is not looked at again."""
         gc.freeze()
-        gc.set_threshold(_YOUNG, _MIDDLE, _NEVER)
+        gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
         gc.enable()
 
     def touch(self) -> None:

@@ -20,6 +20,8 @@ from time import perf_counter, thread_time
 from types import FrameType
 from typing import Any, TextIO
 
+from cogency_tui import own_files
+
 LATE = 0.016
 """Seconds from which on a frame is written down."""
 
@@ -41,7 +43,7 @@ class FrameLog:
         self._collected = 0.0
         self._ended = threading.Event()
         self._thread = threading.get_ident()
-        path.parent.mkdir(parents=True, exist_ok=True)
+        own_files.make_directory(path.parent)
         self._file = _open(path)
         self._file.write(f"{_now()}  begins; frames over {late * 1000:.0f} ms\n")
         self._watcher = threading.Thread(target=self._watch, name="frames", daemon=True)

@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cogency_tui import own_files
 from cogency_tui.config import data_path
 
 Width = Annotated[int, Meta(ge=0, le=1000)]
@@ -44,8 +45,8 @@ class LayoutFile:
         path = self._path
         temporary = path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temporary.write_bytes(msgspec.json.encode(layout))
+            own_files.make_directory(path.parent)
+            own_files.write_file(temporary, msgspec.json.encode(layout))
             temporary.replace(path)
 
     @property

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 
+from cogency_tui.child_processes import absolute_search_path, start_in_background
 from cogency_tui.errors import UsageError
 from cogency_tui.tools.strays import spare
 
@@ -16,11 +17,12 @@ _PATIENCE = 5.0
 
 def opener(environ: Mapping[str, str]) -> str | None:
     """The program that opens addresses here; None where there is no desktop."""
+    places = absolute_search_path(environ.get("PATH", ""))
     if sys.platform == "darwin":
-        return shutil.which("open", path=environ.get("PATH"))
+        return shutil.which("open", path=places)
     if "DISPLAY" not in environ and "WAYLAND_DISPLAY" not in environ:
         return None
-    return shutil.which("xdg-open", path=environ.get("PATH"))
+    return shutil.which("xdg-open", path=places)
 
 
 async def open_address(address: str, environ: Mapping[str, str] | None = None) -> None:
@@ -35,17 +37,8 @@ async def open_address(address: str, environ: Mapping[str, str] | None = None) -
     program = opener(environ)
     if program is None:
         raise UsageError("There is no desktop here that could open an address.", "Copy it with y.")
-    quiet = asyncio.subprocess.DEVNULL
     try:
-        process = await asyncio.create_subprocess_exec(
-            program,
-            address,
-            stdin=quiet,
-            stdout=quiet,
-            stderr=quiet,
-            env=dict(environ),
-            start_new_session=True,
-        )
+        process = await start_in_background([program, address], environ)
     except OSError as exc:
         raise UsageError(f"{program} could not be started: {exc}.", "Copy the address with y.") from exc
     spare(process.pid)

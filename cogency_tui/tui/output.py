@@ -23,7 +23,7 @@ _ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BROKEN_OFF = re.compile("\x1b(?=\x1b)")
 _UNFINISHED = re.compile(
     "(?:(?:\x1b\\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
-    f"|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c\n]{{0,{_LONGEST_STRING}}}\x1b?"
+    f"|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]{{0,{_LONGEST_STRING}}}\x1b?"
     "|\x1b[ -/]{0,16}|\r)\\Z"
 )
 

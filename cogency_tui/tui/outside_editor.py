@@ -11,6 +11,7 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
+from cogency_tui.child_processes import start_in_terminal
 from cogency_tui.errors import UsageError
 from cogency_tui.text import clean
 
@@ -87,7 +88,7 @@ async def _run(app: App[Any], command: list[str]) -> int:
     try:
         # Nothing is drawn meanwhile, whatever the agent does.
         with app.batch_update(), app.suspend():
-            process = await asyncio.create_subprocess_exec(*command)
+            process = await start_in_terminal(command, os.environ)
             return await process.wait()
     except SuspendNotSupported as exc:
         raise UsageError("This terminal cannot be given to an editor.") from exc

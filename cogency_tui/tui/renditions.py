@@ -6,7 +6,7 @@ that whatever a command writes keeps the theme's contrast, on light and on dark 
 
 import colorsys
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 _MOST_PARAMETERS = 32
@@ -52,8 +52,11 @@ class Rendition(NamedTuple):
 
 PLAIN = Rendition()
 
+_REMEMBERED = 1024
+"""Sequences whose effect is not worked out again."""
 
-@cache
+
+@lru_cache(_REMEMBERED)
 def rendition_after(before: Rendition, parameters: str) -> Rendition:
     """The rendition after a sequence with these parameters; what is not known changes nothing."""
     after = before

@@ -12,10 +12,11 @@ from typing import TypeAlias
 import msgspec
 
 from cogency_tui.agent.own_command import NAME, ran_in
-from cogency_tui.protocol.events import ErrorEvent, Event, Measure
+from cogency_tui.protocol.events import ErrorEvent, Event, Measure, ResultEvent
 from cogency_tui.text import Sanitizer, clean
 from cogency_tui.tui.calls import Call, FileChange
 from cogency_tui.tui.own_calls import as_call
+from cogency_tui.tui.packed import Packed, packed, unpacked
 
 
 class Said(msgspec.Struct):
@@ -31,18 +32,29 @@ class Prose(msgspec.Struct):
     thinking: bool
     started: float
     ended: float
-    text: str = ""
-    open: bool = True
     interrupted: bool = False
-    sanitizer: Sanitizer = msgspec.field(default_factory=Sanitizer)
+    _text: str | Packed = ""
+    _sanitizer: Sanitizer | None = msgspec.field(default_factory=Sanitizer)
+
+    @property
+    def open(self) -> bool:
+        """Whether more may come."""
+        return self._sanitizer is not None
+
+    @property
+    def text(self) -> str:
+        """What was written so far."""
+        return unpacked(self._text)
 
     def extend(self, text: str) -> None:
-        self.text += self.sanitizer.feed(text)
+        if self._sanitizer is not None:
+            self._text = self.text + self._sanitizer.feed(text)
 
     def close(self, now: float) -> None:
         """Nothing more comes: what came next came at `now`."""
-        self.text += self.sanitizer.close()
-        self.open = False
+        if self._sanitizer is not None:
+            self._text = packed(self.text + self._sanitizer.close())
+            self._sanitizer = None
         self.ended = max(self.started, now)
 
 
@@ -86,6 +98,9 @@ class Transcript:
         self.turn_start = 0
         self.turns = 0
         self._calls: dict[str, int] = {}
+        self._changes: dict[str, FileChange] = {}
+        self._uncounted: list[int] = []
+        """The calls with a result whose changes `changes` has not counted yet."""
         self._prose: int | None = None
         self._now = 0.0
 
@@ -121,14 +136,14 @@ class Transcript:
 
     def changes(self) -> dict[str, FileChange]:
         """What the agent has changed in this conversation, by path."""
-        changes: dict[str, FileChange] = {}
-        for index in self.calls:
+        for index in self._uncounted:
             for change in self.call(index).changes():
-                before = changes.get(change.path, FileChange(change.path, 0, 0))
-                changes[change.path] = FileChange(
+                before = self._changes.get(change.path, FileChange(change.path, 0, 0))
+                self._changes[change.path] = FileChange(
                     change.path, before.added + change.added, before.removed + change.removed
                 )
-        return changes
+        self._uncounted.clear()
+        return self._changes.copy()
 
     def _take(self, event: Event, touched: set[int]) -> None:
         match event["type"]:
@@ -157,7 +172,7 @@ class Transcript:
                 touched.add(index)
             case "result":
                 if (index := self._calls.get(event["id"])) is not None:
-                    self.call(index).report(event)
+                    self._report(index, event)
                     touched.add(index)
             case "error" if event["payload"].get("notice"):
                 self._settle(touched)
@@ -175,6 +190,13 @@ class Transcript:
                 self.measure(event["step"], event["total"])
             case "execute" | "end":
                 self._settle(touched)
+
+    def _report(self, index: int, event: ResultEvent) -> None:
+        call = self.call(index)
+        settled = call.settled
+        call.report(event)
+        if call.settled and not settled:
+            self._uncounted.append(index)
 
     def _own_call(self) -> str:
         """The call that previews a command of the person's, or an id for one that was not previewed."""

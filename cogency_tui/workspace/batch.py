@@ -2,20 +2,23 @@
 
 Invariant: until `finish` everything can be taken back, and what was there is on the disk under another
 name, the very same file. New contents are on the disk before the first path changes. What a killed
-process leaves are files that begin with `TEMPORARY_PREFIX`. The calls block: run them in a thread.
+process leaves are files that begin with `TEMPORARY_PREFIX`; `sweep` removes them. The calls block: run
+them in a thread.
 """
 
+import os
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace.directory import Directory, refusals
+from cogency_tui.temporary import is_abandoned
+from cogency_tui.workspace.directory import SPARE, TEMPORARY_PREFIX, Directory, refusals, unused_name
 from cogency_tui.workspace.paths import Location, Workspace
-from cogency_tui.workspace.place import Place, holding, located, missing_above, status, unused_name
+from cogency_tui.workspace.place import Place, content, holding, located, missing_above, status
 
 
 class _Staged(NamedTuple):
@@ -45,6 +48,7 @@ class Batch:
             WorkspaceError: it cannot be written.
         """
         like = status(self._workspace, location)
+        mode = _kept_mode(mode, like)
         self._stage(location, lambda place: place.write_file(pieces, mode, like))
 
     def put_link(self, location: Location, target: bytes) -> None:
@@ -126,7 +130,7 @@ class Batch:
         """An unused name near a path, outside all directories that may be removed."""
         around = [path for path in (location.path, *location.path.parents) if path in self._tops]
         top = around[-1] if around else location.path
-        return _at(top.parent / unused_name(), location)
+        return _at(top.parent / unused_name(SPARE), location)
 
     def _remove_empty(self, left: Iterable[tuple[Location, str]]) -> None:
         """Remove the directories above paths up to and with those that were made for them, if empty."""
@@ -172,7 +176,7 @@ class Batch:
         name = location.path.name
         with holding(self._workspace, location) as place:
             before = stat.S_IMODE(place.status(name).st_mode)
-            place.set_mode(name, mode)
+            place.set_mode(name, _kept_mode(mode, place.status(name)))
         self._reversals.append(partial(self._set_mode_back, location, before))
 
     def _set_mode_back(self, location: Location, mode: int) -> None:
@@ -183,7 +187,7 @@ class Batch:
         location, name = staged.location, staged.location.path.name
         made = self._make_parents(location)
         with holding(self._workspace, location) as place, holding(self._workspace, staged.beside) as beside:
-            kept = _named(location, unused_name())
+            kept = _named(location, unused_name(SPARE))
             try:
                 _require_movable(place, location)
                 place.link(name, kept.path.name)
@@ -248,12 +252,51 @@ class Batch:
             place.remove(location.path.name)
 
 
+def sweep(
+    workspace: Workspace, paths: Iterable[str], keep: Callable[[BinaryIO], bool], over: str = ""
+) -> list[str]:
+    """Remove what killed processes have left beside these paths of the journal, and in the directories above;
+    that of the owner `over` too.
+
+    What was put aside, and is nowhere else, is removed only if `keep` has kept its content; those that stay
+    are returned.
+    """
+    directories = {parent for path in paths for parent in located(workspace, path).path.parents}
+    roots = (workspace.root, *workspace.added)
+    left: list[str] = []
+    for directory in sorted(each for each in directories if any(each.is_relative_to(top) for top in roots)):
+        location = Location(directory, workspace.name_of(directory), True, directory)
+        with suppress(OSError, WorkspaceError), workspace.open_directory(location) as opened:
+            for name in [entry.name for entry in opened.entries()]:
+                if not name.startswith(TEMPORARY_PREFIX) or not is_abandoned(name, opened.status(name), over):
+                    continue
+                if _is_needed(workspace, directory / name, opened.status(name), keep):
+                    left.append(workspace.name_of(directory / name))
+                else:
+                    opened.remove(name)
+    return left
+
+
+def _is_needed(
+    workspace: Workspace, path: Path, found: os.stat_result, keep: Callable[[BinaryIO], bool]
+) -> bool:
+    if path.suffix != SPARE or found.st_nlink > 1:
+        return False
+    with content(workspace, Location(path, path.name, True, path)) as opened:
+        return opened is not None and not keep(opened[1])
+
+
 def _require_movable(place: Place, location: Location) -> None:
     mode = place.status(location.path.name).st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
         raise WorkspaceError(
             f"{location.relative} is neither a file nor a link.", "Move it away, then try again."
         )
+
+
+def _kept_mode(mode: int, like: os.stat_result | None) -> int:
+    """These permission bits, and of the others those that the file has: no record gives a file any."""
+    return mode & 0o777 | (stat.S_IMODE(like.st_mode) & ~0o777 if like else 0)
 
 
 def _at(path: Path, like: Location) -> Location:

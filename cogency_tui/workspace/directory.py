@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from cogency_tui.errors import WorkspaceError
+from cogency_tui.temporary import owner
 from cogency_tui.workspace.names import shown
 
 _RELATIVE = {os.open, os.mkdir, os.rename, os.unlink, os.stat} <= os.supports_dir_fd
@@ -31,6 +32,9 @@ _BINARY: int = getattr(os, "O_BINARY", 0)
 
 TEMPORARY_PREFIX = ".cogency-"
 """Files that a write in progress keeps beside its target begin with this."""
+
+SPARE = ".old"
+"""What the names of files end with that a write in progress has put aside."""
 
 _CHUNK = 1 << 20
 
@@ -91,6 +95,12 @@ class Directory:
         handle = os.open(name, _SEARCH | _DIRECTORY | _NO_FOLLOW, dir_fd=self._handle)
         return Directory(path, handle)
 
+    @property
+    def identity(self) -> tuple[int, int]:
+        """Its device and inode."""
+        status = self.status(".")
+        return status.st_dev, status.st_ino
+
     def name(self, name: str) -> str:
         """What to hand to a system call together with the handle."""
         return name if self._handle is not None else os.path.join(self.path, name)  # noqa: PTH118 (speed)
@@ -144,7 +154,7 @@ class Directory:
 
     def write_temporary(self, data: bytes, like: os.stat_result | None) -> str:
         """Put `data` into a new file, on the disk for good; its name. Mode and owner are those of `like`."""
-        name = f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
+        name = unused_name()
         mode = 0o644 if like is None else 0o600
         handle = os.open(self.name(name), _CREATE | _BINARY, mode, dir_fd=self._handle)
         try:
@@ -184,6 +194,12 @@ class Directory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def unused_name(ending: str = ".tmp") -> str:
+    """A name for what is on its way, or for what is put aside meanwhile (`SPARE`): no walk finds such files,
+    and those of a killed process can be told."""
+    return f"{TEMPORARY_PREFIX}{owner()}-{secrets.token_hex(8)}{ending}"
 
 
 def require_regular(status: os.stat_result, name: str) -> None:

@@ -1,7 +1,7 @@
 """File name patterns as regular expressions that take linear time in each path component.
 
-Invariant: what stands between two stars is matched where it first fits and never tried again (an atomic
-group), so that no pattern and no name together can take more than polynomial time of a small degree.
+Invariant: what stands between two stars, or between two `**`, is matched where it first fits and never tried
+again (an atomic group), so that no pattern and no path together take long.
 """
 
 import re
@@ -13,7 +13,7 @@ from cogency_tui.errors import ToolError
 _MOST_ALTERNATIVES = 64
 _MOST_DEEP = 4
 _LONGEST = 1000
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _STARS = re.compile(r"\*+")
 
 
@@ -57,13 +57,19 @@ def _translated(pattern: str) -> str:
     ]
     if collapsed.count("**") > _MOST_DEEP:
         raise ToolError(f"The file name pattern has ** more than {_MOST_DEEP} times.")
-    source = ""
-    for index, part in enumerate(collapsed):
-        last = index == len(collapsed) - 1
+    runs: list[list[str]] = [[]]
+    for part in collapsed:
         if part == "**":
-            source += ".*" if last else "(?:[^/]+/)*"
+            runs.append([])
         else:
-            source += _component(part) + ("" if last else "/")
+            runs[-1].append(_component(part))
+    first, *others = ("/".join(run) for run in runs)
+    source = f"{first}/" if first and others else first
+    for index, names in enumerate(others, 1):
+        if index < len(others):
+            source += f"(?>(?:[^/]+/)*?{names}/)"
+        else:
+            source += f"(?:[^/]+/)*{names}" if names else ".*"
     return source
 
 

@@ -48,14 +48,18 @@ ALWAYS = frozenset(
 _DEEPEST = 100
 _LONGEST_RULES = 1 << 20
 _MOST_RULES = 5000
-_MOST_STARS = 3
-"""In one component, and `**` in one pattern: no decent pattern has more, and matching takes time of this
-degree in the worst case. A pattern with more is not applied."""
+_LONGEST_RULE = 1000
+"""Characters of one pattern; a longer one is not applied."""
 
 _BELOW = "(?P<ps_d>/)"
 """What pathspec writes for a directory and everything in it."""
 
+_DEEP_START = "^(?:.+/)?"
+_DEEP = "(?:/.+)?"
+"""What pathspec writes for `**` at the beginning of a pattern, and between two names."""
+
 _OPEN_END = re.compile(r"(/\*\*)(/?)\s*$")
+_STARS = re.compile(r"(?:\[\^/\]\*)+")
 _BETWEEN_STARS = re.compile(r"\[\^/\]\*((?:(?!\[\^/\]\*|/|\(\?).)+)(?=\[\^/\]\*)")
 """A star, and what stands between it and the next star of the same component."""
 
@@ -257,7 +261,7 @@ def _runs(lines: list[str]) -> tuple[tuple[bool, re.Pattern[str]], ...]:
 
     runs: list[tuple[bool, list[str]]] = []
     for line in lines:
-        if not _decent(line):
+        if len(line) > _LONGEST_RULE:
             continue
         try:
             # "a/**" takes what is in a, but not a itself, which has to stay open for what "!" takes back.
@@ -271,8 +275,7 @@ def _runs(lines: list[str]) -> tuple[tuple[bool, re.Pattern[str]], ...]:
         # A pattern is meant for the entry itself, as what is in an ignored directory is never asked about.
         source = source.replace(_BELOW, "/$")
         source = source if source.startswith("^") else f".*{source}"
-        # Where it first fits is always good enough, so it is never tried again: linear time.
-        source = _BETWEEN_STARS.sub(r"(?>[^/]*?\1)", source)
+        source = _atomic(source)
         if runs and runs[-1][0] == included:
             runs[-1][1].append(source)
         else:
@@ -280,10 +283,18 @@ def _runs(lines: list[str]) -> tuple[tuple[bool, re.Pattern[str]], ...]:
     return tuple((included, re.compile("|".join(sources))) for included, sources in reversed(runs))
 
 
-def _decent(line: str) -> bool:
-    if len(line) > 1000:
-        return False
-    parts = line.split("/")
-    return parts.count("**") <= _MOST_STARS and all(
-        part == "**" or part.count("*") <= _MOST_STARS for part in parts
-    )
+def _atomic(source: str) -> str:
+    """A pattern of pathspec's that takes linear time.
+
+    What stands between two stars, or between two `**`, is matched where it first fits: that is always good
+    enough, so it is never tried again.
+    """
+    source = _BETWEEN_STARS.sub(r"(?>[^/]*?\1)", _STARS.sub("[^/]*", source))
+    first, *others = source.split(_DEEP)
+    if first.startswith(_DEEP_START):
+        first = f"(?:[^/]+/)*?{first.removeprefix(_DEEP_START)}"
+        first = f"^(?>{first}(?=/))" if others else f"^{first}"
+    for index, part in enumerate(others, 1):
+        part = f"(?:/[^/]+)*?{part}"
+        first += part if index == len(others) else f"(?>{part}(?=/))"
+    return first

@@ -4,7 +4,6 @@ Invariant: nothing that a model's pattern does can block the program: the search
 it is ended when its time is up or nobody waits for it any more.
 """
 
-import asyncio
 import ctypes
 import math
 import os
@@ -15,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from cogency_tui.child_processes import ask_interpreter
 from cogency_tui.errors import ToolError
 from cogency_tui.workspace import scan
 from cogency_tui.workspace.paths import Location, Workspace
@@ -23,14 +23,7 @@ SECONDS = 60.0
 
 _PR_SET_PDEATHSIG = 1
 
-_BOOT = """
-import sys
-places = [index for index, path in enumerate(sys.path) if path.endswith("-packages")]
-sys.path.insert(min(places, default=len(sys.path)), sys.argv[1])
-from cogency_tui.workspace.isolated import serve
-serve()
-"""
-"""Run this very package, even where another version of it is installed."""
+_SERVE = "from cogency_tui.workspace.isolated import serve; serve()"
 
 Answer = TypeVar("Answer")
 
@@ -119,30 +112,15 @@ async def _ask(
         request = msgspec.msgpack.encode(_Request(roots, os.fsencode(start.path), job))
     except UnicodeEncodeError:
         raise ToolError("An argument has a lone surrogate, which is half a character.") from None
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-I", "-W", "ignore", "-c", _BOOT, str(Path(__file__).parents[2])),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        # Ctrl+C in a terminal goes to the whole group; ending the search is for us to do.
-        process_group=0,
-    )
     try:
-        async with asyncio.timeout(seconds):
-            output, errors = await process.communicate(request)
+        status, output, error = await ask_interpreter(_SERVE, request=request, seconds=seconds)
     except TimeoutError:
         raise ToolError(
             f"The search took longer than {seconds:g} s and was stopped.",
             "Narrow it with path or pattern, or make the regular expression simpler.",
         ) from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await asyncio.shield(process.wait())
-    if process.returncode:
-        last = errors.decode(errors="replace").strip().rpartition("\n")[2]
-        raise ToolError(f"The search process failed (status {process.returncode}): {last}")
+    if status:
+        raise ToolError(f"The search process failed (status {status}): {error}")
     answered = msgspec.msgpack.decode(output, type=scan.Found | scan.Rewrites | _Refusal)
     if isinstance(answered, _Refusal):
         raise ToolError(answered.refused, answered.hint)

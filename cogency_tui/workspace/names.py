@@ -8,12 +8,16 @@ into it, committing, or starting a program there. What one runs on purpose (a Ma
 package) is not, nor what other machines run later (workflows): nothing could be written without asking.
 """
 
+import os
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 _HOOKS = "git runs what is inside as hooks"
+_GIT_NAMES = "git runs commands that it names"
+_REPOSITORY = "git takes its directory for a repository, whose configuration names commands"
 _EDITOR = "an editor runs commands that it names"
 _STARTUP = "a shell runs it when it starts"
 _PROGRAM = "a program runs it, or what it names, when it starts"
@@ -30,7 +34,13 @@ _PROTECTED_DIRECTORIES = {
     ".ssh": "it says who may come in, and runs commands",
     ".cogency": _OURS,
     **dict.fromkeys((".husky", ".githooks", ".git-hooks", "githooks"), _HOOKS),
-    **dict.fromkeys((".vscode", ".idea", ".run", ".fleet", ".zed", ".devcontainer", ".idx"), _EDITOR),
+    **dict.fromkeys(
+        (".vscode", ".vs", ".idea", ".run", ".fleet", ".zed", ".nova", ".devcontainer", ".idx")
+        + (".helix", ".vim")
+        + (".nvim", ".emacs.d", ".doom.d", ".spacemacs.d"),
+        _EDITOR,
+    ),
+    **dict.fromkeys((".mise", ".shadowenv.d"), _STARTUP),
     **dict.fromkeys(
         (".agent", ".agents", ".aiassistant", ".amazonq", ".augment", ".claude", ".clinerules", ".codex")
         + (".continue", ".copilot", ".cursor", ".factory", ".gemini", ".junie", ".kiro", ".opencode", ".qwen")
@@ -48,10 +58,25 @@ _PROTECTED_PLACES = {
         ((".github", "instructions"), (".github", "prompts"), (".github", "agents")), _INSTRUCTIONS
     ),
     (".github", "chatmodes"): _INSTRUCTIONS,
-    **dict.fromkeys((("fish", "conf.d"), ("fish", "functions")), _STARTUP),
     **dict.fromkeys(
-        ((".config", "autostart"), ("systemd", "user"), ("library", "launchagents")),
-        "it is run when the person logs in",
+        (("fish", "conf.d"), ("fish", "functions"), (".config", "fish"), (".config", "zsh"))
+        + ((".config", "nushell"), (".config", "mise"), (".config", "direnv")),
+        _STARTUP,
+    ),
+    **dict.fromkeys(
+        ((".config", "nvim"), (".config", "helix"), (".config", "emacs"), (".config", "doom")), _EDITOR
+    ),
+    (".config", "git"): _GIT_NAMES,
+    **dict.fromkeys(((".local", "bin"), (".cargo", "bin")), "shells find programs there"),
+    **dict.fromkeys(
+        ((".cargo", "config"), (".cargo", "config.toml"), (".cargo", "env"), (".config", "tmux"))
+        + ((".ipython", "profile_default"),),
+        _PROGRAM,
+    ),
+    **dict.fromkeys(
+        ((".config", "autostart"), ("systemd", "user"), ("library", "launchagents"))
+        + ((".config", "environment.d"),),
+        "it is run when the user logs in",
     ),
 }
 
@@ -60,18 +85,38 @@ _PROTECTED_FILES = {
         (".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile")
         + (".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc")
         + (".login", ".logout", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment")
-        + (".inputrc", ".envrc", ".mise.toml", "mise.toml", "config.fish"),
+        + (
+            ".inputrc",
+            ".envrc",
+            ".direnvrc",
+            ".tool-versions",
+            ".rtx.toml",
+            "config.fish",
+            ".rvmrc",
+            ".autoenv",
+        )
+        + (".autoenv.zsh", ".autoenv_leave.zsh"),
         _STARTUP,
     ),
     **dict.fromkeys(
         (".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".nvim.lua", ".emacs", ".dir-locals.el", ".dir-locals-2.el")
-        + (".devcontainer.json",),
+        + (
+            ".devcontainer.json",
+            ".lvimrc",
+            ".local.vimrc",
+            "_vimrc",
+            "_exrc",
+            ".ycm_extra_conf.py",
+            ".spacemacs",
+        ),
         _EDITOR,
     ),
     **dict.fromkeys(
         (".tmux.conf", ".screenrc", ".gdbinit", ".lldbinit", ".pdbrc", ".psqlrc", ".sqliterc", ".irbrc")
         + (".pryrc", ".rprofile", ".renviron", "sitecustomize.py", "usercustomize.py", ".npmrc", ".yarnrc")
-        + (".yarnrc.yml", ".curlrc", ".wgetrc", ".netrc"),
+        + (".yarnrc.yml", ".pnpmfile.cjs", ".curlrc", ".wgetrc", ".netrc", ".ghci", ".iex.exs", ".erlang")
+        + (".ocamlinit", ".octaverc", ".pythonrc.py", ".pythonstartup", ".tclshrc", ".wishrc", ".lessfilter")
+        + (".mongorc.js", ".mongoshrc.js", ".my.cnf", ".ackrc"),
         _PROGRAM,
     ),
     **dict.fromkeys(
@@ -86,7 +131,9 @@ _PROTECTED_FILES = {
         (".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml", ".lefthook.yml", ".huskyrc"),
         "git's hooks run commands that it names",
     ),
-    ".gitconfig": "git runs commands that it names",
+    ".gitconfig": _GIT_NAMES,
+    ".hgrc": "Mercurial runs what its configuration names",
+    "head": "it may make a git repository of its directory, whose configuration names commands",
     ".gitmodules": "git goes to addresses that it names",
     ".lfsconfig": "git goes to addresses that it names",
 }
@@ -96,6 +143,13 @@ _PROTECTED_ENDINGS = {
     ".instructions.md": _INSTRUCTIONS,
     ".pth": "Python runs what is inside when it starts",
 }
+
+_MISE = re.compile(r"\.?mise(?:\.[^/]*)?\.toml")
+
+_BARE = frozenset(("head", "objects", "refs"))
+"""What git takes a directory for a repository by."""
+
+_OF_BARE = _BARE | {"config", "hooks", "info", "modules", "worktrees", "packed-refs", "commondir"}
 
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -132,8 +186,28 @@ def protected(parts: Sequence[str]) -> str:
         if place in _PROTECTED_PLACES:
             return _PROTECTED_PLACES[place]
     last = folded[-1] if folded else ""
+    if _MISE.fullmatch(last):
+        return _STARTUP
     ending = next((ending for ending in _PROTECTED_ENDINGS if last.endswith(ending)), "")
     return _PROTECTED_FILES.get(last) or _PROTECTED_ENDINGS.get(ending, "")
+
+
+def in_repository(root: Path, parts: Sequence[str]) -> str:
+    """Why a file below `root` is asked about as a part of a bare repository; empty where it is none.
+
+    The repository is there, or the file would complete it. Blocks.
+    """
+    directory = root
+    for part in parts:
+        name = _folded(part)
+        if name in _OF_BARE and all(name == each or _holds(directory, each) for each in _BARE):
+            return _REPOSITORY
+        directory /= part
+    return ""
+
+
+def _holds(directory: Path, name: str) -> bool:
+    return any(os.path.lexists(directory / each) for each in (name, name.upper()))
 
 
 def closest(name: str, candidates: Iterable[str]) -> str:

@@ -7,12 +7,12 @@ block: run them in a thread.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.directory import Directory, refusals, require_regular
-from cogency_tui.workspace.names import closest, protected, shown, unusual
+from cogency_tui.workspace.names import closest, in_repository, protected, shown, unusual
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
@@ -20,18 +20,25 @@ _NEIGHBOURS = 2000
 """How many entries of a directory are compared when a name is not found."""
 
 
+Identity = tuple[int, int]
+"""The device and inode of a directory."""
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """Where a path leads: `path` is absolute with all links resolved.
 
     `asked` is the absolute path as it was asked for, links unresolved. `relative` is the path to show:
-    from the project's root with slashes, or in full when it is outside (`inside` is False).
+    from the project's root with slashes, or in full when it is outside (`inside` is False). `parent` is
+    the directory that must hold it and `itself` the one that it must be, where that was looked at.
     """
 
     path: Path
     relative: str
     inside: bool
     asked: Path
+    parent: Identity | None = None
+    itself: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +104,9 @@ class Workspace:
         """Why writing there is asked for in every mode; empty where it is not (safety.md, promise 2)."""
         for path in (location.path, location.asked):
             root = self._root_of(path)
-            parts = path.relative_to(root).parts if root else path.parts
-            if reason := unusual("/".join(parts)) or protected(parts):
+            parts = path.relative_to(root or path.anchor).parts
+            reason = unusual("/".join(parts)) or protected(parts)
+            if reason := reason or in_repository(root or Path(path.anchor), parts):
                 return reason
         return ""
 
@@ -183,7 +191,14 @@ class Workspace:
         base, parts = self.split(location)
         if not parts:
             raise WorkspaceError(f"{location.relative} is a directory, not a file.", "Name a file in it.")
-        return Directory.open(base, parts[:-1], create=create)
+        # A directory that was there and is gone is not made anew: it may be on its way somewhere else.
+        create = create and location.parent is None
+        return _required(Directory.open(base, parts[:-1], create=create), location.parent, location)
+
+    def pinned(self, location: Location) -> Location:
+        """The location, of which only the directories are opened that are there now."""
+        base, parts = self.split(location)
+        return replace(location, parent=_identity(base, parts[:-1]), itself=_identity(base, parts))
 
     def open_directory(self, location: Location) -> Directory:
         """Open the directory at the location itself.
@@ -194,7 +209,7 @@ class Workspace:
         base, parts = self.split(location)
         with refusals(location.relative):
             try:
-                return Directory.open(base, parts)
+                return _required(Directory.open(base, parts), location.itself, location)
             except FileNotFoundError:
                 raise self._missing(location) from None
 
@@ -220,6 +235,24 @@ class Workspace:
             if shown(near) != near or not near.isascii():
                 hint += " (Its name is spelled with other characters: copy it exactly.)"
         return WorkspaceError(f"{location.relative}: there is no such file or directory.", hint)
+
+
+def _identity(base: Path, parts: Sequence[str]) -> Identity | None:
+    try:
+        with Directory.open(base, parts) as directory:
+            return directory.identity
+    except OSError:
+        return None
+
+
+def _required(directory: Directory, wanted: Identity | None, location: Location) -> Directory:
+    """The directory, if it is the one that was looked at."""
+    if wanted is not None and directory.identity != wanted:
+        directory.close()
+        raise WorkspaceError(
+            f"{location.relative}: a directory was replaced since this was asked.", "Look again, then repeat."
+        )
+    return directory
 
 
 def _check(given: str) -> None:

@@ -6,7 +6,6 @@ waits; contents pass in pieces, however large. The calls block: run them in a th
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace.directory import TEMPORARY_PREFIX, Directory, refusals, require_regular
+from cogency_tui.workspace.directory import Directory, refusals, require_regular, unused_name
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
@@ -46,8 +45,8 @@ class Stamp(NamedTuple):
 
     @property
     def permissions(self) -> int:
-        """Its permission bits; 0 for a link, whose own mean nothing."""
-        return 0 if self.is_link else stat.S_IMODE(self.mode)
+        """Its permission bits; 0 for a link, whose own mean nothing. Set-user-id and the like are none."""
+        return 0 if self.is_link else stat.S_IMODE(self.mode) & 0o777
 
     def settled(self, at: int) -> bool:
         """Whether the file was last written so long before `at` that any later write shows in the stamp."""
@@ -169,11 +168,6 @@ class Place(Directory):
             OSError: it is not empty, or none.
         """
         os.rmdir(self.name(name), dir_fd=self._handle)
-
-
-def unused_name() -> str:
-    """A name for what is on its way: nobody looks at such files, and no sweep finds them."""
-    return f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
 
 
 def located(workspace: Workspace, path: str) -> Location:

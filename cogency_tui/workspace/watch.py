@@ -7,7 +7,6 @@ several threads at once.
 """
 
 import os
-import tempfile
 import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
+from cogency_tui.temporary import make_directory
 
 MOST_DIRECTORIES = 2000
 """How many are watched, those nearest to the top first; each costs the system some memory."""
@@ -51,7 +51,7 @@ class Watch:
         self._seen: set[str] = set()
         paths = [str(path) for path in found[:MOST_DIRECTORIES] if path.is_dir()]
         with _refusals():
-            self._own = Path(tempfile.mkdtemp(prefix="cogency-watch-")).resolve()
+            self._own = make_directory("watch").resolve()
         try:
             with _refusals():
                 self._notify = RustNotify([*paths, str(self._own)], False, False, _POLL, False, True)

@@ -15,8 +15,8 @@ from cogency_tui.tools.background import Background
 from cogency_tui.workspace.watch import MOST_DIRECTORIES
 from tests.agent.journaling import Desk, desk_at, settle, until
 
-LARGE = os.urandom(1 << 20) * 20
-"""A binary of 20 MB."""
+LARGE = (bytes(1001) + os.urandom((1 << 20) - 1001)) * 20
+"""A binary of 20 MB; what is written into its first zeros makes it another."""
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from cogency_tui.agent.export.markdown import as_markdown, fenced
 from cogency_tui.agent.export.page import as_page
 from cogency_tui.errors import ConfigError
 from cogency_tui.protocol.events import Event
+from cogency_tui.redaction import MARKER
 from cogency_tui.store.conversations import Conversation
 
 HOSTILE = '</style><script>fetch("{url}/s")</script><img src="{url}/i" onerror=alert(1)>\x1b]0;t\x07 `` ``` x'
@@ -94,3 +95,15 @@ def test_a_browser_opens_the_page_and_asks_nobody(tmp_path: Path) -> None:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_no_key_is_in_an_export() -> None:
+    key = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF2hJ4"
+    events = story("http://x")
+    for text in (as_markdown(KNOWN, events), as_page(KNOWN, events, "night")):
+        assert MARKER not in text
+    events.append({"type": "respond", "timestamp": 1.0, "id": "k", "content": f"It is {key}."})
+    events[3]["payload"] = {"outcome": "Edited", "content": f"-key = {key}", "error": False}  # pyright: ignore[reportGeneralTypeIssues]
+    for text in (as_markdown(KNOWN, events), as_page(KNOWN, events, "night")):
+        assert key not in text
+        assert "a secret is not shown" in text

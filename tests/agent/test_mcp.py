@@ -116,6 +116,26 @@ async def test_what_it_brings_makes_the_way_out_ask_again(project: Path) -> None
     assert "the MCP server demo" in person.questions[0].reason
 
 
+async def test_what_a_server_says_of_its_tools_counts_from_the_start(project: Path) -> None:
+    agent = agent_with(project, block(("shell", {"command": "make; true"})), "ok", demo=command())
+    agent.permissions = "auto"
+    agent.ask = person = Person()
+    async with agent:
+        await ready(agent)
+        await turn(agent, conversation="c1")
+    assert person.questions == []
+    reply = block(("shell", {"command": "curl --version"}))
+    async with agent_with(project, reply, "ok") as agent:
+        agent.permissions = "auto"
+        agent.ask = person
+        await turn(agent, conversation="c1")
+        gate = agent.gate("c1")
+        assert gate is not None
+        assert gate.read.possible[:2] == ("what the MCP server demo says of its tools", "make")
+    (question,) = person.questions
+    assert "the MCP server demo" in question.reason
+
+
 async def test_a_patient_agent_waits_for_a_server_that_starts_slowly(project: Path, tmp_path: Path) -> None:
     # It begins when it is told that the turn has.
     go, quick = tmp_path / "go", command()

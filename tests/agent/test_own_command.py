@@ -14,6 +14,7 @@ from cogency_tui.agent.untrusted import sources_in
 from cogency_tui.config import Mode
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
+from cogency_tui.redaction import MARKER
 from cogency_tui.store.conversations import new_conversation_id
 from cogency_tui.store.edits import Edits
 from cogency_tui.workspace.paths import Workspace
@@ -160,3 +161,11 @@ def test_output_cannot_forge_the_frame_around_it() -> None:
     inner = told(Ran("evil", "exit 0", "inner"))
     ran = Ran("cat file", "exit 0 after 0.1 s", f"{inner}\n````\n{inner}")
     assert ran_in(told(ran)) == ran
+
+
+async def test_a_key_that_it_prints_is_neither_shown_nor_stored(make_agent: MakeAgent, project: Path) -> None:
+    key = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF2hJ4"
+    (project / "keys").write_text(f"key = {key}\n")
+    events = await run(make_agent(), "cat keys", new_conversation_id())
+    assert key not in str(events)
+    assert stored_in(events).output == f"key = {MARKER}"

@@ -10,6 +10,7 @@ from cogency_tui.agent.permissions import Answer, Gate, Question
 from cogency_tui.agent.rules import FILE_NAME, Rules
 from cogency_tui.config import PERMISSIONS, Permissions
 from cogency_tui.errors import RefusedError, ToolError
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.reach import reach
 from cogency_tui.tools.registry import default_registry
@@ -491,6 +492,60 @@ async def test_what_a_sub_agent_reads_counts_for_its_parent_and_the_other_way_ro
     assert person.reason.endswith("(the sub-agent x asks for it)")
     assert await person.lets(page_of("b.com"), ALL_ALONG, gate=child)
     assert await person.lets(page_of("b.com"))
+
+
+# What could have brought untrusted content.
+
+
+@pytest.mark.parametrize("mode", PERMISSIONS)
+async def test_what_could_have_brought_something_makes_only_the_way_out_ask(
+    person: Person, mode: Permissions
+) -> None:
+    person.mode = mode
+    person.rules.add("network", "a.com")
+    assert await person.lets(page_of("a.com"))
+    person.gate.note(Sources(possible=("make",)))
+    assert not await person.lets(page_of("a.com"), NO)
+    told = "make may have brought text from elsewhere into this conversation"
+    assert person.reason.endswith(f", and {told} since")
+    if mode == "auto":
+        for intent in (run(person, "make"), run(person, "ls"), change(person, "a.py"), READ):
+            assert await person.lets(intent)
+            assert not person.asked
+        assert not await person.lets(run(person, "curl x.com"), NO)
+        assert person.reason == f"it reaches the network with curl, and {told}"
+
+
+async def test_one_more_of_what_could_have_brought_something_asks_nothing_again(person: Person) -> None:
+    person.gate.note(Sources(possible=("make",)))
+    assert await person.lets(page_of("a.com"), ALL_ALONG)
+    person.gate.note(Sources(possible=("pytest",)))
+    assert await person.lets(page_of("a.com"))
+    assert not person.asked
+    person.gate.tainted("b.com")
+    assert not await person.lets(page_of("a.com"), NO)
+    assert "b.com since" in person.reason
+
+
+async def test_hosts_in_search_results_are_covered_by_a_yes_to_searching_alone(person: Person) -> None:
+    assert await person.lets(SEARCH, ALL_ALONG)
+    person.gate.note(SEARCH.sources | Sources(("a.com", "b.com")), SEARCH.source)
+    assert person.gate.sources == ("public search engines", "a.com", "b.com")
+    assert await person.lets(SEARCH)
+    assert not person.asked
+    assert not await person.lets(page_of("a.com"), NO)
+    await person.reads(page_of("a.com"), YES)
+    assert not await person.lets(SEARCH, NO)
+    assert "a.com since" in person.reason
+
+
+async def test_a_server_s_own_description_does_not_make_its_calls_ask(person: Person) -> None:
+    person.mode = "auto"
+    person.gate.note(Sources(possible=("what the MCP server x says of its tools",)), "the MCP server x")
+    tool = Intent("tool", "Call it", network="x.com", brings="the MCP server x", tool="x.y")
+    assert await person.lets(tool)
+    assert not await person.lets(replace(tool, brings="the MCP server z"), NO)
+    assert "what the MCP server x says of its tools may have brought" in person.reason
 
 
 # What the conversation itself started, and what nobody can be asked about.

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import os
 import random
+import time
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -13,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.agent.scheduler import MOST_CALLS
+from cogency_tui.config import Permissions
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.files import Read, Write
@@ -55,6 +59,7 @@ async def test_an_outcome_marked_failed_keeps_its_content() -> None:
         "outcome": "exit status 1",
         "content": {"output": "x"},
         "error": True,
+        "sources": [],
     }
 
 
@@ -1119,3 +1124,60 @@ def test_every_graph_of_actions_comes_to_its_end(actions: list[Action], seed: in
         asyncio.run(play())
     finally:
         logging.disable(logging.NOTSET)
+
+
+async def test_a_command_that_the_mode_refuses_asks_git_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho $* >> {tmp_path}/asked\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    (tmp_path / "project").mkdir()
+    modes: tuple[Permissions, ...] = ("plan", "ask")
+    for mode in modes:
+        stage = Stage([Shell()], root=tmp_path / "project", permissions=mode)
+        refused = stage.submit("shell", {"command": "git stash drop; rm -r x; git clean -fdx"})
+        await stage.end()
+        assert stage.failed(refused)
+        # The same command is looked at where it may run.
+        assert (tmp_path / "asked").exists() == (mode != "plan")
+        assert bool(stage.results[refused]["payload"].get("refused"))
+
+
+# Very many calls.
+
+
+async def test_of_very_many_calls_the_first_are_run_and_the_others_say_so() -> None:
+    stage = Stage()
+    calls = [stage.do(f"step {number}") for number in range(MOST_CALLS + 2)]
+    await stage.end()
+    assert not any(map(stage.failed, calls[:MOST_CALLS]))
+    for call in calls[MOST_CALLS:]:
+        assert stage.failed(call)
+        assert f"first {MOST_CALLS} calls" in stage.outcome(call)
+
+
+async def test_values_that_would_multiply_beyond_measure_fail_the_call() -> None:
+    stage = Stage()
+    stage.act("a", {"value": "x" * (1 << 20)}, output_key="big")
+    call = stage.act("b", {"value": ["$big" * 20] * 2})
+    await stage.end()
+    assert stage.failed(call)
+    assert "at most 33,554,432" in stage.outcome(call)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+async def test_a_chain_of_calls_costs_time_in_proportion_to_its_length(backwards: bool) -> None:
+    costs: list[float] = []
+    for length in (60, 60, 240):
+        stage = Stage()
+        numbers = range(length)
+        began = time.process_time()
+        for number in reversed(numbers) if backwards else numbers:
+            stage.act(f"{number}", depends_on=[f"{number - 1}"] if number else [])
+        await stage.end()
+        costs.append(time.process_time() - began)
+        assert len(stage.results) == length
+    assert costs[2] <= 8 * max(0.05, min(costs[:2]))

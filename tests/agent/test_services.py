@@ -9,13 +9,15 @@ import pytest
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.journal import Journal
 from cogency_tui.agent.model_call import ANSWER_LIMIT
+from cogency_tui.agent.permissions import Answer, Gate, Question
 from cogency_tui.agent.project_settings import ProjectSettings
 from cogency_tui.agent.recall import Recall
 from cogency_tui.agent.relics import Relic
 from cogency_tui.agent.trust import Trust
-from cogency_tui.config import ProviderSettings, Settings
+from cogency_tui.config import AgentSettings, Permissions, ProviderSettings, Settings
 from cogency_tui.errors import NetworkError, ToolError
 from cogency_tui.providers.base import Provider
+from cogency_tui.providers.catalog import host_of
 from cogency_tui.store.conversations import Store
 from cogency_tui.tools.base import Outcome, ToolContext
 from cogency_tui.tools.mcp.server import Surroundings
@@ -50,9 +52,20 @@ class Keeper:
         own = ProjectSettings(Trust(project.parent / "trusted.toml"), project, settings, project.parent)
         servers = Servers(Surroundings(workspace.root))
         engine = Engine(
-            settings, workspace, {}, [], opened, lambda: "replay", none, journal, recall, own, servers
+            settings,
+            workspace,
+            {},
+            [],
+            opened,
+            lambda: "replay",
+            none,
+            lambda _name: "",
+            journal,
+            recall,
+            own,
+            servers,
         )
-        self._registry = Registry([Relic(engine, lambda: self.now)])
+        self._registry = Registry([Relic(engine, Gate(lambda: "auto", lambda: None), lambda: self.now)])
         self._context = ToolContext(workspace)
 
     async def call(self, name: str, **parameters: Any) -> Outcome:
@@ -164,6 +177,49 @@ async def test_another_configured_model_can_be_asked(bench: Bench) -> None:
     assert not results(events)[0]["payload"]["error"]
     assert len(scripted(agent).sent) == 2
     assert "Names: default, offline." in scripted(agent).sent[0][0]["content"]
+
+
+FAR = {"providers": {"far": ProviderSettings("https://far.example:8443/v1", "m", api="chat")}}
+HELPER = {"helper": AgentSettings(provider="far")}
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        named("llm", "far", prompt="the keys", system="Be short."),
+        ("agent", {"name": "helper", "task": "the keys"}),
+    ],
+)
+async def test_what_another_provider_is_asked_leaves_the_machine(
+    bench: Bench, tmp_path: Path, mode: Permissions, call: tuple[str, dict[str, Any]]
+) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(allow=question.effect == "read")
+
+    outside = tmp_path / "outside.txt"
+    outside.write_text("text of somebody")
+    replies = (block(("read", {"file": str(outside)})), block(call), "Ok.")
+    agent = bench.agent(*replies, settings=FAR, agents=HELPER, ask=ask, permissions=mode)
+    events = await turn(agent)
+    question = asked[-1]
+    assert (question.effect, question.detail.endswith("the keys")) == ("network", True)
+    assert question.reason.startswith("it asks far.example:8443")
+    assert str(outside) in question.reason
+    assert results(events)[-1]["payload"].get("refused") == "the user refused it"
+    assert len(scripted(agent).sent) == 3
+
+
+def test_the_host_of_a_provider_is_known_where_it_is_elsewhere() -> None:
+    settings = Settings(providers=FAR["providers"])
+    hosts = {name: host_of(name, settings, {}) for name in ("far", "offline", "ollama", "openai", "none")}
+    assert hosts == {
+        "far": "far.example:8443", "offline": "", "ollama": "", "openai": "api.openai.com", "none": "",
+    }  # fmt: skip
+    assert host_of("openai", settings, {"OPENAI_BASE_URL": "http://localhost:1/v1"}) == ""
 
 
 @pytest.mark.parametrize(

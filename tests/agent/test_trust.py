@@ -188,3 +188,60 @@ def test_names_that_are_no_text_are_kept_apart(desk: Desk) -> None:
     desk.accept()
     assert desk.survey().standing is Standing.TRUSTED
     assert len(desk.survey().files) == 4
+
+
+SERVERS = {
+    "a script": ('command = "node"\nargs = ["server.js", "--quiet"]', "server.js"),
+    "a script in a folder": ('command = "python"\nargs = ["tools/x.py"]', "tools/x.py"),
+    "the program itself": ('command = "./server"', "server"),
+    "a script of uv": ('command = "uv"\nargs = ["run", "x.py"]', "x.py"),
+    "a package": ('command = "npx"\nargs = ["./x"]', "x/package.json"),
+    "a module": ('command = "python"\nargs = ["-m", "tools.x"]', "tools/x.py"),
+    "a module that is a package": ('command = "python"\nargs = ["-m", "tools"]', "tools/__main__.py"),
+    "a variable": ('command = "node"\nenv = {NODE_OPTIONS = "--require=./hook.js"}', "hook.js"),
+    "below its directory": ('command = "node"\nargs = ["x.js"]\ncwd = "tools"', "tools/x.js"),
+    "an option": ('command = "serve"\nargs = ["--config=serve.toml"]', "serve.toml"),
+}
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_the_program_of_a_server_is_trusted_with_its_configuration(name: str, desk: Desk) -> None:
+    server, file = SERVERS[name]
+    desk.put("config.toml", f"[mcp.x]\n{server}\n")
+    desk.put(f"../{file}", "before")
+    survey = desk.survey()
+    assert f"../{file}" in survey.files
+    assert not survey.unknown
+    desk.accept()
+    assert desk.trust.contents(desk.project)
+    desk.put(f"../{file}", "after")
+    assert desk.survey().standing is Standing.CHANGED
+    assert desk.survey().changed == (f"../{file}",)
+    assert desk.trust.contents(desk.project) == {}
+    (desk.project / file).unlink()
+    assert desk.survey().changed == (f"../{file}",)
+    desk.accept()
+    desk.put(f"../{file}", "once more")
+    assert desk.survey().standing is Standing.CHANGED
+
+
+def test_what_a_server_is_started_from_is_said_where_it_cannot_be_told(desk: Desk) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "uv"\nargs = ["run", "serve"]\n')
+    assert desk.survey().unknown == ("uv run serve",)
+
+
+def test_no_file_outside_the_project_is_read_for_a_server(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    (desk.project / "link").symlink_to(tmp_path / "secret")
+    args = '["../secret", "link", "/etc/passwd", "/dev/zero", "\\u0000"]'
+    desk.put("config.toml", f'[mcp.x]\ncommand = "node"\nargs = {args}\n')
+    assert desk.survey().files == ("commands/fix.md", "config.toml")
+
+
+def test_a_configuration_that_would_fill_the_memory_is_not_parsed_unasked(desk: Desk) -> None:
+    (desk.project / "server").write_text("x")
+    table = '[mcp.x]\ncommand = "./server"\n'
+    desk.put("config.toml", table + "a" + ".a" * 20_000 + " = 1\n")
+    assert "../server" not in desk.survey().files
+    desk.put("config.toml", table)
+    assert "../server" in desk.survey().files

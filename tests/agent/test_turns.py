@@ -450,3 +450,13 @@ async def test_the_time_that_tools_take_is_no_time_of_writing(make_agent: MakeAg
     step = next(event["step"] for event in events if event["type"] == "metric")
     assert step.get("duration", 0) >= 0.4
     assert step.get("writing", 1) < 0.4
+
+
+async def test_an_answer_of_very_many_parts_breaks_off_and_keeps_what_came(
+    make_agent: MakeAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cogency_tui.agent.cycle.MOST_UNITS", 20)
+    events = await turn(make_agent("<think>a</think>b" * 1000))
+    errors = [event["payload"]["error"] for event in events if event["type"] == "error"]
+    assert ["more than 20 parts" in error for error in errors] == [True]
+    assert 10 <= types(events).count("think") < 100

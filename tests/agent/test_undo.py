@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.contents import Limits
-from cogency_tui.errors import LossError, StoreError, UsageError, WorkspaceError
+from cogency_tui.errors import ConsentError, LossError, StoreError, UsageError, WorkspaceError
 from cogency_tui.store.versions import Edit
 from cogency_tui.workspace.merge import hunks
 from tests.agent.journaling import Desk, desk_at
@@ -62,7 +62,7 @@ CONTENTS = {
 }
 
 
-@pytest.mark.parametrize("mode", [0o644, 0o755, 0o444, 0o600, 0o4755])
+@pytest.mark.parametrize("mode", [0o644, 0o755, 0o444, 0o600])
 @pytest.mark.parametrize("name", CONTENTS)
 async def test_a_file_comes_out_of_a_command_and_its_undo_as_it_was(desk: Desk, name: str, mode: int) -> None:
     desk.put("real", CONTENTS[name], mode)
@@ -75,6 +75,13 @@ async def test_a_file_comes_out_of_a_command_and_its_undo_as_it_was(desk: Desk, 
     assert desk.tree() == before
     await redo(desk)
     assert desk.tree() == after
+
+
+async def test_no_undo_makes_a_file_run_as_another_user(desk: Desk) -> None:
+    desk.put("real", "1\n", 0o4755)
+    await desk.run("echo 2 > real; chmod 640 real")
+    await undo(desk)
+    assert desk.tree() == {"real": (0o755, b"1\n")}
 
 
 @pytest.mark.parametrize("name", CONTENTS)
@@ -509,7 +516,10 @@ async def test_an_edit_outside_the_project_is_taken_back(desk: Desk, tmp_path: P
     outside = tmp_path / "outside.txt"
     outside.write_text("1\n")
     await desk.write((str(outside), "2\n"))
-    await undo(desk)
+    with pytest.raises(ConsentError, match=r"outside\.txt, outside the project"):
+        await undo(desk)
+    assert outside.read_text() == "2\n"
+    await desk.undo.apply(await desk.undo.of_turn(), agreed=True)
     assert outside.read_text() == "1\n"
     assert [edit.path for edit in await desk.edits()] == [os.path.realpath(outside)] * 2
 

@@ -12,6 +12,7 @@ from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.agent.untrusted import sources_in
 from cogency_tui.config import AgentSettings, Settings
 from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload
+from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.fetch import Fetch
 from cogency_tui.tools.web_client import Limits, WebClient
 from cogency_tui.tools.web_search import Hit, Search
@@ -161,27 +162,43 @@ def call(name: str, args: dict[str, Any], *, error: bool = False) -> list[Event]
 
 
 @pytest.mark.parametrize(
-    ("name", "args", "sources"),
+    ("name", "args", "certain", "possible"),
     [
-        ("fetch", {"url": "https://Example.org/x?y"}, ["example.org"]),
-        ("fetch", {"address": "http://a.com:8080/"}, ["a.com:8080"]),
-        ("fetch", {"url": "$page"}, ["the web"]),
-        ("fetch", {}, ["the web"]),
-        ("search", {"query": "x"}, ["public search engines"]),
-        ("recall", {"query": "x"}, ["earlier conversations"]),
-        ("read", {"file": "/etc/hosts"}, ["/etc/hosts"]),
-        ("list", {"path": "/etc"}, ["/etc"]),
-        ("read", {"file": "greet.py"}, []),
-        ("read", {"file": "/" + "x" * 9000}, []),
-        ("shell", {"command": "curl x.com"}, ["curl"]),
-        ("shell", {"cmd": "cat /etc/hosts", "cwd": "."}, ["/etc/hosts"]),
-        ("shell", {"command": "make", "cwd": "\0"}, []),
-        ("shell", {"command": 3}, []),
+        ("fetch", {"url": "https://Example.org/x?y"}, ["example.org"], []),
+        ("fetch", {"address": "http://a.com:8080/"}, ["a.com:8080"], []),
+        ("fetch", {"url": "$page"}, ["the web"], []),
+        ("fetch", {}, ["the web"], []),
+        ("search", {"query": "x"}, ["public search engines"], []),
+        ("recall", {"query": "x"}, ["earlier conversations"], []),
+        ("read", {"file": "/etc/hosts"}, ["/etc/hosts"], []),
+        ("list", {"path": "/etc"}, ["/etc"], []),
+        ("read", {"file": "greet.py"}, [], []),
+        ("read", {"file": "/" + "x" * 9000}, [], []),
+        ("shell", {"command": "curl x.com"}, ["curl"], ["curl"]),
+        ("shell", {"cmd": "cat /etc/hosts", "cwd": "."}, ["/etc/hosts"], []),
+        ("shell", {"command": "make", "cwd": "\0"}, [], ["make"]),
+        ("workflow", {"name": "w"}, ["the workflow w"], []),
+        ("shell", {"command": 3}, [], []),
     ],
 )
 def test_sources_are_told_from_what_is_stored(
-    project: Path, name: str, args: dict[str, Any], sources: list[str]
+    project: Path, name: str, args: dict[str, Any], certain: list[str], possible: list[str]
 ) -> None:
-    assert sources_in(call(name, args), Workspace(project)) == sources
+    derived = sources_in(call(name, args), Workspace(project))
+    assert derived == Sources(tuple(certain), tuple(possible))
     damaged: Event = {"type": "call", "timestamp": 0.0, "id": "broken", "content": "[1"}
-    assert sources_in([damaged, *call(name, args)[1:]], Workspace(project)) == []
+    assert not sources_in([damaged, *call(name, args)[1:]], Workspace(project))
+
+
+@pytest.mark.parametrize("name", ["shell", "bash"])
+def test_a_call_that_was_cut_off_may_have_brought_something(project: Path, name: str) -> None:
+    (cut_off, _) = call(name, {"command": "git clone x"})
+    assert sources_in([cut_off], Workspace(project)) == Sources(possible=("git",))
+
+
+def test_stored_sources_are_read_and_not_derived(project: Path) -> None:
+    for sources in (Sources(), Sources(("a.com",)), Sources(("a.com",), ("make",))):
+        events = call("shell", {"command": "curl x.com"})
+        assert events[1]["type"] == "result"
+        sources.record(events[1]["payload"])
+        assert sources_in(events, Workspace(project)) == sources

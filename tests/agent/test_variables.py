@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.agent.variables import (
+    LONGEST,
     StreamedText,
     as_text,
     names_in,
@@ -292,3 +293,11 @@ def test_a_very_long_would_be_name_costs_no_more_than_its_length() -> None:
         assert stream.feed(" more") == ""
     assert stream.waiting
     assert asked == 1
+
+
+def test_values_that_multiply_in_an_answer_are_left_as_names() -> None:
+    value = "x" * (1 << 20)
+    stream = StreamedText(lambda: {"big"}, lambda _name: value)
+    text = stream.feed("$big " * 40) + stream.close()
+    assert len(text) < LONGEST + 1000
+    assert text.endswith(" $big ")

@@ -34,7 +34,9 @@ async def test_a_wrong_key(run: Run, way: Way, tmp_path: Path) -> None:
     assert "Check $" in done.stderr
     for text in (done.stderr, as_json.stdout, as_json.stderr):
         assert KEY not in text
-    assert all(KEY.encode() not in path.read_bytes() for path in (tmp_path / "data").iterdir())
+    assert all(
+        KEY.encode() not in path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()
+    )
 
 
 @vendors

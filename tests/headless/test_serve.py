@@ -19,12 +19,16 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
+from cogency_tui.child_processes import interpreter
 from cogency_tui.store.conversations import Store
 from tests.headless.conftest import Run
 from tests.peers import browser
+from tests.peers.chat import ChatPeer
 from tests.tools.survivors import none_survives, survivors, until
 
 PATIENCE = 90.0
+_KEY = "canary-of-no-known-form-78"
+_PROGRAM = interpreter("from cogency_tui.cli import main; sys.exit(main())")
 
 
 class Served:
@@ -42,11 +46,11 @@ class Served:
 
 
 @asynccontextmanager
-async def served(project: Path) -> AsyncGenerator[Served]:
+async def served(project: Path, *options: str, **environ: str) -> AsyncGenerator[Served]:
     data = project.parent / "data"
     mark = f"serve-{uuid4()}"
     process = subprocess.Popen(  # noqa: ASYNC220 (it only starts)
-        [sys.executable, "-m", "cogency_tui", "serve", "--port", "0", "--provider", "offline"],
+        [*_PROGRAM, "serve", "--port", "0", *(options or ("--provider", "offline"))],
         cwd=project,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -57,6 +61,7 @@ async def served(project: Path) -> AsyncGenerator[Served]:
             "COGENCY_CONFIG": str(project.parent / "config.toml"),
             "COGENCY_OFFLINE_DELAY": "0",
             "TEST_MARK": mark,
+            **environ,
         },
     )
     try:
@@ -136,6 +141,34 @@ async def test_the_interface_is_what_comes_and_ends_with_its_page(project: Path)
         assert there.process.poll() is None
     async with await Store.open(there.data) as store:
         assert await store.count() == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc/PID/environ")
+async def test_a_page_has_the_keys_and_no_process_shows_them(project: Path) -> None:
+    canary = project.parent / "canary"
+    trap = f"open({str(canary)!r}, 'a').write(__name__)\n"
+    for name in ("argparse", "json", "asyncio", "sitecustomize", "textual", "cogency_tui"):
+        (project / f"{name}.py").write_text(trap)
+    async with ChatPeer(["It was let in."], key=_KEY) as peer:
+        (project.parent / "config.toml").write_text(
+            f'[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\nkey_env = "ODD_ONE"\n'
+        )
+        async with (
+            served(project, "--provider", "mine", ODD_ONE=_KEY, SOME_API_KEY=_KEY) as there,
+            connect(there.socket_url, origin=Origin(there.origin), max_size=None) as link,
+        ):
+            screen = Screen(link)
+            await screen.until("greet.py")
+            await link.send('["stdin", "hello"]')
+            await screen.until("hello")
+            await link.send('["stdin", "\\r"]')
+            await screen.until("It was let in.")
+            pids = [line.partition(":")[0] for line in survivors(there.mark)]
+            assert len(pids) >= 2
+            for pid in pids:
+                assert _KEY.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
+                assert _KEY.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    assert not canary.exists()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

@@ -34,7 +34,7 @@ def test_what_is_there_is_shown_and_not_trusted_unasked(run: Run, project: Path)
     assert done.returncode == 1
     assert "not trusted" in done.stdout
     assert "49 bytes  config.toml" in done.stdout
-    assert "--yes trusts it" in done.stderr
+    assert "--yes agrees to it" in done.stderr
     assert not (config_directory() / "trusted.toml").exists()
 
 
@@ -154,7 +154,7 @@ def test_rules_are_listed_and_revoked(run: Run, project: Path, tmp_path: Path) -
 def test_rules_that_do_not_count_say_why(run: Run) -> None:
     file = config_directory() / FILE_NAME
     file.parent.mkdir(parents=True)
-    file.write_text('[[rules]]\nid = "a"\neffect = "command"\npattern = "rm"\n')
+    file.write_text('[[rules]]\nid = "a"\neffect = "write"\npattern = "../x"\n')
     done = run("permissions", "list")
     assert done.returncode == 2
     assert f"{file}, line 1" in done.stderr

@@ -7,13 +7,13 @@ believe it. `Names` is the resolver that leads there.
 import asyncio
 import ssl
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from cogency_tui.tools.web_guard import Guard, IPAddress, why_not_public
 
@@ -69,6 +69,40 @@ def page(text: str, content_type: str = "text/html; charset=utf-8") -> Reply:
 def moved(location: str, status: int = 302) -> Reply:
     """A redirect."""
     return Reply(status=status, headers={"location": location})
+
+
+@asynccontextmanager
+async def both(plain: "WebPeer", safe: "WebPeer") -> AsyncGenerator[int]:
+    """A port where `safe` answers whoever begins with TLS, and `plain` the others."""
+    tasks = set[asyncio.Task[None]]()
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.add(cast("asyncio.Task[None]", asyncio.current_task()))
+        first = await reader.read(1)
+        answering = safe if first == b"\x16" else plain
+        from_peer, to_peer = await asyncio.open_connection("127.0.0.1", answering.port)
+        to_peer.write(first)
+        try:
+            await asyncio.gather(pump(reader, to_peer), pump(from_peer, writer))
+        finally:
+            for end in (to_peer, writer):
+                end.transport.abort()
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class WebPeer:

@@ -136,13 +136,33 @@ async def test_halves_of_characters_are_joined_and_lone_ones_replaced(vendor: Ve
 
 
 @every_wire
-async def test_a_line_without_an_end_is_cut_off(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cogency_tui.providers.transport.LONGEST_LINE", 100_000)
-    endless = Fault(body="x" * 1_000_000, content_type="text/event-stream")
+@pytest.mark.parametrize("body", ["x", "data: x\n", "data: x\r\n"])
+async def test_an_event_without_an_end_is_cut_off(
+    vendor: Vendor, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    monkeypatch.setattr("cogency_tui.providers.transport.LONGEST_EVENT", 100_000)
+    endless = Fault(body=body * (1_000_000 // len(body)), content_type="text/event-stream")
     async with vendor.peer(always=endless) as peer:
         asked = await vendor.ask(peer)
     assert isinstance(asked.error, ProviderProtocolError)
-    assert "without a line's end" in str(asked.error)
+    assert "without the end of an event" in str(asked.error)
+
+
+@every_wire
+async def test_a_compressed_answer_is_refused(vendor: Vendor) -> None:
+    packed = Fault(status=200, headers={"content-encoding": "gzip"}, body="x")
+    async with vendor.peer(always=packed) as peer:
+        asked = await vendor.ask(peer)
+    assert isinstance(asked.error, ProviderProtocolError)
+    assert "compressed its answer (gzip)" in str(asked.error)
+
+
+@every_wire
+async def test_a_failure_counts_though_its_text_is_compressed(vendor: Vendor) -> None:
+    packed = Fault(status=401, headers={"content-encoding": "gzip"}, body="x")
+    async with vendor.peer(always=packed) as peer:
+        asked = await vendor.ask(peer)
+    assert isinstance(asked.error, AuthenticationError)
 
 
 # Leaving early.

@@ -5,6 +5,7 @@ The program is a process of its own, over a loopback endpoint, with a real store
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import random
@@ -14,12 +15,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from cogency_tui.store.conversations import Store
+from cogency_tui.store.edits import Edits
+from cogency_tui.store.versions import ABSENT
 from tests.peers.server import Context, Peer
 from tests.peers.ways import WAYS, Way
 
@@ -132,6 +136,20 @@ async def check(shown: Shown, data: Path, conversation: str) -> None:
             assert (event["type"], event["id"]) in kept
 
 
+async def check_edits(project: Path, data: Path, conversation: str) -> None:
+    """What the commands did to the file is recorded without a gap, from nothing to what it holds now."""
+    async with await Store.open(data) as store:
+        edits = await Edits(store.database).of_conversation(conversation, path="marks.txt")
+    known = [edit for edit in edits if edit.kind != "snapshot"]
+    assert known[0].before == ABSENT
+    for earlier, later in pairwise(known):
+        assert later.before.equals(earlier.after)
+    digest = hashlib.sha256((project / "marks.txt").read_bytes()).hexdigest()
+    assert known[-1].after.digest == digest
+    assert all(edit.before.kept for edit in known[1:])
+    assert not [*project.rglob(".cogency-*")]
+
+
 @pytest.mark.timeout(60 + 6 * CRASHES)
 async def test_a_program_that_is_killed_loses_nothing_and_goes_on(tmp_path: Path) -> None:
     project, data = tmp_path / "project", tmp_path / "data"
@@ -157,6 +175,7 @@ async def test_a_program_that_is_killed_loses_nothing_and_goes_on(tmp_path: Path
     async with way.peer(model, model=way.model) as peer:
         shown = await run(project, data, way, peer, conversation, None)
     assert shown.last == "end"
+    await check_edits(project, data, conversation)
     # It was killed while it did different things, not always in the same place.
     assert len(killed) >= min(3, CRASHES), killed
     assert killed["error"] == 0, killed

@@ -89,7 +89,11 @@ def test_a_damaged_store_is_kept_and_said(run: Run, tmp_path: Path) -> None:
     done = ask(run)
     assert done.returncode == 0
     assert "cogency.db" in done.stderr
-    kept = [path for path in (tmp_path / "data").iterdir() if path.read_bytes().startswith(b"This is no")]
+    kept = [
+        path
+        for path in (tmp_path / "data").glob("cogency.db*")
+        if path.read_bytes().startswith(b"This is no")
+    ]
     assert len(kept) == 1
 
 

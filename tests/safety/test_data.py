@@ -155,7 +155,7 @@ BROKEN = {
     "huge number": (b"max_iterations = 99999999999999999999\n", "max_iterations"),
     "infinite": (b"max_iterations = inf\n", "max_iterations"),
     "date": (b"mode = 2026-99-99\n", "config.toml"),
-    "10 MB of comment": (b"# " + b"x" * (10 << 20) + b"\nmode = 'replay'\n", ""),
+    "10 MB of comment": (b"# " + b"x" * (10 << 20) + b"\nmode = 'replay'\n", "more than 1,048,576 bytes"),
     "10 MB of nothing": (b"x" * (10 << 20), "config.toml"),
     "very many keys": (b"".join(b"k%d = 1\n" % number for number in range(20_000)), "config.toml"),
 }

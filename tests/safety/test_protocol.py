@@ -158,7 +158,7 @@ async def test_a_stream_that_ends_anywhere_runs_nothing(arena: Arena) -> None:
 
 
 async def test_what_is_very_large_comes_through_in_bounded_time(arena: Arena) -> None:
-    large = "A thought that goes on. " * (LARGE * 1_000_000 // 24 + 1)
+    large = "A thought that goes on. " * 125_000
     content = "line\n" * 100_000
     replies = [
         f"<think>{large}</think>{block(('write', {'file': 'large.txt', 'content': content}))}",
@@ -168,6 +168,17 @@ async def test_what_is_very_large_comes_through_in_bounded_time(arena: Arena) ->
     assert len(ran.of("think")[0]["content"]) == len(large.strip())
     assert (arena.project / "large.txt").read_text() == content
     assert ran.status == 0
+
+
+async def test_an_answer_without_an_end_is_cut_off_and_what_came_is_kept(arena: Arena) -> None:
+    large = "A thought that goes on. " * (LARGE * 1_000_000 // 24 + 1)
+    replies = [f"<think>{large}</think>{block(('write', {'file': 'large.txt', 'content': 'x'}))}"]
+    ran = await arena.converse([], peer=ChatPeer(replies, token=1 << 20))
+    [thought] = ran.of("think")
+    assert large.startswith(thought["content"])
+    assert len(thought["content"]) > 2_000_000
+    assert "does not end" in ran.of("error")[0]["payload"]["error"]
+    assert not (arena.project / "large.txt").exists()
 
 
 FRAMES = (

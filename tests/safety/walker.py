@@ -35,6 +35,9 @@ _FOREIGN_MODULES = (
     "rich.pretty",
     "rich.prompt",
 )
+CRASH_REPORTER = "tui/app.py"
+"""Shows where it broke, without the values of variables."""
+
 _STREAMS = frozenset(("stdout", "stderr", "__stdout__", "__stderr__"))
 _TITLES = frozenset(("tooltip", "border_title", "border_subtitle"))
 _INTRODUCERS = ("\x1b]", "\x1b[", "\x1bP", "\x1bX", "\x1b^", "\x1b_", "\x9b", "\x9d", "\x90")
@@ -87,10 +90,10 @@ def _breaches(node: ast.AST, file: str, widgets: set[str], compared: set[ast.AST
     match node:
         case ast.Import(names=names):
             for alias in names:
-                yield from _imported(alias.name)
+                yield from _imported(file, alias.name)
         case ast.ImportFrom(module=str(module), names=names):
             for alias in names:
-                yield from _imported(f"{module}.{alias.name}", module)
+                yield from _imported(file, f"{module}.{alias.name}", module)
         case ast.Call():
             for rule in (_call_of_markup, _call_of_print, _call_of_strip):
                 yield from rule(node, file, widgets)
@@ -117,7 +120,9 @@ def _breaches(node: ast.AST, file: str, widgets: set[str], compared: set[ast.AST
             pass
 
 
-def _imported(name: str, module: str = "") -> Iterator[str]:
+def _imported(file: str, name: str, module: str = "") -> Iterator[str]:
+    if module == "rich.traceback" and file == CRASH_REPORTER:
+        return
     if any(name == each or name.startswith(f"{each}.") or module == each for each in _FOREIGN_MODULES):
         yield f"{name} writes on the terminal or reads markup"
     if name in ("rich.print", "rich.inspect", "rich.get_console"):

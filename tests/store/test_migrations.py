@@ -74,8 +74,7 @@ async def test_processes_that_start_at_once_make_one_database(
     said = [child.communicate()[0].strip() for child in children]
 
     assert [child.returncode for child in children] == [0] * 4
-    assert sum("damaged-1" in line for line in said) == damaged
-    assert said.count("[]") == 4 - damaged
+    assert all(("damaged-1" in line) == damaged for line in said)
     assert len(list(directory.glob("*damaged*"))) == damaged
     raw = sqlite3.connect(directory / FILE)
     assert raw.execute("SELECT count(*) FROM migrations").fetchone() == (len(MIGRATIONS),)

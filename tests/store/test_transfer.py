@@ -11,6 +11,7 @@ import pytest
 
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
+from cogency_tui.redaction import MARKER
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.edits import Edits
@@ -62,15 +63,16 @@ async def test_an_export_imports_into_an_equal_conversation(
     lines = await lines_of(store, conversation.id, blobs)
 
     elsewhere = Blobs(tmp_path / "other/blobs")
+    conversation_now = await store.resolve(conversation.id)
     async with await Store.open(tmp_path / "other") as other:
         await other.create_conversation("/else", dialect="x", provider="y", model="z")
         id = await other.database.write(partial(imported, lines=lines, blobs=elsewhere))
         assert id == conversation.id
-        assert await other.conversation(id) == await store.conversation(id)
+        assert await other.conversation(id) == replace(conversation_now, imported=True)
         assert await other.events(id) == STORED == await store.events(id)
         assert await other.usage(id) == await store.usage(id)
         [child] = await other.delegated(id)
-        assert [child] == await store.delegated(id)
+        assert [child] == [replace(each, imported=True) for each in await store.delegated(id)]
         assert await other.events(child.id) == await store.events(child.id)
         summary = await Summaries(other.database).latest(id)
         assert summary is not None
@@ -127,3 +129,24 @@ async def test_what_is_no_export_leaves_nothing_behind(
         await store.database.write(partial(imported, lines=lines, blobs=blobs))
 
     assert await store.count() == before
+
+
+async def test_an_export_has_no_key(
+    store: Store, conversation: Conversation, directory: Path, tmp_path: Path
+) -> None:
+    key = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF2hJ4"
+    blobs = Blobs(directory / "blobs")
+    await store.append(conversation.id, {"type": "user", "timestamp": 1.0, "content": f"it is {key}"})
+    edits = Edits(store.database)
+    versions = [blobs.put(BytesIO(data)) for data in (f"key = {key}".encode(), b"plain")]
+    before, after = (Version("file", each.digest, each.size, 0o644, True) for each in versions)
+    await edits.add(await edits.origin(conversation.id), "c", "edit", [FileChange("a.py", before, after)])
+    lines = await lines_of(store, conversation.id, blobs)
+    contents = [record for record in map(json.loads, lines) if "content" in record]
+    assert [record["content"] for record in contents] == [versions[1].digest]
+    assert key not in "".join(lines)
+    async with await Store.open(tmp_path / "other") as other:
+        elsewhere = Blobs(tmp_path / "other/blobs")
+        id = await other.database.write(partial(imported, lines=lines, blobs=elsewhere))
+        assert [event.get("content") for event in await other.events(id)] == [f"it is {MARKER}"]
+        assert len(await Edits(other.database).of_conversation(id)) == 1

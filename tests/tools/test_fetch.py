@@ -17,7 +17,7 @@ from cogency_tui.tools.web_child import in_child
 from cogency_tui.tools.web_client import Limits, WebClient
 from cogency_tui.tools.web_page import LONGEST, Page, read_page
 from cogency_tui.workspace.paths import Workspace
-from tests.peers.web import Reply, WebPeer, local_guard, moved, page, trust
+from tests.peers.web import Reply, WebPeer, both, local_guard, moved, page, trust
 
 ARTICLE = """<!doctype html>
 <html><head><title>How to &lt;wait&gt;
@@ -171,10 +171,10 @@ async def test_what_a_title_hides_is_shown_in_the_outcome(web: Web) -> None:
 
 
 async def test_what_is_odd_is_noted(web: Web) -> None:
-    plain = web.peer.url("/plain")
     web.peer.pages["/plain"] = Reply(b"caf\xe9", headers={"content-type": "text/plain"})
-    async with WebPeer({"/": moved(plain)}, tls=True) as safe:
-        url = safe.url()
+    async with WebPeer(tls=True) as safe, both(web.peer, safe) as port:
+        safe.pages["/"] = moved(f"http://site.test:{port}/plain")
+        url = f"https://site.test:{port}/"
         content = (await web.run(url)).content
     assert content["text"] == "café"
     assert [note.partition(" redirected to http:")[0] for note in content["notes"]] == [

@@ -142,8 +142,113 @@ def test_keys_are_not_in_the_environment_of_git(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("SOME_API_KEY", "secret")
-    monkeypatch.setenv("PLAIN", "plain")
+    monkeypatch.setenv("ODD", "not known to be a key")
     assert not Repository(project.root).dirty
     seen = (tmp_path / "seen").read_text()
-    assert "PLAIN=plain" in seen
+    assert "PATH=" in seen
+    assert "ODD" not in seen
     assert "secret" not in seen
+
+
+_PROGRAMS = (
+    *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass", "core.gitProxy"),
+    *("core.alternateRefsCommand", "diff.external", "diff.evil.textconv", "diff.evil.command"),
+    *("filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "merge.evil.driver"),
+    *(
+        "gpg.program",
+        "gpg.openpgp.program",
+        "gpg.ssh.program",
+        "gpg.x509.program",
+        "gpg.ssh.defaultKeyCommand",
+    ),
+    *("credential.helper", "sequence.editor", "interactive.diffFilter", "uploadpack.packObjectsHook"),
+    *("tar.tgz.command", "trailer.evil.command", "trailer.evil.cmd", "pager.status", "pager.stash"),
+    *("pager.config", "pager.ls-files", "pager.rev-list", "browser.evil.cmd", "man.evil.cmd", "remote.o.vcs"),
+    *("difftool.evil.cmd", "mergetool.evil.cmd", "sendemail.smtpServer", "hook.evil.command", "help.browser"),
+)
+_SWITCHES = {
+    "log.showSignature": "true",
+    "format.pretty": "%G? %GS %h",
+    "pretty.evil": "%G?",
+    "log.diff": "true",
+    "core.attributesFile": "../attributes",
+    "hook.evil.event": "post-index-change",
+    "extensions.worktreeConfig": "true",
+    "status.submoduleSummary": "true",
+    "diff.submodule": "log",
+    "protocol.ext.allow": "always",
+    "remote.o.url": "ext::sh -c touch% canary",
+    "url.ext::sh -c touch% canary.insteadOf": "https://",
+    "include.path": "../more",
+}
+_SIGNED = """tree {tree}
+parent {parent}
+author a <a@b> 1700000000 +0000
+committer a <a@b> 1700000000 +0000
+gpgsig -----BEGIN PGP SIGNATURE-----
+ Version: 1
+ iQEzBAABCAAdFiEE
+ -----END PGP SIGNATURE-----
+
+On main: signed
+"""
+
+
+@pytest.fixture
+def hostile(project: Project, tmp_path: Path) -> Project:
+    """A repository whose configuration names a program wherever one can be named, with a signed stash."""
+    canary = tmp_path / "canary.sh"
+    canary.write_text(f'#!/bin/sh\necho "$0 $*" >> {tmp_path}/canary\n')
+    canary.chmod(0o755)
+    project.put(".gitattributes", b"* diff=evil filter=evil merge=evil\n")
+    project.put("sub/text.txt", b"changed\n")
+    names = project.git("rev-parse", "HEAD^{tree}", "HEAD").decode().split()
+    commit = _SIGNED.format(tree=names[0], parent=names[1])
+    made = (
+        subprocess.run(
+            ["git", "hash-object", "-t", "commit", "-w", "--stdin"],
+            cwd=project.root,
+            input=commit.encode(),
+            capture_output=True,
+            check=True,
+        )
+        .stdout.decode()
+        .strip()
+    )
+    project.git("update-ref", "--create-reflog", "-m", "On main: signed", "refs/stash", made)
+    for hook in ("post-index-change", "pre-auto-gc", "reference-transaction", "post-checkout"):
+        (project.root / ".git/hooks").mkdir(exist_ok=True)
+        (project.root / f".git/hooks/{hook}").write_bytes(canary.read_bytes())
+        (project.root / f".git/hooks/{hook}").chmod(0o755)
+    project.put("more", f'[filter "evil"]\n\tclean = {canary}\n'.encode())
+    settings = [*((name, str(canary)) for name in _PROGRAMS), *_SWITCHES.items()]
+    for name, value in settings:
+        project.git("config", name, value)
+    return project
+
+
+def test_nothing_runs_that_a_hostile_repository_names(hostile: Project, tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+    # Git by itself runs it.
+    subprocess.run(["git", "stash", "list"], cwd=hostile.root, capture_output=True, check=False)
+    assert "--verify" in canary.read_text()
+    canary.unlink()
+    repository = Repository(hostile.root)
+    assert repository.root == hostile.root
+    assert repository.status()
+    assert repository.dirty
+    assert repository.entries(untracked=True)
+    assert repository.entries_at(["sub"])
+    assert repository.cleaned(["-d", "-x"], []) is not None
+    assert repository.stashes() == ["stash@{0}: On main: signed"]
+    assert repository.commits_only_in("main") == 0
+    assert repository.unchanged(["data.bin", "sub/text.txt"]) == {}
+    name = hostile.git("rev-parse", "HEAD:data.bin").decode().strip()
+    canary.unlink(missing_ok=True)
+    with (tmp_path / "x").open("w+b") as file:
+        assert repository.read(name, file)
+    assert not canary.exists()
+
+
+def test_a_repository_without_stashes_has_none(project: Project) -> None:
+    assert Repository(project.root).stashes() == []

@@ -2,7 +2,8 @@
 
 import pytest
 
-from cogency_tui.tools.secrecy import Veil, masked, scrubbed
+from cogency_tui.redaction import Veil
+from cogency_tui.tools.secrecy import masked, scrubbed
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from itertools import repeat
 
 import pytest
 
-from cogency_tui.errors import ToolError
+from cogency_tui.errors import StrangerError, ToolError
 from cogency_tui.tools.web_client import Limits, WebClient
 from cogency_tui.tools.web_guard import Guard
-from tests.peers.web import Names, Reply, WebPeer, local_guard, loopback_passes, moved, page, trust
+from tests.peers.web import Names, Reply, WebPeer, both, local_guard, loopback_passes, moved, page, trust
 
 GZIP = {"content-type": "text/plain", "content-encoding": "gzip"}
 
@@ -143,7 +143,7 @@ async def test_redirects_are_followed(peer: WebPeer, client: WebClient, status: 
         ("//0xa9fea9fe/", "169.254.169.254 is a link-local address"),
         ("http://[::ffff:127.0.0.1]/", "is a loopback address"),
         ("http://localhost/", "local network"),
-        ("http://inner.test/", "inner.test leads to 10.0.0.8"),
+        ("http://inner.test/", "another host: http://inner.test/"),
         ("file:///etc/passwd", "file: is not http"),
         ("gopher://site.test/", "gopher: is not http"),
         ("javascript:alert(1)", "javascript: is not http"),
@@ -198,11 +198,31 @@ async def test_a_certificate_is_checked_against_the_name(untrusting: ssl.SSLCont
 
 async def test_a_redirect_out_of_https_is_told(peer: WebPeer) -> None:
     peer.pages["/plain"] = page("plain")
-    async with WebPeer({"/": moved(peer.url("/plain"))}, tls=True) as safe:
-        answer = await WebClient(local_guard(), Limits(total=10), trust()).get(safe.url())
+    async with WebPeer(tls=True) as safe, both(peer, safe) as port:
+        safe.pages["/"] = moved(f"http://site.test:{port}/plain")
+        answer = await WebClient(local_guard(), Limits(total=10), trust()).get(f"https://site.test:{port}/")
     assert answer.body == b"plain"
     assert len(answer.notes) == 1
     assert "redirected to http" in answer.notes[0]
+
+
+async def test_a_redirect_to_https_of_the_same_host_is_followed(peer: WebPeer) -> None:
+    async with WebPeer({"/safe": page("safe")}, tls=True) as safe, both(peer, safe) as port:
+        peer.pages["/"] = moved(f"https://site.test:{port}/safe")
+        answer = await WebClient(local_guard(), Limits(total=10), trust()).get(f"http://site.test:{port}/")
+    assert (answer.body, answer.notes) == (b"safe", ())
+
+
+@pytest.mark.parametrize("host", ["other.test", "www.site.test", "site.test"])
+async def test_a_redirect_to_another_host_or_port_is_not_followed(peer: WebPeer, host: str) -> None:
+    names = Names(**{name: [["127.0.0.1"]] for name in ("site_test", "other_test", "www_site_test")})
+    async with WebPeer({"/x": page("there")}) as other:
+        location = other.url("/x", host)
+        peer.pages |= {"/": moved("/here"), "/here": moved(location)}
+        with pytest.raises(StrangerError, match=f"/here redirects to another host: {location}") as caught:
+            await WebClient(local_guard(names), Limits(total=10), trust()).get(peer.url())
+        assert "Fetch that address" in caught.value.hint
+        assert other.connections == 0
 
 
 async def test_statuses_are_told_in_words_of_the_standard(peer: WebPeer, client: WebClient) -> None:

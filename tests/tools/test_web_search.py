@@ -68,6 +68,7 @@ async def test_results_have_title_address_and_snippet(tmp_path: Path) -> None:
         "snippet": "Wait for it.",
     }
     assert second["url"] == "https://xn--bcher-kva.example/a%20b"
+    assert outcome.sources.certain[:2] == ("docs.python.org", "xn--bcher-kva.example")
     assert (len(third["title"]), len(third["snippet"])) == (300, 1000)
 
 

@@ -139,6 +139,7 @@ class ScriptedStore:
     past: dict[str, list[Event]] = field(default_factory=dict[str, list[Event]])
     listed: list[Conversation] = field(default_factory=list[Conversation])
     database: NoDatabase = field(default_factory=NoDatabase)
+    notices: list[str] = field(default_factory=list[str])
 
     async def conversations(
         self, project: str | None = None, *, limit: int, before: Conversation | None = None
@@ -147,6 +148,9 @@ class ScriptedStore:
 
     async def count(self, project: str | None = None) -> int:
         return len(self.listed)
+
+    async def conversation(self, id: str) -> Conversation | None:
+        return next((each for each in self.listed if each.id == id), None)
 
     async def recover(self, conversation_id: str) -> list[Event]:
         return []

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pyte
 
@@ -37,7 +38,11 @@ class Terminal:
         self._changed = threading.Event()
         self.raw = bytearray()
         """Everything that was written to it."""
+        self._thawed = threading.Event()
+        self._thawed.set()
         self._primary, secondary = pty.openpty()
+        self.attributes_before = self.attributes()
+        """How lines are treated where nothing runs yet."""
         self._resize(secondary, columns, rows)
         self.process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
@@ -67,7 +72,25 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+        self.thaw()
         self._reader.join(5)
+        with suppress(OSError):
+            os.close(self._primary)
+
+    def attributes(self) -> list[Any]:
+        """How the terminal treats lines now, as of `tcgetattr`."""
+        return termios.tcgetattr(self._primary)
+
+    def freeze(self) -> None:
+        """Read nothing any more, as a connection that hangs."""
+        self._thawed.clear()
+
+    def thaw(self) -> None:
+        """Read again."""
+        self._thawed.set()
+
+    def close(self) -> None:
+        """Go away, as a window that is closed; only while frozen, or the reader would be at it."""
         os.close(self._primary)
 
     @property
@@ -98,8 +121,8 @@ class Terminal:
         while time.monotonic() < deadline:
             self.send(key)
             with suppress(AssertionError):
-                return self.wait_for(wanted, timeout=0.5)
-        return self.wait_for(wanted, timeout=0.5)
+                return self.wait_for(wanted, timeout=1.5)
+        return self.wait_for(wanted, timeout=1.5)
 
     def resize(self, columns: int, rows: int) -> None:
         """As a person who pulls at the window's corner."""
@@ -118,7 +141,7 @@ class Terminal:
         fcntl.ioctl(handle, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def _read(self) -> None:
-        while True:
+        while self._thawed.wait():
             try:
                 data = os.read(self._primary, 65536)
             except OSError:

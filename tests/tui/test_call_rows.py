@@ -73,17 +73,17 @@ def test_a_filter_admits_by_tool_and_subject_and_by_failure() -> None:
         call("c", "edit", file="src/app.py"),
     )
     rows.select(CallFilter("cart"))
-    assert rows.calls == [1, 2]
+    assert (rows.shown, rows.rows) == (2, [Row(1), Row(2)])
     rows.select(CallFilter("edit CART"))
-    assert rows.calls == [2]
+    assert (rows.shown, rows.rows) == (1, [Row(2)])
     rows.select(CallFilter(failures=True))
-    assert rows.calls == [2]
+    assert (rows.shown, rows.rows) == (1, [Row(2)])
     assert rows.newest() == 2
 
     grow(rows, result("c", "edit", "interrupted", error=True))
-    assert rows.calls == [2, 3]
+    assert rows.rows == [Row(2), Row(3)]
     rows.select(CallFilter())
-    assert rows.calls == [1, 2, 3]
+    assert rows.rows == [Row(1), Row(2), Row(3)]
 
 
 def test_commands_in_the_background_stand_below_a_heading() -> None:
@@ -122,3 +122,29 @@ def test_ten_thousand_calls_cost_no_more_to_go_on_than_ten() -> None:
     assert len(rows.rows) == 10_000
     assert rows.rows is before
     assert len(rows.before(10_000)) == 100
+
+
+def test_rows_that_grow_are_those_made_at_once() -> None:
+    rows = rows_of(call("a", "read"))
+    rows.show_commands([COMMAND])
+    rows.select(CallFilter(failures=True))
+    grow(rows, result("a", "read", "no", error=True), call("b", "agent"), started("b", "agent"))
+    rows.select(CallFilter())
+    for number in range(8):
+        grow(rows, call(f"c{number}", "read"))
+        grow(rows, output("b", "agent", steps(2)), result(f"c{number}", "read"))
+
+        whole = CallRows(rows.transcript)
+        whole.show_commands([COMMAND])
+        assert (rows.rows, rows.shown, rows.open) == (whole.rows, whole.shown, whole.open)
+        assert [rows.place(index) for index in range(12)] == [whole.place(index) for index in range(12)]
+        assert rows.newest() == whole.newest()
+
+
+def test_a_new_call_makes_no_other_rows_again() -> None:
+    rows = rows_of(*(call(f"a{number}", "read") for number in range(500)))
+    before = rows.rows[:500]
+    grow(rows, call("b", "read"), result("b", "read"))
+
+    assert len(rows.rows) == 501
+    assert all(one is other for one, other in zip(before, rows.rows, strict=False))

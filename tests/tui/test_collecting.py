@@ -68,6 +68,19 @@ def test_it_waits_for_the_person_to_pause(
     assert len(later) == 2
 
 
+def test_old_garbage_goes_also_where_nobody_pauses(collecting: Collecting) -> None:
+    gc.collect()
+    collecting.begin()
+    ring = Ring()
+    gc.collect(1)
+    gone = weakref.ref(ring)
+    del ring
+    kept: list[list[int]] = []
+    while gone() is not None and len(kept) < 2_000_000:
+        kept.append([])
+    assert gone() is None
+
+
 def test_all_that_is_young_is_collected_as_it_comes(collecting: Collecting) -> None:
     collecting.begin()
     rings = [weakref.ref(Ring()) for _ in range(20_000)]

@@ -1,12 +1,15 @@
 """A long conversation costs what is looked at, and the lines stay the same objects while they can."""
 
+import gc
+
 import pytest
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.drawing.document import Document, Place
+from cogency_tui.tui.drawing.lines import Line
 from cogency_tui.tui.theming import inks_of
 from cogency_tui.tui.transcript import Transcript
-from tests.tui.scripted import call, respond, result, started, think, user
+from tests.tui.scripted import call, interrupt, respond, result, started, think, user
 
 NIGHT, DAY = inks_of("night"), inks_of("day")
 
@@ -222,3 +225,34 @@ def test_what_was_drawn_live_is_drawn_the_same_when_it_is_reopened(step: int) ->
     assert [document.line(document.place(y)).segments for y in range(document.height)] == [
         reopened.line(reopened.place(y)).segments for y in range(reopened.height)
     ]
+
+
+def test_of_a_long_conversation_only_a_few_screens_of_lines_are_held() -> None:
+    document = Document(long_transcript(2000), 40, NIGHT)
+    for y in range(0, document.height, 50):
+        document.measure(document.place(y), 50)
+
+    gc.collect()
+    assert sum(isinstance(each, Line) for each in gc.get_objects()) < 5_000
+
+
+def test_of_one_long_answer_only_a_few_screens_of_lines_are_held() -> None:
+    transcript = Transcript()
+    transcript.feed([respond("a paragraph of **words**\n\n" * 10_000 + "```py\n" + "x = 1\n" * 20_000)])
+    transcript.close()
+    document = Document(transcript, 40, NIGHT)
+    assert len(lines_of(document)) > 30_000
+
+    gc.collect()
+    assert sum(isinstance(each, Line) for each in gc.get_objects()) < 5_000
+
+
+def test_the_mark_of_an_interrupted_answer_stays_when_it_was_put_away() -> None:
+    transcript = Transcript()
+    transcript.feed([respond("a paragraph\n\n" * 2_000), interrupt()])
+    document = Document(transcript, 40, NIGHT)
+    first = lines_of(document)
+    document.line(document.place(0))
+
+    assert lines_of(document) == first
+    assert "nterrupted" in first[-1]

@@ -76,7 +76,7 @@ def test_it_is_suspended_and_comes_back_with_the_whole_screen(project: Path) -> 
         terminal.send("half a sentence")
         terminal.wait_for("half a sentence")
         terminal.send(CTRL_Z)
-        _wait_until_stopped(terminal.process.pid)
+        wait_until_stopped(terminal.process.pid)
         terminal.wait_for(lambda _text: b"\x1b[?1049l" in terminal.raw and b"\x1b[23;2t" in terminal.raw)
         terminal.screen.reset()
         os.kill(terminal.process.pid, signal.SIGCONT)
@@ -198,7 +198,7 @@ def test_the_spinner_stands_still_where_nothing_is_to_move(project: Path, still:
         assert (len(seen) == 1) is still
 
 
-def _wait_until_stopped(pid: int) -> None:
+def wait_until_stopped(pid: int) -> None:
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":

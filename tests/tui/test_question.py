@@ -1,6 +1,5 @@
 """A permission question shows what will happen, and is answered on purpose or not at all."""
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,8 @@ class Asking(App[None]):
 
     def __init__(self, question: Question, clock: Clock) -> None:
         super().__init__()
-        self.question = PermissionQuestion(question, clock=clock)
+        self.typed: list[str] = []
+        self.question = PermissionQuestion(question, typed=self._note, clock=clock)
         self.answers: list[Answer | None] = []
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -50,6 +50,9 @@ class Asking(App[None]):
 
     def on_mount(self) -> None:
         self.push_screen(self.question, self.answers.append)
+
+    def _note(self, event: events.Key | events.Paste) -> None:
+        self.typed.append(event.key if isinstance(event, events.Key) else event.text)
 
 
 def body_of(app: Asking) -> str:
@@ -70,7 +73,7 @@ async def test_each_key_gives_its_answer(key: str, answer: Answer) -> None:
     clock = Clock()
     app = Asking(COMMAND, clock)
     async with app.run_test(size=(100, 30)) as pilot:
-        clock.now += 0.5
+        clock.now += 1
         await pilot.press(key)
         await until(pilot, lambda: app.answers == [answer])
 
@@ -85,6 +88,8 @@ async def test_a_wider_yes_that_was_not_offered_is_no_answer(key: str) -> None:
         await pilot.press(key)
         await pilot.pause()
         assert app.answers == []
+        assert app.typed == [key]
+        clock.now += 1
         await pilot.press("y")
         await until(pilot, lambda: app.answers)
     assert app.answers == [Answer(allow=True)]
@@ -95,17 +100,75 @@ async def test_keys_of_the_first_moments_answer_nothing(key: str) -> None:
     clock = Clock()
     app = Asking(COMMAND, clock)
     async with app.run_test(size=(100, 30)) as pilot:
-        clock.now += 0.39
+        clock.now += 0.79
         await pilot.press(key)
         assert app.answers == []
+        assert app.typed == [key]
         assert not app.question.query_one(Input).display
+
+
+async def test_an_answer_needs_a_pause_after_the_last_key() -> None:
+    clock = Clock()
+    app = Asking(COMMAND, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        for key in ("s", "a", "y", "j", "y"):
+            clock.now += 0.7
+            await pilot.press(key)
+        assert app.answers == []
+        assert app.typed == ["s", "a", "y", "j", "y"]
+        clock.now += 0.8
+        await pilot.press("y")
+        await until(pilot, lambda: app.answers == [Answer(allow=True)])
+
+
+async def test_a_key_that_is_none_of_the_question_begins_a_text() -> None:
+    clock = Clock()
+    app = Asking(COMMAND, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        clock.now += 1
+        await pilot.press(*"why")
+        assert app.answers == []
+        assert app.typed == ["w", "h", "y"]
+
+
+async def test_a_letter_that_scrolls_does_not_open_the_question_to_the_next() -> None:
+    clock = Clock()
+    app = Asking(COMMAND, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        clock.now += 1
+        await pilot.press(*"jay")
+        assert app.answers == []
+        assert app.typed == ["a", "y"]
+
+
+@pytest.mark.parametrize("key", ["tab", "down", "pageup"])
+@pytest.mark.parametrize("paused", [True, False])
+async def test_who_has_gone_into_the_question_answers_without_a_pause(key: str, paused: bool) -> None:
+    clock = Clock()
+    app = Asking(COMMAND, clock)
+    async with app.run_test(size=(100, 30)) as pilot:
+        clock.now += 1 if paused else 0.5
+        await pilot.press(key, "y")
+        if paused:
+            await until(pilot, lambda: app.answers == [Answer(allow=True)])
+        else:
+            assert app.answers == []
+            assert app.typed == ["y"]
+
+
+async def test_a_paste_is_for_the_prompt() -> None:
+    app = Asking(COMMAND, Clock())
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.post_message(events.Paste("yes"))
+        await until(pilot, lambda: app.typed == ["yes"])
+        assert app.answers == []
 
 
 async def test_a_reason_reaches_the_model() -> None:
     clock = Clock()
     app = Asking(COMMAND, clock)
     async with app.run_test(size=(100, 30)) as pilot:
-        clock.now += 0.5
+        clock.now += 1
         await pilot.press("r")
         await pilot.press(*"yan")
         assert app.answers == []
@@ -117,7 +180,7 @@ async def test_escape_in_the_reason_goes_back_to_the_question() -> None:
     clock = Clock()
     app = Asking(COMMAND, clock)
     async with app.run_test(size=(100, 30)) as pilot:
-        clock.now += 0.5
+        clock.now += 1
         await pilot.press("r", "x", "escape")
         assert app.answers == []
         await pilot.press("y")
@@ -128,13 +191,13 @@ async def test_a_click_answers_but_not_the_one_that_brought_the_window_up() -> N
     clock = Clock()
     app = Asking(COMMAND, clock)
     async with app.run_test(size=(100, 30)) as pilot:
-        clock.now += 0.5
+        clock.now += 1
         app.post_message(events.AppBlur())
         app.post_message(events.AppFocus())
         await pilot.pause()
         await pilot.click(Answers, offset=(3, 0))
         assert app.answers == []
-        clock.now += 0.5
+        clock.now += 1
         await pilot.click(Answers, offset=(3, 0))
         await until(pilot, lambda: app.answers == [Answer(allow=True)])
 
@@ -144,6 +207,49 @@ async def test_a_command_is_shown_with_what_it_hides() -> None:
     async with app.run_test(size=(100, 30)):
         assert "$ ls ⟨U+202E⟩␛[2J" in body_of(app)
         assert "Asked because it runs a command." in body_of(app)
+
+
+async def test_a_command_that_looks_like_a_diff_is_shown_as_a_command() -> None:
+    detail = "--- a/x || rm -r y\n+++ b/x\n@@ -1 +1 @@\n+rm -r z"
+    app = Asking(replace(COMMAND, detail=detail), Clock())
+    async with app.run_test(size=(100, 30)):
+        body = app.question.query_one(DialogBody)
+        strips = body.render_lines(body.size.region)
+        assert "$ --- a/x || rm -r y" in body_of(app)
+    assert len({segment.style.bgcolor for strip in strips for segment in strip if segment.style}) == 1
+
+
+@pytest.mark.parametrize("size", [(160, 45), (100, 30), (80, 24), (60, 16)])
+@pytest.mark.parametrize(
+    ("blank", "note"),
+    [
+        ("\n" * 201, "… 200 empty lines …"),
+        ("\n \t" * 200 + "\n", "… 200 empty lines …"),
+        (" " * 5000, "⟨5000 spaces⟩"),
+    ],
+)
+async def test_nothing_hides_behind_blanks(size: tuple[int, int], blank: str, note: str) -> None:
+    app = Asking(replace(COMMAND, detail=f"ls{blank}rm -r x"), Clock())
+    async with app.run_test(size=size):
+        text = body_of(app)
+        assert "$ ls" in text
+        assert "rm -r x" in text
+        assert note in text
+
+
+@pytest.mark.parametrize("size", [(160, 45), (100, 30), (80, 24), (60, 16)])
+async def test_of_a_long_command_its_end_is_seen_at_once(size: tuple[int, int]) -> None:
+    detail = "\n".join(["echo begin", *["echo nothing"] * 200, "rm -r x"])
+    app = Asking(replace(COMMAND, detail=detail), Clock())
+    async with app.run_test(size=size) as pilot:
+        text = body_of(app)
+        assert "$ echo begin" in text
+        assert "… 196 more lines; all of them below …" in text
+        assert "rm -r x" in text
+        app.question.action_scroll(1000)
+        await pilot.pause()
+        assert body_of(app).count("echo nothing") > 2
+        assert body_of(app).rstrip().endswith("rm -r x")
 
 
 async def test_an_edit_is_shown_as_a_diff_in_colour() -> None:
@@ -224,14 +330,16 @@ async def test_typing_on_does_not_answer(project: Path) -> None:
         agent.gate.set()
         # However slow the machine is, these are its first moments.
         (await asked(pilot)).clock = Clock()
-        for character in "any":
-            # All at once, as a terminal hands them over: the question hears nothing for a moment only.
-            pilot.app.post_message(events.Key(character, character))
-        await asyncio.sleep(0)
-        await pilot.pause()
+        for key in ("space", "y", "a", "n", "x", "backspace", "y"):
+            # All at once, as a terminal hands them over.
+            pilot.app.post_message(events.Key(key, " " if key == "space" else key if len(key) == 1 else None))
+        pilot.app.post_message(events.Paste(" way"))
+        await until(pilot, lambda: prompt_of(pilot).text == "maybe yany way")
+        pilot.app.post_message(events.Key("enter", "\r"))
+        await until(pilot, lambda: len(main_of(pilot).bridge.queue) == 1)
 
         assert agent.answers == []
-        assert prompt_of(pilot).text == "maybe"
+        assert isinstance(pilot.app.screen, PermissionQuestion)
 
 
 async def test_answers_say_how_far_they_reach_and_the_rule_as_it_is_stored() -> None:
@@ -255,7 +363,7 @@ async def test_answers_are_dim_until_keys_are_heard() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         answers = app.question.query_one(Answers)
         assert answers.deaf
-        clock.now += 0.4
+        clock.now += 0.8
         await until(pilot, lambda: not answers.deaf)
 
 
@@ -265,7 +373,7 @@ async def test_how_many_more_wait_is_said_once_they_are_there() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         assert " of " not in body_of(app)
         others[0] = 2
-        clock.now += 0.4
+        clock.now += 0.8
         await until(pilot, lambda: "1 of 3" in body_of(app))
 
 
@@ -283,7 +391,7 @@ async def test_a_reason_can_be_written_on_a_small_screen() -> None:
     clock = Clock()
     app = Asking(EDIT, clock)
     async with app.run_test(size=(60, 16)) as pilot:
-        clock.now += 0.5
+        clock.now += 1
         await pilot.press("r", *"not so")
         field = app.question.query_one(Input)
         assert field.region.height == 1

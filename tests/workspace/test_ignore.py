@@ -36,6 +36,15 @@ RULES = [
     {".gitignore": "foo/*\n!foo/keep.txt\n", "foo/keep.txt": "", "foo/drop.txt": ""},
     {".gitignore": "dir/\n!dir/keep\n", "dir/keep": "", "dir/drop": ""},
     {".gitignore": "a/**/b\n", "a/b": "", "a/x/b": "", "a/x/y/b": "", "b": ""},
+    {".gitignore": "a/**/b/**/c\n", "a/b/c": "", "a/x/b/y/z/c": "", "a/b/b/c": "", "a/c/b": "", "a/bc/c": ""},
+    {".gitignore": "**/a/**/b/**/\n!**/c*e/**/f\n", "a/b/c": "", "x/a/b": "", "x/a/y/b/z/f": "", "ce/f": ""},
+    {
+        ".gitignore": "a/**/b/**/c/**/d/**/e/**/f\n",
+        "a/b/c/d/e/f": "",
+        "a/b/x/c/d/y/y/e/f": "",
+        "a/b/c/d/f": "",
+    },
+    {".gitignore": "a**b/c\n*a*b*c*d*e\n", "axb/c": "", "a/b/c": "", "1a2b3c4d5e": "", "abdce": ""},
     {".gitignore": "**/z\n", "z": "", "a/z": "", "a/b/z": ""},
     {
         ".gitignore": "*.tmp\n",
@@ -187,7 +196,7 @@ def test_very_deep_tree_ends_the_walk_and_not_the_program(workspace: Workspace) 
 
 @pytest.mark.timeout(60)
 def test_hostile_rules_and_names_take_no_time(workspace: Workspace, fill: Fill) -> None:
-    rules = "\n".join(["*a" * 40 + "b", "*a*a*ab", "**/a" * 40 + "b", "*" * 900] * 50)
+    rules = "\n".join(["*a" * 40 + "b", "*a*a*ab", "**/a" * 40 + "b", "*" * 900 + "b"] * 50)
     fill({".gitignore": rules, **{f"{'a' * 240}{number}": "" for number in range(30)}})
     assert len(_seen(workspace)) == 31
 

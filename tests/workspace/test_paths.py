@@ -200,6 +200,40 @@ def test_name_that_is_no_text_is_shown_escaped(workspace: Workspace) -> None:
         "docs/CLAUDE.md",
         ".cursorrules",
         ".github/copilot-instructions.md",
+        ".rvmrc",
+        "mise.toml",
+        ".mise.toml",
+        "mise.local.toml",
+        ".mise.production.toml",
+        ".mise/config.toml",
+        ".config/mise/config.toml",
+        ".tool-versions",
+        ".autoenv",
+        ".autoenv.zsh",
+        "sub/.ycm_extra_conf.py",
+        ".lvimrc",
+        ".vim/ftplugin/x.vim",
+        ".nvim/init.lua",
+        ".ghci",
+        ".iex.exs",
+        ".ocamlinit",
+        ".octaverc",
+        ".erlang",
+        ".cargo/config",
+        ".cargo/config.toml",
+        "sub/.cargo/config.toml",
+        ".helix/languages.toml",
+        ".hgrc",
+        "HEAD",
+        "sub/HEAD",
+        ".config/git/config",
+        ".config/nvim/init.lua",
+        ".config/fish/config.fish",
+        ".config/systemd/user/x.service",
+        ".config/environment.d/x.conf",
+        ".local/bin/ls",
+        ".emacs.d/init.el",
+        ".ssh/authorized_keys",
         "bell\x07.txt",
         "two\nlines",
         "csi\x9b",
@@ -213,10 +247,47 @@ def test_writing_there_is_guarded(workspace: Workspace, given: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["src/a.py", ".gitignore", ".github/workflows/ci.yml", "git/hooks/x", "my.git.txt", "naïve 日本.txt"],
+    [
+        *(
+            "src/a.py",
+            ".gitignore",
+            ".github/workflows/ci.yml",
+            "git/hooks/x",
+            "my.git.txt",
+            "naïve 日本.txt",
+        ),
+        *("head.py", "HEAD.md", "hooks/use.ts", "config", "refs/a.bib", "objects/a.obj", "promise.toml"),
+        *(
+            "cargo/config.toml",
+            ".config/app.toml",
+            "local/bin/x",
+            "bin/x",
+            ".gitattributes",
+            "compromise.toml",
+        ),
+    ],
 )
 def test_writing_there_is_not_guarded(workspace: Workspace, given: str) -> None:
     assert workspace.guard(workspace.locate(given)) == ""
+
+
+@pytest.mark.parametrize("name", ["config", "hooks/post-checkout", "info/attributes", "refs/heads/x", "HEAD"])
+def test_a_bare_repository_is_guarded(workspace: Workspace, name: str) -> None:
+    bare = workspace.root / "deep/bare"
+    for below in ("objects", "refs"):
+        (bare / below).mkdir(parents=True)
+    (bare / "HEAD").write_text("ref: refs/heads/main")
+    assert workspace.guard(workspace.locate(f"deep/bare/{name}"))
+    assert workspace.guard(workspace.locate("deep/bare/README.md")) == ""
+    assert workspace.guard(workspace.locate("deep/config")) == ""
+
+
+def test_what_would_complete_a_bare_repository_is_guarded(workspace: Workspace) -> None:
+    bare = workspace.root / "bare"
+    (bare / "objects").mkdir(parents=True)
+    assert workspace.guard(workspace.locate("bare/refs/heads/x")) == ""
+    (bare / "HEAD").write_text("ref: refs/heads/main")
+    assert "repository" in workspace.guard(workspace.locate("bare/refs/heads/x"))
 
 
 def test_guard_sees_through_a_link(workspace: Workspace) -> None:

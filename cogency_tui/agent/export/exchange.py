@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 
 from cogency_tui.protocol.events import Event, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.redaction import Redactor
 from cogency_tui.store.conversations import Conversation
 
 
@@ -35,7 +36,9 @@ class Done:
 
 
 def exchange(events: Sequence[Event]) -> Iterator[Said | Done]:
-    """What was said and done, in order."""
+    """What was said and done, in order; a marker stands for what looks like a key."""
+    redactor = Redactor({})
+    events = [cast("Event", redactor.value(event)) for event in events]
     results = {event["id"]: event for event in events if event["type"] == "result"}
     for event in events:
         if event["type"] == "user":
@@ -48,12 +51,18 @@ def exchange(events: Sequence[Event]) -> Iterator[Said | Done]:
             yield _done(as_tool_call(call_record(event)), results.get(event["id"]))
 
 
+def title_of(conversation: Conversation) -> str:
+    """Its title, which is what the user wrote first unless it was given another."""
+    return Redactor({}).text(conversation.title or "Untitled")
+
+
 def facts(conversation: Conversation) -> list[tuple[str, str]]:
     """What is known of a conversation, with a name for each."""
     turns = f"{conversation.turns} turn{'' if conversation.turns == 1 else 's'}"
     begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.created))
     found = [("Project", conversation.project), ("Branch", conversation.branch)]
     found += [("Model", f"{conversation.provider}/{conversation.model}"), ("Begun", begun), ("Length", turns)]
+    found.append(("Origin", "imported" if conversation.imported else ""))
     if conversation.tokens:
         found.append(("Tokens", f"{conversation.tokens:,}"))
     if conversation.cost:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from cogency_tui.agent.export.exchange import Done, Said, exchange, facts
+from cogency_tui.agent.export.exchange import Done, Said, exchange, facts, title_of
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.text import clean
@@ -15,7 +15,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
 def as_markdown(conversation: Conversation, events: Sequence[Event]) -> str:
     """The whole conversation; controls and escape sequences are taken out of it."""
     known = " · ".join(f"{name}: {_plain(value)}" for name, value in facts(conversation))
-    parts = [f"# {_plain(conversation.title or 'Untitled')}", known]
+    parts = [f"# {_plain(title_of(conversation))}", known]
     for each in exchange(events):
         parts.append(_done(each) if isinstance(each, Done) else _said(each))
     return clean("\n\n".join(parts)) + "\n"

@@ -9,7 +9,7 @@ from html import escape
 
 import msgspec
 
-from cogency_tui.agent.export.exchange import Done, Said, exchange, facts
+from cogency_tui.agent.export.exchange import Done, Said, exchange, facts, title_of
 from cogency_tui.palettes import load_palette
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.conversations import Conversation
@@ -52,7 +52,7 @@ def as_page(conversation: Conversation, events: Sequence[Event], theme: str) -> 
     Raises:
         ConfigError: there is no such theme, or it cannot be read.
     """
-    title = _escaped(conversation.title or "Untitled")
+    title = _escaped(title_of(conversation))
     known = "".join(f"<span>{name} <b>{_escaped(value)}</b></span>" for name, value in facts(conversation))
     body = "\n".join(_done(each) if isinstance(each, Done) else _said(each) for each in exchange(events))
     return (

@@ -71,6 +71,8 @@ class Book:
     def __init__(self, journal: Journal, store: Callable[[], Awaitable[Store]], conversation: str) -> None:
         self.journal = journal
         self.conversation = conversation
+        self.confirm: Callable[[str], Awaitable[bool]] | None = None
+        """Asks the user a question; where it is not set, nobody can be asked."""
         self._store = store
         self._outlines: dict[str, Outlines] = {}
 

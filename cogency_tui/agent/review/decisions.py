@@ -165,7 +165,10 @@ async def applied(book: Book, action: NewAction, plan: Plan | None, *, for_good:
         done = replace(action, edits=tuple(edit.id for edit in made))
         reviews.write(connection, conversation, done)
 
-    return await Undo(book.journal, conversation).apply(plan, for_good=for_good, also=also)
+    undo = Undo(book.journal, conversation)
+    question = await undo.asks_about(plan)
+    agreed = bool(question) and book.confirm is not None and await book.confirm(question)
+    return await undo.apply(plan, for_good=for_good, agreed=agreed, also=also)
 
 
 def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:

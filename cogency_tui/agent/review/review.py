@@ -52,6 +52,11 @@ class Review:
         self._decisions = Decisions(self._book)
         self._lock = asyncio.Lock()
 
+    def ask_with(self, confirm: Callable[[str], Awaitable[bool]]) -> None:
+        """Ask the user with this before edits of an imported conversation are applied, or such as change what
+        is outside the project; without it these are refused."""
+        self._book.confirm = confirm
+
     async def overview(self, by: Grouping = "turn") -> Overview:
         """All changed files: by turn, the latest first, or by file, by path and then the latest turn first.
 

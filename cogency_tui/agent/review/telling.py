@@ -47,8 +47,14 @@ async def untold(book: Book) -> ReviewNote | None:
     Raises:
         StoreError: what was recorded cannot be read.
     """
+    reviews, edits = await book.reviews(), await book.journal.edits()
+    told_action, told_edit = await reviews.told(book.conversation)
+    if not (
+        await reviews.any_after(book.conversation, told_action)
+        or await edits.any_by(PERSONS, book.conversation, told_edit)
+    ):
+        return None
     page = await book.page()
-    told_action, told_edit = await (await book.reviews()).told(book.conversation)
     own = [edit for edit in page.edits if edit.tool in PERSONS and edit.id > told_edit]
     actions = [action for action in page.actions if action.id > told_action]
     if not own and not actions:

@@ -157,12 +157,12 @@ class Timeline:
         return await Undo(self._journal, self._conversation).redo()
 
     async def apply(self, plan: Plan) -> list[Edit]:
-        """Do what `restore` or `redo` planned, all or nothing; the edits that it made.
+        """Do what `restore` or `redo` planned and the user was shown, all or nothing; the edits that it made.
 
         Raises:
             WorkspaceError: something stands in the way, or a file cannot be written.
         """
-        return await Undo(self._journal, self._conversation).apply(plan, for_good=True)
+        return await Undo(self._journal, self._conversation).apply(plan, for_good=True, agreed=True)
 
     def others_after(self, past: Past, index: int) -> int:
         """How many changes after the point a restore leaves: they were made before the fork."""

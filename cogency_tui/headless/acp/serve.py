@@ -42,6 +42,7 @@ async def _serve(flags: Mapping[str, Any]) -> int:
     import acp
 
     from cogency_tui.headless.acp.editor import EditorAgent
+    from cogency_tui.headless.acp.lines import Lines
 
     reader, writer = await acp.stdio_streams(limit=acp.core.DEFAULT_STDIO_BUFFER_LIMIT_BYTES)
     # What anything prints by mistake is not for the editor.
@@ -49,7 +50,9 @@ async def _serve(flags: Mapping[str, Any]) -> int:
     agent = EditorAgent(flags)
     try:
         # To close a session, and to go on with one, is unstable yet.
-        await acp.run_agent(cast("acp.Agent", agent), writer, reader, use_unstable_protocol=True)
+        await acp.run_agent(
+            cast("acp.Agent", agent), writer, Lines(reader, writer), use_unstable_protocol=True
+        )
     finally:
         await agent.close_all()
     return 0

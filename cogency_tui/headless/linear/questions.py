@@ -3,7 +3,7 @@
 from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.headless.linear.lines import Lines
 from cogency_tui.headless.output import print_text
-from cogency_tui.text import one_line, reveal
+from cogency_tui.text import fold_blanks, one_line, reveal
 
 _VERBS = {
     "write": "change files",
@@ -41,7 +41,8 @@ def describe_question(question: Question) -> list[str]:
     lines.append(f"Asked because {reveal(question.reason)}.")
     if question.detail.strip():
         lines.append("This is what would be done:")
-        lines += [f"  {reveal(line)}" for line in question.detail.rstrip("\n").split("\n")]
+        shown = "".join(text for text, _note in fold_blanks(reveal(question.detail.rstrip("\n"))))
+        lines += [f"  {line}" for line in shown.split("\n")]
     if question.grant:
         lines.append(f"With a: {reveal(question.grant)}")
     if question.pattern:

@@ -3,10 +3,10 @@
 import ast
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
+from cogency_tui import toml_text
 from cogency_tui.providers.offline_model.results import FileText
 from cogency_tui.providers.offline_model.wire import code
 
@@ -129,7 +129,7 @@ def _markdown(lines: Iterable[str]) -> list[str]:
 
 def _keys(text: str, kind: str) -> list[str]:
     try:
-        value: object = json.loads(text) if kind == "json" else tomllib.loads(text)
+        value: object = json.loads(text) if kind == "json" else toml_text.loads(text)
     except (ValueError, RecursionError) as exc:
         return [f"it is not valid {kind.upper()}: {code(str(exc))}"]
     if isinstance(value, list):

@@ -1,32 +1,37 @@
 """Building the index: what is new in the store, a step at a time."""
 
-import fcntl
 import os
 import secrets
 import sqlite3
 from array import array
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from cogency_tui.file_lock import file_lock
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.database import FILE
+from cogency_tui.store.database import DAMAGE_CODES, FILE, primary_code, store_error
 from cogency_tui.store.search import documents
 from cogency_tui.store.search.folding import key
 from cogency_tui.store.search.gathering import Block, Gathering, grouped
 from cogency_tui.store.search.index import (
     BLOBS,
+    DAMAGE,
     INDEX,
     LOCK,
     SCHEMA,
     TABLES,
     VERSION,
     Extent,
+    discard,
     extent_of,
     identity_of,
+    is_damage,
     root_of,
+    seal,
+    unseal,
 )
 from cogency_tui.store.search.postings import decode, encode, numbers_of
 from cogency_tui.store.text import from_column, to_column
@@ -53,21 +58,25 @@ def update(
     With `rebuild` it is made anew. Between two steps it can be left, and gone on with later. Blocks.
 
     Raises:
-        sqlite3.Error: the store cannot be read, or the index not written.
-        OSError: the directory cannot be written.
+        StoreError: the store cannot be read, or the index not written; the message names which.
     """
-    with _alone(directory / LOCK) as alone:
-        if not alone:
-            return
-        try:
-            yield from _update(directory, rebuild, stopped)
-        except sqlite3.DatabaseError as exc:
-            if exc.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                raise
+    try:
+        with file_lock(directory / LOCK) as alone:
+            if not alone:
+                return
+            try:
+                yield from _update(directory, rebuild, stopped)
+                return
+            except DAMAGE as exc:
+                if not is_damage(exc):
+                    raise
             # Nothing in it is lost: all of it is in the store.
-            for name in (INDEX, f"{INDEX}-wal", f"{INDEX}-shm"):
-                (directory / name).unlink(missing_ok=True)
+            discard(directory)
             yield from _update(directory, False, stopped)
+    except (OSError, sqlite3.Error) as exc:
+        # An index that was made a moment ago is whole: it is the store that is damaged.
+        damaged = isinstance(exc, sqlite3.Error) and primary_code(exc) in DAMAGE_CODES
+        raise store_error(exc, directory / (FILE if damaged else INDEX)) from exc
 
 
 def _update(directory: Path, rebuild: bool, stopped: Callable[[], bool]) -> Iterator[Progress]:
@@ -188,16 +197,19 @@ class _Builder:
         connection = self._connection
         connection.executemany(
             "INSERT INTO slices VALUES (?, ?, ?)",
-            [(number, self._member(root), sources) for number, root, sources, _ in gathering.slices],
+            [(number, self._member(root), seal(sources)) for number, root, sources, _ in gathering.slices],
         )
         connection.executemany(
-            "INSERT INTO texts VALUES (?, ?)", [(number, text) for number, _, _, text in gathering.slices]
+            "INSERT INTO texts VALUES (?, ?)",
+            [(number, seal(text)) for number, _, _, text in gathering.slices],
         )
         for block, found in gathering.blocks.items():
             row = connection.execute("SELECT members FROM blocks WHERE block = ?", (block,)).fetchone()
-            members = array("I", row[0] if row else b"")
+            members = array("I", unseal(row[0]) if row else b"")
             members.extend(map(self._member, found.roots))
-            connection.execute("INSERT OR REPLACE INTO blocks VALUES (?, ?)", (block, members.tobytes()))
+            connection.execute(
+                "INSERT OR REPLACE INTO blocks VALUES (?, ?)", (block, seal(members.tobytes()))
+            )
             connection.executemany(
                 "INSERT OR REPLACE INTO postings VALUES (?, ?, ?)",
                 self._postings(block, found, begun=row is not None),
@@ -232,18 +244,3 @@ def _chunks(
 
 def _decoded(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
-
-
-@contextmanager
-def _alone(lock: Path) -> Generator[bool]:
-    """Hold `lock` where nobody else does; whether it is held."""
-    handle = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(handle)

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 
 from cogency_tui.store.search.folding import key
+from cogency_tui.store.search.index import text_of_slice, unseal
 from cogency_tui.store.search.matching import Condition
 from cogency_tui.store.search.members import Known, Members
 from cogency_tui.store.search.postings import SHIFT, WIDTH, picked
@@ -16,7 +17,6 @@ _MANY = 32
 first will do."""
 
 _BATCH = 250
-_TEXT = "SELECT text FROM recall.texts WHERE number = ?"
 
 
 class Candidates:
@@ -63,7 +63,7 @@ class Candidates:
             batch = unseen[start : start + _BATCH]
             sql = f"SELECT number, text FROM recall.texts WHERE number IN ({', '.join('?' * len(batch))})"
             for slice, here in self._connection.execute(sql, batch):
-                has = text in here
+                has = text in unseal(here)
                 known.learn(slice, has=has)
                 if has:
                     found.add(members.ids[members.blocks[slice >> SHIFT][slice & (WIDTH - 1)]])
@@ -79,7 +79,7 @@ class Candidates:
                 continue
             if not known.sure[block] >> position & 1:
                 if not here:
-                    (here,) = self._connection.execute(_TEXT, (slice,)).fetchone()
+                    here = text_of_slice(self._connection, slice)
                 known.learn(slice, has=key(known.condition.text) in here)
             if known.sure[block] >> position & 1:
                 met.append(number)

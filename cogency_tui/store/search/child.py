@@ -19,7 +19,3 @@ def main() -> None:
 def _abandoned() -> bool:
     # Nothing is ever written to us: that there is something to read means that the other end is closed.
     return bool(select.select([sys.stdin], [], [], 0)[0])
-
-
-if __name__ == "__main__":
-    main()

@@ -1,17 +1,19 @@
-"""The index file beside the store: derived, bound to one store, made anew whenever it does not fit.
+"""The index file beside the store: derived, bound to one store, made anew where it does not fit or is broken.
 
 Documents are gathered in slices: a few of one conversation, in the order in which they were stored. The
 index knows for each gram which slices have it, and keeps a slice's folded text. A step of indexing is one
 transaction, after which `state` says up to where everything is in it; whoever is killed has lost one step.
 It is a file of its own, so that no append ever waits for it, and one process at a time writes it. SQLite
-needs no extension for it.
+needs no extension for it. What SQLite stores as bytes carries a checksum: damage inside a row is noticed.
 """
 
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
+from cogency_tui.store.database import free_name, primary_code
 from cogency_tui.store.search.folding import key
 from cogency_tui.store.text import from_column, to_column
 
@@ -19,7 +21,7 @@ INDEX = "recall.db"
 LOCK = "recall.lock"
 BLOBS = "blobs"
 
-VERSION = "3"
+VERSION = "4"
 FACT = b"\xff"
 """Begins what is no gram: no UTF-8 has this byte. `t` and a tool's folded name, `e` for a failed output, or
 `p` and which of so many groups a probe is in."""
@@ -49,6 +51,20 @@ _ROOT = """
     )
     SELECT id FROM above WHERE call IS NULL
 """
+
+
+DAMAGE = (sqlite3.Error, AttributeError, LookupError, TypeError, ValueError)
+"""Errors that a damaged index can raise in its reader."""
+
+_NO_DAMAGE = (
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+)
+_SEAL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +102,48 @@ def extent_of(connection: sqlite3.Connection, schema: str, identity: str) -> Ext
     if (state.get("version"), state.get("identity")) != (VERSION, identity):
         return Extent()
     return Extent(int(state["events"]), int(state["edits"]), state["made"])
+
+
+def is_damage(exc: Exception) -> bool:
+    """Whether an error of `DAMAGE` says that a file is damaged, rather than busy or on a full disk."""
+    return not isinstance(exc, sqlite3.Error) or primary_code(exc) not in _NO_DAMAGE
+
+
+def seal(data: bytes) -> bytes:
+    """`data` as a column of the index has it, with its checksum."""
+    return crc32(data).to_bytes(_SEAL, "big") + data
+
+
+def unseal(value: Any) -> bytes:
+    """The data of a sealed column.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    if not isinstance(value, bytes) or crc32(value[_SEAL:]).to_bytes(_SEAL, "big") != value[:_SEAL]:
+        raise ValueError("a row of the search index is damaged")
+    return value[_SEAL:]
+
+
+def text_of_slice(connection: sqlite3.Connection, slice: int) -> bytes:
+    """The folded text of a slice of the attached index."""
+    return unseal(
+        connection.execute("SELECT text FROM recall.texts WHERE number = ?", (slice,)).fetchone()[0]
+    )
+
+
+def discard(directory: Path) -> None:
+    """Remove the index: the store has all that is in it. A directory in its place is moved aside.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    for name in (INDEX, f"{INDEX}-wal", f"{INDEX}-shm"):
+        path = directory / name
+        if path.is_dir() and not path.is_symlink():
+            path.rename(free_name(path))
+        else:
+            path.unlink(missing_ok=True)
 
 
 def attached(connection: sqlite3.Connection, directory: Path) -> bool:

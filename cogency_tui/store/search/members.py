@@ -3,6 +3,7 @@
 import sqlite3
 from array import array
 
+from cogency_tui.store.search.index import unseal
 from cogency_tui.store.search.lookup import bits_of, grams_of
 from cogency_tui.store.search.matching import Condition
 from cogency_tui.store.search.postings import SHIFT, WIDTH
@@ -58,7 +59,7 @@ class Members:
         self._known.clear()
         sql = "SELECT block, members FROM recall.blocks WHERE block >= ?"
         for block, members in connection.execute(sql, (self._slices >> SHIFT,)):
-            self.blocks[block] = array("I", members)
+            self.blocks[block] = array("I", unseal(members))
             for number in set(self.blocks[block]):
                 where = self.where.get(number, ())
                 if block not in where:

@@ -1,13 +1,15 @@
 """Sets of slices as the index stores them: the numbers within one block, each a bit of a Python integer.
 
 A block has `WIDTH` slices. Few numbers are kept as a list of two bytes each, many as one bit each, which
-the length alone tells apart. Intersecting and uniting are operations on integers.
+the length alone tells apart; both carry a checksum. Intersecting and uniting are operations on integers.
 """
 
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import compress
 from typing import TypeVar
+
+from cogency_tui.store.search.index import seal, unseal
 
 T = TypeVar("T")
 
@@ -24,16 +26,21 @@ _FLAGS = bytes(48) + b"\x00\x01" + bytes(206)
 def encode(numbers: Sequence[int]) -> bytes:
     """Numbers below `WIDTH`, each once, as a column's value."""
     if len(numbers) <= _FEW:
-        return array("H", numbers).tobytes()
-    return _united(numbers).to_bytes(_BYTES, "little")
+        return seal(array("H", numbers).tobytes())
+    return seal(_united(numbers).to_bytes(_BYTES, "little"))
 
 
 def decode(value: bytes) -> int:
-    """The bits of a column's value."""
+    """The bits of a column's value.
+
+    Raises:
+        ValueError: it is damaged.
+    """
+    value = unseal(value)
     if len(value) == _BYTES:
         return int.from_bytes(value, "little")
     numbers = array("H")
-    numbers.frombytes(value[: len(value) & ~1])
+    numbers.frombytes(value)
     return _united(numbers) if len(numbers) > 8 else sum(1 << number for number in set(numbers))
 
 

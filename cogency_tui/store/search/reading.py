@@ -23,6 +23,8 @@ from cogency_tui.store.search.index import (
     extent_of,
     identity_of,
     root_of,
+    text_of_slice,
+    unseal,
 )
 from cogency_tui.store.search.matching import Condition, title_of
 from cogency_tui.store.search.members import Members
@@ -38,7 +40,6 @@ _SLICES = (
     "SELECT number, sources FROM recall.slices"
     " WHERE member = (SELECT number FROM recall.members WHERE id = ?) ORDER BY number DESC"
 )
-_TEXT = "SELECT text FROM recall.texts WHERE number = ?"
 
 
 class CancelledError(Exception):
@@ -59,6 +60,7 @@ class View:
         self._identity = identity_of(connection)
         self._members = Members()
         self._attached: tuple[int, int] | None = None
+        self._distrusted: tuple[int, int] | None = None
         self._cache: dict[int, Document] = {}
         self._cached = 0
 
@@ -79,6 +81,19 @@ class View:
             (extent.events, extent.edits),
         ).fetchall()
         self.tail = {root_of(self.connection, from_column(id)) for (id,) in newer}
+
+    @property
+    def has_index(self) -> bool:
+        """Whether an index is there, usable or not."""
+        return self._index() not in (None, self._distrusted)
+
+    def distrust(self) -> None:
+        """Go on without the index that is there now."""
+        self._distrusted = self._index()
+
+    def trust(self) -> None:
+        """Use the next index that is there."""
+        self._distrusted = None
 
     def end(self) -> None:
         """Let go of it, as far as `begin` came."""
@@ -147,11 +162,10 @@ class View:
 
     def _within(self, slice: int, sources: bytes, texts: Sequence[str]) -> list[int]:
         """The sources of a slice, the newest first, whose documents have one of these texts; perhaps more."""
-        found = array("q", sources)[::-1].tolist()
+        found = array("q", unseal(sources))[::-1].tolist()
         if len(found) == 1 or not all(text and "\x00" not in text for text in texts):
             return found
-        (here,) = self.connection.execute(_TEXT, (slice,)).fetchone()
-        parts = here.split(key(PAD))[-2::-1]
+        parts = text_of_slice(self.connection, slice).split(key(PAD))[-2::-1]
         # Documents may have such characters themselves. Where they have no pair of them, each has its part.
         if len(parts) != len(found):
             return found
@@ -199,15 +213,19 @@ class View:
 
     def _attach(self) -> None:
         """Use the index that is there now: it may have come, or been replaced."""
-        try:
-            status = (self._directory / INDEX).stat()
-        except FileNotFoundError:
-            here = None
-        else:
-            here = (status.st_dev, status.st_ino)
+        here = self._index() if self.has_index else None
         if here == self._attached:
             return
-        if self._attached:
-            self.connection.execute("DETACH recall")
         self._members.forget()
+        if self._attached:
+            self._attached = None
+            self.connection.execute("DETACH recall")
         self._attached = here if here and attached(self.connection, self._directory) else None
+
+    def _index(self) -> tuple[int, int] | None:
+        """Which file is in the place of the index."""
+        try:
+            status = (self._directory / INDEX).stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino

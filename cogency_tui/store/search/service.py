@@ -5,6 +5,7 @@ stops the query, too: that is what typing on does.
 """
 
 import asyncio
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -14,7 +15,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.database import FILE, store_error
+from cogency_tui.file_lock import file_lock
+from cogency_tui.store.database import FILE, open_to_read, store_error
+from cogency_tui.store.search.index import DAMAGE, INDEX, LOCK, discard, is_damage
 from cogency_tui.store.search.reading import CancelledError
 from cogency_tui.store.search.searcher import Searcher
 
@@ -24,7 +27,9 @@ T = TypeVar("T")
 class SearchService:
     """Searches of the store in `directory`, one at a time in the order of asking. Opens at the first."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, notices: list[str] | None = None) -> None:
+        self.notices: list[str] = [] if notices is None else notices
+        """Reports of an index that was damaged, for the user."""
         self._directory = directory
         self._thread = ThreadPoolExecutor(1, "search")
         self._searcher: Searcher | None = None
@@ -67,7 +72,7 @@ class SearchService:
             with self._lock:
                 self._current = cancelled
             try:
-                return work(searcher)
+                return self._answer(work, searcher)
             finally:
                 with self._lock:
                     self._current = None
@@ -76,17 +81,40 @@ class SearchService:
         except (OSError, sqlite3.Error) as exc:
             raise store_error(exc, self._directory / FILE) from exc
 
+    def _answer(self, work: Callable[[Searcher], T], searcher: Searcher) -> T:
+        """The answer by the index, or by the store alone where the index is damaged."""
+        try:
+            return work(searcher)
+        except DAMAGE as exc:
+            if not searcher.view.has_index or not is_damage(exc):
+                raise
+        searcher.view.distrust()
+        # What fails again is no fault of the index.
+        answer = work(searcher)
+        self._discard(searcher)
+        return answer
+
+    def _discard(self, searcher: Searcher) -> None:
+        if not os.access(self._directory, os.W_OK):
+            # Beside a store that can only be read the index cannot be used, damaged or not.
+            return
+        path = self._directory / INDEX
+        what = f"The search index {path} was damaged; your conversations, in another file, are not."
+        try:
+            with file_lock(self._directory / LOCK) as alone:
+                if not alone:
+                    # Whoever writes it comes upon the damage, or a later search does.
+                    return
+                discard(self._directory)
+        except OSError as exc:
+            self.notices.append(f"{what} It cannot be removed ({exc}): searches do without it.")
+        else:
+            searcher.view.trust()
+            self.notices.append(f"{what} It is rebuilt in the background; searches go on meanwhile.")
+
     def _opened(self) -> Searcher:
         if self._searcher is None:
-            connection = sqlite3.connect(
-                self._directory / FILE, timeout=5, isolation_level=None, check_same_thread=False
-            )
-            connection.text_factory = _decoded
-            connection.execute("PRAGMA query_only = ON")
+            connection = open_to_read(self._directory / FILE, 5)
             connection.execute("PRAGMA cache_size = -16000")
             self._searcher = Searcher(self._directory, connection)
         return self._searcher
-
-
-def _decoded(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")

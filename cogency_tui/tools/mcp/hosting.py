@@ -6,13 +6,13 @@ Invariant: when the block of `hosted` is left, nothing runs of it or of what it 
 import asyncio
 import os
 import socket
-import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
+from cogency_tui.child_processes import interpreter
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.mcp import wire
 from cogency_tui.tools.own_environment import conceal
@@ -24,14 +24,7 @@ _LEAVE = 1.0
 _GRACE = 1.0
 """Seconds between TERM and KILL for one that has not."""
 
-_HOST = """
-import sys
-places = [index for index, path in enumerate(sys.path) if path.endswith("-packages")]
-sys.path.insert(min(places, default=len(sys.path)), sys.argv[1])
-from cogency_tui.tools.mcp.host import main
-main()
-"""
-"""Run this very package, even where another version of it is installed, and none from where it is started."""
+_HOST = "from cogency_tui.tools.mcp.host import main; main()"
 
 
 class Gone(Exception):
@@ -55,8 +48,9 @@ async def hosted(
     ours, theirs = socket.socketpair()
     source, sink = os.pipe()
     try:
-        shell = [sys.executable, "-P", "-W", "ignore", "-c", _HOST, str(Path(__file__).parents[3])]
-        host = Supervised.start(shell, cwd, environ, theirs.fileno(), source=theirs.fileno(), errors=sink)
+        host = Supervised.start(
+            interpreter(_HOST), cwd, environ, theirs.fileno(), source=theirs.fileno(), errors=sink
+        )
     except BaseException:
         ours.close()
         os.close(source)

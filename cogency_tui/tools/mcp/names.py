@@ -15,3 +15,9 @@ def source_of(tool: str) -> str:
     """Whose content the results of a tool of this name are: that of a server; empty where it is none's."""
     server, separator, _rest = tool.partition(_SEPARATOR)
     return f"the MCP server {server}" if separator and server else ""
+
+
+def described_by(tool: str) -> str:
+    """Whose words describe a tool of this name in the system prompt; empty where they are no server's."""
+    server = source_of(tool)
+    return f"what {server} says of its tools" if server else ""

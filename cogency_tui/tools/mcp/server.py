@@ -17,12 +17,13 @@ from typing import Any
 
 from cogency_tui.errors import ToolError
 from cogency_tui.mcp_settings import McpSettings
+from cogency_tui.redaction import Veil
 from cogency_tui.text import clean, one_line
 from cogency_tui.tools.blocking import completed
 from cogency_tui.tools.mcp import wire
 from cogency_tui.tools.mcp.hosting import Gone, hosted, next_report
 from cogency_tui.tools.output import Kept
-from cogency_tui.tools.secrecy import Veil, scrubbed
+from cogency_tui.tools.secrecy import scrubbed
 
 EXTRA = "MCP servers need an extra: pip install 'cogency-tui[mcp]'"
 

@@ -7,17 +7,21 @@ several rows (a docstring) looks different for.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from rich.segment import Segment
 
 from cogency_tui.tui.drawing.lines import Line, cells, chop, fit, width_of
+from cogency_tui.tui.drawing.recent import Recent
+from cogency_tui.tui.drawing.sheet import MOST_LAID
 from cogency_tui.tui.theming import Inks
 
 _WHOLE_LIMIT = 3_000
 _ROW_LIMIT = 2_000
 _PIECE = 8_192
+_LEXERS = 64
+"""Languages that are remembered: any text may be written where one is named."""
 
 _ROLES = {
     "Keyword.Type": "type",
@@ -52,7 +56,7 @@ def _role(token: Any) -> str:
     return "text"
 
 
-@cache
+@lru_cache(_LEXERS)
 def _lexer(language: str) -> Any:
     # Pygments makes these names when it is imported.
     from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
@@ -103,7 +107,7 @@ class CodeLines:
         self._rows: list[str] = []
         self._joints: list[str] = []
         self._ends: list[int] = []
-        self._drawn: dict[int, list[Line]] = {}
+        self._drawn: Recent[list[Line]] = Recent(MOST_LAID)
         self._partial = 0
         self._whole = False
 
@@ -118,8 +122,7 @@ class CodeLines:
         first = self._ends[row - 1] if row else 0
         lines = self._drawn.get(row)
         if lines is None:
-            self._paint(row)
-            lines = self._drawn[row]
+            lines = self._paint(row)
         return lines[y - first]
 
     def extend(self, rows: Iterable[str], partial: str | None = None) -> None:
@@ -140,7 +143,8 @@ class CodeLines:
         self._partial = 0
         size = sum(map(len, self._rows)) + len(self._rows)
         longest = max(map(len, self._rows), default=0)
-        self._whole = self._lexer is not None and size <= _WHOLE_LIMIT and longest <= _ROW_LIMIT
+        short = size <= _WHOLE_LIMIT and longest <= _ROW_LIMIT and len(self._rows) <= MOST_LAID
+        self._whole = short and self._lexer is not None
         if self._whole:
             self._drawn.clear()
 
@@ -166,15 +170,17 @@ class CodeLines:
         self._rows.pop()
         self._joints.pop()
         self._ends.pop()
-        self._drawn.pop(len(self._rows), None)
+        self._drawn.drop(len(self._rows))
 
-    def _paint(self, row: int) -> None:
-        if self._whole:
-            for index, segments in enumerate(self._colour("\n".join(self._rows))):
-                self._drawn[index] = self._frame(segments, self._joints[index])
-        else:
+    def _paint(self, row: int) -> list[Line]:
+        if not self._whole:
             segments = next(self._colour(self._rows[row]), list[Segment]())
-            self._drawn[row] = self._frame(segments, self._joints[row])
+            return self._drawn.put(row, self._frame(segments, self._joints[row]))
+        painted = [
+            self._drawn.put(index, self._frame(segments, self._joints[index]))
+            for index, segments in enumerate(self._colour("\n".join(self._rows)))
+        ]
+        return painted[row]
 
     def _colour(self, text: str) -> Iterator[list[Segment]]:
         """The rows of `text`."""

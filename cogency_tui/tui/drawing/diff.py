@@ -58,8 +58,3 @@ def _told_apart(diff: str) -> Iterator[tuple[str, str, str]]:
             yield text, "dim", "surface"
         else:
             yield text, ("text" if in_hunk else "dim"), "surface"
-
-
-def looks_like_diff(text: str) -> bool:
-    """Whether `text` is a unified diff."""
-    return text.startswith(("--- ", "diff ")) or text.startswith("@@ ") or "\n@@ " in text

@@ -2,7 +2,7 @@
 
 A place in it is a line of a block of a unit. Each height is either known (it has been drawn at this width)
 or estimated; the sum over all units before a line is O(log n) either way. Drawn units are kept for one
-width and theme, the most recently shown ones only.
+width and theme, and only as many of those shown last as make up a few screens.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from time import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from cogency_tui.tui.calls import Call
 from cogency_tui.tui.drawing.cards import draw_stopped, is_shortened
@@ -19,12 +19,14 @@ from cogency_tui.tui.drawing.lines import BLANK, Line
 from cogency_tui.tui.drawing.units import DrawnUnit, draw_unit
 from cogency_tui.tui.own_calls import is_own
 from cogency_tui.tui.theming import Inks
-from cogency_tui.tui.transcript import Notice, Prose, Said, Transcript
+from cogency_tui.tui.transcript import Notice, Prose, Said, Transcript, Unit
 
-if TYPE_CHECKING:
-    from cogency_tui.tui.drawing.stream import MarkdownStream
+_UNITS, _LINES = 256, 2048
+"""How many drawn units, and lines of them, are kept at most."""
 
-_KEPT = 256
+_OFTEN = 16
+"""Drawings after which it is looked whether there are more: to count them takes longer than one of them."""
+
 _CLOSE: frozenset[type] = frozenset({Call, Notice})
 
 
@@ -57,7 +59,9 @@ class Document:
         self.expanded = {index for index, unit in enumerate(transcript.units) if is_own(unit)}
         self._clock = clock
         self._drawn: OrderedDict[int, DrawnUnit] = OrderedDict()
-        self._answers: dict[int, MarkdownStream] = {}
+        self._grown: set[int] = set()
+        """The answers that have changed since they were drawn."""
+        self._drawings = 0
         self._heights = Heights(self._estimate(index) for index in range(len(transcript.units)))
 
     @property
@@ -74,7 +78,6 @@ class Document:
             self._heights = Heights(self._estimate(index) for index in range(units))
         self.inks = inks
         self._drawn.clear()
-        self._answers.clear()
 
     def touch(self, index: int) -> None:
         """Unit `index` is new or has changed; it is drawn when it is next looked at."""
@@ -82,7 +85,10 @@ class Document:
             if is_own(self.transcript.units[len(self._heights)]):
                 self.expanded.add(len(self._heights))
             self._heights.append(self._estimate(len(self._heights)))
-        self._drawn.pop(index, None)
+        if _is_answer(self.transcript.units[index]):
+            self._grown.add(index)
+        else:
+            self._drawn.pop(index, None)
 
     def cut(self, count: int) -> None:
         """Only the first `count` units are there any more."""
@@ -90,7 +96,6 @@ class Document:
             last = len(self._heights) - 1
             self._heights.pop()
             self._drawn.pop(last, None)
-            self._answers.pop(last, None)
             self.expanded.discard(last)
 
     def top(self, index: int) -> int:
@@ -211,20 +216,27 @@ class Document:
 
     def _look(self, index: int) -> DrawnUnit:
         drawn = self._drawn.get(index)
-        if drawn is None:
-            drawn = self._drawn[index] = self._draw(index)
+        if drawn is None or index in self._grown:
+            self._grown.discard(index)
+            drawn = self._drawn[index] = self._draw(index, drawn)
+            self._drawn.move_to_end(index)
             self._heights.set(index, len(drawn) + self._gap(index))
-            while len(self._drawn) > _KEPT:
-                evicted, _lines = self._drawn.popitem(last=False)
-                self._answers.pop(evicted, None)
+            self._drawings += 1
+            if not self._drawings % _OFTEN:
+                self._forget_oldest()
         else:
             self._drawn.move_to_end(index)
         return drawn
 
-    def _draw(self, index: int) -> DrawnUnit:
+    def _forget_oldest(self) -> None:
+        laid = sum(drawn.laid for drawn in self._drawn.values())
+        while len(self._drawn) > 1 and (len(self._drawn) > _UNITS or laid > _LINES):
+            laid -= self._drawn.popitem(last=False)[1].laid
+
+    def _draw(self, index: int, drawn: DrawnUnit | None) -> DrawnUnit:
         unit = self.transcript.units[index]
-        if isinstance(unit, Prose) and not unit.thinking:
-            return self._draw_answer(index, unit)
+        if _is_answer(unit):
+            return self._draw_answer(unit, drawn)
         return draw_unit(
             unit,
             self.width,
@@ -234,12 +246,10 @@ class Document:
             frame=self.frame,
         )
 
-    def _draw_answer(self, index: int, unit: Prose) -> DrawnUnit:
-        stream = self._answers.get(index)
-        if stream is None:
-            from cogency_tui.tui.drawing.stream import MarkdownStream
+    def _draw_answer(self, unit: Prose, drawn: DrawnUnit | None) -> DrawnUnit:
+        from cogency_tui.tui.drawing.stream import MarkdownStream
 
-            stream = self._answers[index] = MarkdownStream(self.width, self.inks)
+        stream = drawn if isinstance(drawn, MarkdownStream) else MarkdownStream(self.width, self.inks)
         stream.show(unit.text, closed=not unit.open)
         if unit.interrupted:
             stream.end_with(draw_stopped(self.inks))
@@ -257,6 +267,10 @@ class Document:
 async def prepare() -> None:
     """Load what draws answers, beside the frames: it takes longer than one of them."""
     await asyncio.to_thread(import_module, "cogency_tui.tui.drawing.stream")
+
+
+def _is_answer(unit: Unit) -> TypeGuard[Prose]:
+    return isinstance(unit, Prose) and not unit.thinking
 
 
 def _letters(line: Line) -> int:

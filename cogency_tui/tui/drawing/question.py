@@ -4,13 +4,19 @@ import msgspec
 from rich.segment import Segment
 
 from cogency_tui.agent.permissions import Question
-from cogency_tui.text import one_line, reveal
-from cogency_tui.tui.drawing.diff import draw_diff, looks_like_diff
+from cogency_tui.text import fold_blanks, one_line, reveal
+from cogency_tui.tui.drawing.diff import draw_diff
 from cogency_tui.tui.drawing.lines import BLANK, Line, width_of, wrap
 from cogency_tui.tui.theming import Inks
 
 BESIDE = 30
 """Cells that an answer has before what it covers is said."""
+
+_TALL, _HEAD, _TAIL = 16, 3, 3
+"""Lines of a text that are shown as they are; of a longer one, those that come first."""
+
+_EDITING = frozenset(("edit", "replace", "write"))
+"""Tools of ours whose detail is a diff; what other tools say is text, whatever it looks like."""
 
 _VERBS = {
     "write": "change files",
@@ -56,10 +62,21 @@ def draw_question(question: Question, width: int, inks: Inks) -> list[Line]:
         lines += [BLANK, *wrap([summary], width)]
     if not detail:
         return lines
-    if looks_like_diff(detail):
+    if question.tool in _EDITING:
         return [*lines, BLANK, *draw_diff(detail, width, inks)]
     mark = "$ " if question.effect == "command" else ""
-    return [*lines, BLANK, *wrap([Segment(mark + reveal(detail), inks("edit"))], width)]
+    parts = fold_blanks(mark + reveal(detail))
+    whole = wrap([Segment(text, inks("dim" if note else "edit")) for text, note in parts], width)
+    return [*lines, BLANK, *_summarise(whole, width, inks), *whole]
+
+
+def _summarise(whole: list[Line], width: int, inks: Inks) -> list[Line]:
+    """Beginning and end of a text that is too long to be seen at once."""
+    between = len(whole) - _HEAD - _TAIL
+    if len(whole) <= _TALL:
+        return []
+    cut = wrap([Segment(f"… {between} more lines; all of them below …", inks("dim"))], width)
+    return [*whole[:_HEAD], *cut, *whole[-_TAIL:], BLANK]
 
 
 def _rule_of(question: Question) -> str:

@@ -4,7 +4,6 @@ How many lines each line of text takes is known as soon as it is there; what is 
 asked for, and the last ones are kept. A sheet follows a text that grows: `grow` takes in what is new.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -13,11 +12,13 @@ from rich.style import Style
 
 from cogency_tui.tui.drawing.heights import Heights
 from cogency_tui.tui.drawing.lines import BLANK, Line, cells, chop
+from cogency_tui.tui.drawing.recent import Recent
 from cogency_tui.tui.output import Lines, TextLine
 from cogency_tui.tui.renditions import Rendition
 from cogency_tui.tui.theming import Inks
 
-_KEPT = 512
+MOST_LAID = 512
+"""Lines of a text that are laid out at once."""
 
 
 class Block(Protocol):
@@ -75,7 +76,7 @@ class Sheet:
         self._indent = indent
         self._heights = Heights()
         self._first = text.dropped
-        self._laid: OrderedDict[int, list[Line]] = OrderedDict()
+        self._laid: Recent[list[Line]] = Recent(MOST_LAID)
         self.grow()
 
     def __len__(self) -> int:
@@ -93,7 +94,7 @@ class Sheet:
         if known:
             # The last line may have grown, or have been begun again.
             self._heights.set(known - 1, self._height(lines[known - 1]))
-            self._laid.pop(known - 1, None)
+            self._laid.drop(known - 1)
         for line in lines[known:]:
             self._heights.append(self._height(line))
 
@@ -101,11 +102,7 @@ class Sheet:
         index, offset = self._heights.locate(y)
         laid = self._laid.get(index)
         if laid is None:
-            laid = self._laid[index] = self.lay(index, self._text.lines[index])
-            while len(self._laid) > _KEPT:
-                self._laid.popitem(last=False)
-        else:
-            self._laid.move_to_end(index)
+            laid = self._laid.put(index, self.lay(index, self._text.lines[index]))
         return laid[offset] if offset < len(laid) else BLANK
 
     def _height(self, line: TextLine) -> int:

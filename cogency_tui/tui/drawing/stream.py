@@ -1,17 +1,26 @@
 """Markdown while it is being written, and long after: blocks that are drawn when they are looked at.
 
 Work is proportional to what is new and to what is seen. Of what is being written only the last block is
-drawn again, and of a fence only its last row; a block's height is estimated until it is drawn.
+drawn again, and of a fence only its last row; a block's height is estimated until it is drawn. Only what was
+looked at last is held ready.
 """
+
+from collections import OrderedDict
 
 from cogency_tui.tui.drawing.blocks import Block, BlockCutter, Fence
 from cogency_tui.tui.drawing.code import CodeLines
 from cogency_tui.tui.drawing.heights import Heights
 from cogency_tui.tui.drawing.lines import BLANK, Line
 from cogency_tui.tui.drawing.markdown import MarkdownDrawer, parse
+from cogency_tui.tui.drawing.sheet import MOST_LAID, Fixed
 from cogency_tui.tui.drawing.sheet import Block as Drawn
-from cogency_tui.tui.drawing.sheet import Fixed
 from cogency_tui.tui.theming import Inks
+
+_LINES = 1024
+"""How many lines are held ready, about."""
+
+_BLOCKS = 4
+"""How many blocks are held ready however long they are."""
 
 
 class MarkdownStream:
@@ -25,14 +34,20 @@ class MarkdownStream:
         self._text = ""
         self._blocks: list[Block] = []
         self._settled = 0
-        self._drawn: list[Drawn | None] = []
+        self._drawn: OrderedDict[int, Drawn] = OrderedDict()
         self._heights = Heights()
+        self._end: Fixed | None = None
         self._code: CodeLines | None = None
         self._fed = 0
 
     def __len__(self) -> int:
         """How many lines there are, as far as is known."""
         return self._heights.total
+
+    @property
+    def laid(self) -> int:
+        """About how many lines are held ready."""
+        return sum(min(len(drawn), MOST_LAID) for drawn in self._drawn.values())
 
     @property
     def count(self) -> int:
@@ -42,6 +57,7 @@ class MarkdownStream:
     def show(self, text: str, *, closed: bool) -> None:
         """Show `text`, which begins with what was shown before; `closed` when nothing more comes."""
         self._text = text
+        self._end = None
         self._cutter.feed(text)
         if closed:
             self._cutter.close()
@@ -57,7 +73,8 @@ class MarkdownStream:
         """Show `lines` below the text."""
         end = len(self._text)
         self._blocks.append(Block(end, end))
-        self._drawn.append(Fixed(lines))
+        self._drawn.pop(len(self._blocks) - 1, None)
+        self._end = Fixed(lines)
         self._heights.append(len(lines) + self._gap(len(self._blocks) - 1))
 
     def source(self, block: int) -> tuple[int, int]:
@@ -93,7 +110,6 @@ class MarkdownStream:
         """Make `block` the one at `place`; of an earlier state of it what is drawn already stays."""
         if place == len(self._blocks):
             self._blocks.append(block)
-            self._drawn.append(None)
             self._code = None
             self._heights.append(self._estimate(place))
             return
@@ -103,24 +119,30 @@ class MarkdownStream:
             self._heights.set(place, len(self._code) + self._gap(place))
             self._code = None if settled else self._code
         elif (before.start, before.stop) != (block.start, block.stop) or before.fence != block.fence:
-            self._drawn[place] = None
+            self._drawn.pop(place, None)
 
     def _leave(self, count: int) -> None:
         """Leave `count` blocks: what seemed to begin another turned out to belong to the one above."""
         while len(self._blocks) > count:
             self._blocks.pop()
-            self._drawn.pop()
+            self._drawn.pop(len(self._blocks), None)
             self._heights.pop()
 
     def _look(self, place: int) -> Drawn:
-        drawn = self._drawn[place]
+        drawn = self._drawn.get(place)
         if drawn is None:
             drawn = self._drawn[place] = self._draw(place)
             self._heights.set(place, len(drawn) + self._gap(place))
+            while len(self._drawn) > _BLOCKS and self.laid > _LINES:
+                self._drawn.popitem(last=False)
+        else:
+            self._drawn.move_to_end(place)
         return drawn
 
     def _draw(self, place: int) -> Drawn:
         block = self._blocks[place]
+        if self._end is not None and place == len(self._blocks) - 1:
+            return self._end
         if block.fence:
             return self._draw_code(place, block, block.fence)
         header = f"{self._text[slice(*block.header)]}\n" if block.header else ""

@@ -3,6 +3,7 @@
 from rich.segment import Segment
 
 from cogency_tui.agent.project_files import FOLDER, Entry
+from cogency_tui.agent.server_programs import ABOVE
 from cogency_tui.agent.trust import Standing, Survey
 from cogency_tui.text import one_line, reveal
 from cogency_tui.tui.drawing.figures import plural
@@ -17,8 +18,9 @@ _MOST = 40
 _MEANS = (
     "Trusting it adds its sub-agents, workflows, commands and MCP servers below your own, and a few options, "
     "those of safety only where they are narrower. Servers are programs: they are started here with the next "
-    "message. What all of these do asks like everything else. It can choose no provider, model or key, and "
-    "allows nothing. A file that changes is not used until you have looked again."
+    "message, from the files named here and whatever these load. What all of these do asks like everything "
+    "else. It can choose no provider, model or key, and allows nothing. A file that changes is not used "
+    "until you have looked again."
 )
 _UNUSABLE = "As it is it cannot be trusted, and nothing of it is used."
 _STANDINGS = {
@@ -46,6 +48,9 @@ def draw_survey(survey: Survey, problem: str, width: int, inks: Inks) -> list[Li
     lines += [_entry(Entry(name, kind="gone"), "", width, inks) for name in gone[:_MOST]]
     if more := len(survey.entries) - len(shown):
         lines += wrap([Segment(f"… and {plural(more, 'more file')}", inks("dim"))], width)
+    for command in survey.unknown:
+        text = f"✗ It cannot be told what of the project this starts: {reveal(command)}"
+        lines += wrap([Segment(text, inks("edit"))], width)
     if survey.standing is not Standing.TRUSTED and survey.digest:
         lines += [BLANK, *wrap([Segment(_MEANS, inks("dim"))], width)]
     return lines
@@ -57,13 +62,20 @@ def describe_survey(survey: Survey) -> str:
     return f"{plural(len(survey.entries), 'file')}, {size(total)}"
 
 
+def _path_of(entry: Entry) -> str:
+    """From the project on."""
+    if entry.name.startswith(ABOVE):
+        return entry.name.removeprefix(ABOVE)
+    return f"{FOLDER}/{entry.name}" if entry.name else FOLDER
+
+
 def _entry(entry: Entry, mark: str, width: int, inks: Inks) -> Line:
     """A file with its size at the right end, or with what it is instead."""
     said = one_line(entry.kind) if entry.kind else size(entry.size)
     right = f"{mark}  {said}" if mark else said
     right = f"{right:>{_SIZE}}"
     room = max(4, width - cells(right) - 1)
-    name = fit_path(one_line(f"{FOLDER}/{entry.name}" if entry.name else FOLDER), room)
+    name = fit_path(one_line(_path_of(entry)), room)
     odd = bool(entry.kind or mark)
     return Line(
         [

@@ -16,8 +16,9 @@ from cogency_tui.tui.drawing.cards import (
     draw_thought,
 )
 from cogency_tui.tui.drawing.lines import BLANK, Line
+from cogency_tui.tui.drawing.recent import Recent
+from cogency_tui.tui.drawing.sheet import MOST_LAID, Fixed, Stack
 from cogency_tui.tui.drawing.sheet import Block as Rows
-from cogency_tui.tui.drawing.sheet import Fixed, Stack
 from cogency_tui.tui.theming import Inks
 from cogency_tui.tui.transcript import Notice, Problem, Prose, Said, Unit
 
@@ -26,6 +27,11 @@ class DrawnUnit(Protocol):
     """A unit's lines by block. `len` is as far as is known; what a block's height is told of is right."""
 
     def __len__(self) -> int: ...
+
+    @property
+    def laid(self) -> int:
+        """About how many lines of it are held ready."""
+        ...
 
     @property
     def count(self) -> int: ...
@@ -52,6 +58,10 @@ class OneBlock:
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def laid(self) -> int:
+        return min(len(self._rows), MOST_LAID)
+
     def source(self, block: int) -> tuple[int, int] | None:
         """All of it."""
         del block
@@ -77,7 +87,7 @@ class _Indented:
     def __init__(self, rows: Rows, inks: Inks) -> None:
         self._rows = rows
         self._indent = Segment("  ", inks())
-        self._lines: dict[int, Line] = {}
+        self._lines: Recent[Line] = Recent(MOST_LAID)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -85,7 +95,7 @@ class _Indented:
     def line(self, y: int) -> Line:
         line = self._lines.get(y)
         if line is None:
-            line = self._lines[y] = self._rows.line(y).indented(self._indent)
+            line = self._lines.put(y, self._rows.line(y).indented(self._indent))
         return line
 
 

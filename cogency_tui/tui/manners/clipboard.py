@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from cogency_tui.tools.strays import spare
+from cogency_tui.child_processes import absolute_search_path, start_in_background
 from cogency_tui.tui.manners.terminal import Terminal
 
 _PATIENCE = 2.0
@@ -58,7 +58,7 @@ async def copy(text: str, environ: Mapping[str, str], write: Callable[[str], Non
     """
 
     def has(name: str) -> bool:
-        return shutil.which(name, path=environ.get("PATH")) is not None
+        return shutil.which(name, path=absolute_search_path(environ.get("PATH", ""))) is not None
 
     data = text.encode("utf-8", "replace")
     for way in await asyncio.to_thread(ways, environ, has):
@@ -82,17 +82,8 @@ async def copy(text: str, environ: Mapping[str, str], write: Callable[[str], Non
 
 async def _give(way: Way, data: bytes, environ: Mapping[str, str]) -> bool:
     """Whether the program took the data."""
-    quiet = asyncio.subprocess.DEVNULL
     try:
-        # Some stay in the background to keep the text: they must not hold our pipes open.
-        process = await asyncio.create_subprocess_exec(
-            *way.command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=quiet,
-            stderr=quiet,
-            env=dict(environ),
-            start_new_session=True,
-        )
+        process = await start_in_background(way.command, environ, takes_input=True)
     except OSError:
         return False
     spare(process.pid)

@@ -5,6 +5,7 @@ it, as fast as it can."""
 import select
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 
 def when_hung_up(handle: int, then: Callable[[], object]) -> None:
@@ -16,6 +17,8 @@ def when_hung_up(handle: int, then: Callable[[], object]) -> None:
 
     def wait() -> None:
         if any(event & (select.POLLHUP | select.POLLERR) for _handle, event in poll.poll()):
-            then()
+            # The event loop may have ended by itself.
+            with suppress(RuntimeError):
+                then()
 
     threading.Thread(target=wait, name="hang-up", daemon=True).start()

@@ -32,9 +32,15 @@ class Presence:
         self._state: State = "idle"
 
     def begin(self) -> None:
-        """Keep the title that there is, and show ours."""
-        if self._terminal.has_title:
+        """Save the title that there is, unless ours is shown already, and show ours."""
+        if self._terminal.has_title and self._shown is None:
             self._write(_SAVE)
+            self._show()
+
+    def show(self) -> None:
+        """Show the title once more: the terminal may have missed it."""
+        if self._shown is not None:
+            self._shown = ""
             self._show()
 
     def end(self) -> str:

@@ -49,7 +49,8 @@ def draw_entry(
     facts = _columns(entry, width - max(_TITLE, width // 3), now, everywhere=everywhere)
     left = [Segment(indent + mark, inks("dim", on))]
     live = [Segment("  ● open", inks("good", on))] if entry.live else []
-    right = [*live, Segment(facts, inks("dim", on))]
+    imported = [Segment("  imported", inks("edit", on))] if entry.conversation.imported else []
+    right = [*imported, *live, Segment(facts, inks("dim", on))]
     if item.folded:
         right.insert(0, Segment(f"  {plural(item.below, 'fork')}  ", inks("branch", on)))
     room = max(0, width - width_of(left) - width_of(right))
@@ -100,6 +101,7 @@ def describe(entry: Entry, *, project: bool) -> str:
     """All that is known of a conversation, in one line."""
     found = entry.conversation
     facts = [f"open in process {entry.live}"] if entry.live else []
+    facts += ["imported"] if found.imported else []
     facts.append(plural(found.turns, "turn"))
     facts += [f"{tokens(found.tokens)} tokens"] if found.tokens else []
     facts += [dollars(found.cost)] if found.cost else []

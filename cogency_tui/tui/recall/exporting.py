@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from cogency_tui import own_files
 from cogency_tui.errors import ConfigError, StoreError
 from cogency_tui.palettes import DEFAULT, load_palette
 from cogency_tui.store.conversations import Conversation
@@ -71,7 +72,7 @@ def _name_of(title: str) -> str:
 
 def _write(directory: Path, name: str, form: Form, text: str) -> Path:
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own_files.make_directory(directory)
         number = 1
         while True:
             path = directory / (f"{name}.{form}" if number == 1 else f"{name}-{number}.{form}")

@@ -38,6 +38,7 @@ class Deciding:
         self._screen = screen
         self._review = review
         self._after = after
+        review.ask_with(self._confirm)
 
     def keep(self, target: Target) -> None:
         """Keep it, or bring it back."""
@@ -117,6 +118,9 @@ class Deciding:
             outcome = None
         if self._screen.is_attached:
             self._after(outcome or Outcome())
+
+    async def _confirm(self, question: str) -> bool:
+        return bool(await app_of(self._screen).push_screen_wait(Confirmation(f"{question} Do it?")))
 
     def _say(self, text: str) -> None:
         app_of(self._screen).notify(text, markup=False)

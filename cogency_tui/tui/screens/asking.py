@@ -9,6 +9,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.host import app_of
 from cogency_tui.tui.manners.presence import State
 from cogency_tui.tui.screens.display import Display
+from cogency_tui.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from cogency_tui.agent.permissions import Answer
@@ -40,7 +41,8 @@ class Asking:
             found[1].ask()
             self._display.touch({found[0]})
         if not asked.answer.done():
-            app_of(self._screen).push_screen(PermissionQuestion(asked.question), answered)
+            question = PermissionQuestion(asked.question, typed=self._screen.query_one(Prompt).take)
+            app_of(self._screen).push_screen(question, answered)
             self._changed("waiting")
 
     def withdraw(self) -> None:

@@ -92,11 +92,15 @@ class Conversing(Collaborator):
         async def reopen() -> None:
             try:
                 past, total = await self._bridge.reopen(conversation_id)
+                imported = await self._bridge.is_imported()
                 await prepare()
             except CogencyError as exc:
                 past, total = list[Event]([error_event(exc)]), Measure()
+                imported = False
             self._display.show(await read_transcript(past), total)
             self._surroundings.look()
+            if imported:
+                self.say("This conversation was imported: you are asked before its edits are applied.")
             if then is not None:
                 then()
             if prompt:

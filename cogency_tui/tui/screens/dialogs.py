@@ -20,6 +20,7 @@ from cogency_tui.tui.drawing.keys import key_name
 from cogency_tui.tui.drawing.lines import Line, width_of, wrap
 from cogency_tui.tui.drawing.question import REASONING, answers_to, draw_question
 from cogency_tui.tui.host import app_of
+from cogency_tui.tui.manners.driver import is_read
 from cogency_tui.tui.theming import Inks
 from cogency_tui.tui.widgets.answers import Answers
 from cogency_tui.tui.widgets.bar import Bar
@@ -28,9 +29,12 @@ from cogency_tui.tui.widgets.line_view import LineView
 STYLES = Path(__file__).parent.parent / "styles" / "dialogs.tcss"
 """Read when the first dialog is shown."""
 
-DEAF = 0.4
-"""Seconds for which a question hears no key: what was typed for something else must not answer it."""
+PAUSE = 0.8
+"""Seconds without a key after which a question takes one as its answer: what is typed before is meant for the
+prompt."""
 
+_SCROLLING = frozenset(f"scroll({lines})" for lines in (-10, -1, 1, 10))
+_ENTERING = _SCROLLING | {"enter"}
 
 _SHORT = 24
 """Lines of a screen on which a question leaves no room around it."""
@@ -150,15 +154,34 @@ class PermissionQuestion(ModalScreen[Answer | None]):
         Binding("down,j", "scroll(1)", "Down", show=False, id="question.down"),
         Binding("pageup", "scroll(-10)", "Page up", show=False, id="question.page_up"),
         Binding("pagedown,space", "scroll(10)", "Page down", show=False, id="question.page_down"),
+        Binding(
+            "tab",
+            "enter",
+            "Into the question",
+            id="question.enter",
+            tooltip="Answer without a pause from here on",
+        ),
     ]
     AUTO_FOCUS = ""
     CSS_PATH = STYLES
 
-    def __init__(self, question: Question, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        question: Question,
+        *,
+        typed: Callable[[events.Key | events.Paste], None] = lambda _event: None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Ask `question`; `typed` takes the keys that are not for it."""
         super().__init__()
         self._question = question
+        self._typed = typed
+        self._shown = False
+        """Whether the terminal has taken the question: what was never shown cannot be answered."""
         self.clock = clock
-        self._hears_from = clock() + DEAF
+        self._hears_from = clock() + PAUSE
+        self._entered = False
+        """Whether the user has gone into the question, and its keys need no pause any more."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="question"):
@@ -186,21 +209,65 @@ class PermissionQuestion(ModalScreen[Answer | None]):
         self.query_one(DialogBody).styles.max_height = max(3, height - answers - around)
 
     def _begin_deaf(self) -> None:
-        """What is pressed in the first moments was meant for something else.
+        """Take no answer until nothing has been typed for a while.
 
         The same goes for the click that brings the terminal to the front.
         """
-        self._hears_from = self.clock() + DEAF
-        self.query_one(Answers).hear(deaf=True)
-        self.set_timer(DEAF, self._end_deaf)
+        self._hears_from = self.clock() + PAUSE
+        self._entered = False
+        answers = self.query_one(Answers)
+        if not answers.deaf:
+            answers.hear(deaf=True)
+            self.set_timer(PAUSE, self._end_deaf)
 
     def _end_deaf(self) -> None:
-        if (left := self._hears_from - self.clock()) > 0:
-            self.set_timer(left, self._end_deaf)
+        if not self._is_shown():
+            self._hears_from = self.clock() + PAUSE
+        if not self._hears:
+            self.set_timer(max(0.0, self._hears_from - self.clock()), self._end_deaf)
             return
         self.query_one(Answers).hear(deaf=False)
         # By now the other calls of its batch wait as well.
         self.query_one(DialogBody).redraw()
+
+    @property
+    def _hears(self) -> bool:
+        return self._is_shown() and (self._entered or self.clock() >= self._hears_from)
+
+    def _is_shown(self) -> bool:
+        self._shown = self._shown or is_read(app_of(self))
+        return self._shown
+
+    @property
+    def _reasoning(self) -> bool:
+        return self.query_one("#question-reason", Input).display
+
+    def on_key(self, event: events.Key) -> None:
+        """Leave to the prompt what is typed in one go, and what is no key of the question."""
+        if self._reasoning:
+            return
+        active = self.active_bindings.get(event.key)
+        action = active.binding.action if active is not None and active.node is self else ""
+        if action in _ENTERING and not event.is_printable:
+            self._enter()
+        elif not self._hears or (event.is_printable and not action):
+            event.stop()
+            event.prevent_default()
+            self._begin_deaf()
+            self._typed(event)
+        elif action in _SCROLLING and not self._entered:
+            self._begin_deaf()
+
+    def _enter(self) -> None:
+        if self._hears:
+            self._entered = True
+        else:
+            self._begin_deaf()
+
+    def on_paste(self, event: events.Paste) -> None:
+        if not self._reasoning:
+            self._begin_deaf()
+            self._typed(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action not in ("answer", "reason"):
@@ -208,15 +275,14 @@ class PermissionQuestion(ModalScreen[Answer | None]):
         offered = {answer.action for answer in answers_to(self._question)}
         if action == "answer" and f"answer({parameters[0]}, '{parameters[1]}')" not in offered:
             return False
-        return self.clock() >= self._hears_from
+        return self._hears
 
     def on_answers_chosen(self, event: Answers.Chosen) -> None:
         event.stop()
         self.call_next(self.run_action, event.action)
 
     def action_answer(self, allow: bool, scope: str) -> None:
-        field = self.query_one("#question-reason", Input)
-        if field.display and not allow:
+        if self._reasoning and not allow:
             self._reason(shown=False)
             return
         self.dismiss(Answer(allow, _SCOPES.get(scope, "once")))
@@ -230,6 +296,9 @@ class PermissionQuestion(ModalScreen[Answer | None]):
         self.set_focus(field if shown else None)
         self.query_one(Answers).offer(REASONING if shown else answers_to(self._question))
         self._leave_room(self.size.height)
+
+    def action_enter(self) -> None:
+        """Nothing but what every key does that goes into the question."""
 
     def action_scroll(self, lines: int) -> None:
         body = self.query_one(DialogBody)

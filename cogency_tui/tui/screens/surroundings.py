@@ -14,6 +14,9 @@ from cogency_tui.tui.repository import is_dirty, read_branch
 from cogency_tui.tui.widgets.header import Header, Place
 from cogency_tui.workspace.names import short_path
 
+_NOTICE = 60
+"""Seconds for which a notice about the store is on the screen; the next turn has it, too."""
+
 
 class Surroundings:
     """Background work of the main screen."""
@@ -46,6 +49,8 @@ class Surroundings:
     async def _open(self) -> None:
         try:
             await self._bridge.open()
+            for notice in (await self._bridge.agent.store()).notices:
+                self._screen.notify(notice, severity="warning", timeout=_NOTICE, markup=False)
         except CogencyError as exc:
             self._screen.notify(exc.advice, severity="error", markup=False)
 

@@ -27,7 +27,7 @@ class Undoing(Collaborator):
             plan = await (undo.redo() if redo else undo.of_turn())
             if not await app_of(self._screen).push_screen_wait(UndoScreen(plan)):
                 return
-            done = await undo.apply(plan, for_good=True)
+            done = await undo.apply(plan, for_good=True, agreed=True)
         except CogencyError as exc:
             self.complain(exc)
             return

@@ -5,6 +5,7 @@ A draft is on disk half a second after it was written, at the latest, so that `k
 
 import asyncio
 import os
+from functools import partial
 from typing import Any
 
 from textual.screen import Screen
@@ -41,7 +42,7 @@ class Writing(Collaborator):
     def start(self, conversation_id: str) -> None:
         """Bring back what was written before: the history, and what was not sent, in this conversation if it
         goes on in one."""
-        self._screen.run_worker(self._start(conversation_id), group="prompts")
+        self._screen.run_worker(partial(self._start, conversation_id), group="prompts")
 
     def note_change(self) -> None:
         """Something else is written, or waits: have it saved soon."""
@@ -51,7 +52,7 @@ class Writing(Collaborator):
 
     def note_entry(self, entry: Written) -> None:
         """The history has one more entry."""
-        self._screen.run_worker(self._keep(self._prompts.remember, entry), group="prompts")
+        self._screen.run_worker(partial(self._keep, self._prompts.remember, entry), group="prompts")
 
     def close(self) -> None:
         """Save what is written now, at once, if anything ever was."""

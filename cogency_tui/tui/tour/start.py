@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from cogency_tui.config import config_path
+from cogency_tui.temporary import make_directory, prefix
 from cogency_tui.tui.app import run
 from cogency_tui.tui.tour.screen import TourScreen
 from cogency_tui.tui.tour.steps import FILES
@@ -28,9 +29,9 @@ def run_tour(*, mouse: bool, animation: bool) -> tuple[int, Path | None]:
         screens.append(TourScreen(*args, **options))  # pyright: ignore[reportArgumentType]
         return screens[-1]
 
-    with tempfile.TemporaryDirectory(prefix="cogency-tour-data-") as data:
+    with tempfile.TemporaryDirectory(prefix=prefix("tourdata")) as data:
         _move_into(Path(data))
-        project = Path(tempfile.mkdtemp(prefix="cogency-tour-")).resolve()
+        project = make_directory("tour").resolve()
         try:
             for name, text in FILES.items():
                 (project / name).write_text(text, "utf-8")

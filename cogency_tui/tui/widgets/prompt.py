@@ -121,6 +121,13 @@ class Prompt(ChipArea):
         self.put(text)
         return commands
 
+    def take(self, event: events.Key | events.Paste) -> None:
+        """Act on what was typed over something else, after all that was typed before it."""
+        if isinstance(event, events.Paste):
+            self.post_message(events.Paste(event.text))
+        elif event.is_printable or self._binds(event.key):
+            self.post_message(events.Key(event.key, event.character))
+
     def action_send(self) -> None:
         if self._completes():
             return
@@ -293,8 +300,12 @@ class Prompt(ChipArea):
                 event.prevent_default()
                 self.action_take()
             return
-        active = self.screen.active_bindings.get(event.key)
-        if active is not None and active.node is self and active.enabled:
+        if action := self._binds(event.key):
             event.stop()
             event.prevent_default()
-            await self.run_action(active.binding.action)
+            await self.run_action(action)
+
+    def _binds(self, key: str) -> str:
+        """The action of ours that `key` stands for."""
+        active = self.screen.active_bindings.get(key)
+        return active.binding.action if active is not None and active.node is self and active.enabled else ""

@@ -191,7 +191,7 @@ class ToolCalls(Surface):
         self._offer()
 
     def _count(self, rows: CallList) -> str:
-        total, shown = len(rows.rows.transcript.calls), len(rows.rows.calls)
+        total, shown = len(rows.rows.transcript.calls), rows.rows.shown
         count = f"{shown} of {total}" if shown != total else str(total) if total else ""
         running = rows.rows.running
         return " · ".join(each for each in (count, f"{running} running" if running else "") if each)

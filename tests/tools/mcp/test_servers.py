@@ -9,7 +9,7 @@ import pytest
 
 from cogency_tui.errors import ToolError, UsageError
 from cogency_tui.mcp_settings import McpSettings
-from cogency_tui.store.processes import start_of
+from cogency_tui.processes import start_of
 from cogency_tui.tools.mcp import wire
 from cogency_tui.tools.mcp.server import Server, State, Surroundings
 from cogency_tui.tools.registry import Registry

@@ -1,0 +1,194 @@
+"""Settling: what calls had changed that were interrupted because their process ended, or the store failed.
+
+Invariant: what is on the disk decides. A planned change was made where its file holds what was planned; what
+a command changed is what differs from its shadow. Where a file was changed since by somebody else, what it
+held before is recorded as a snapshot, which can be restored.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from cogency_tui.agent.attribution import changes_of, planned_by, unclaimed
+from cogency_tui.agent.command_edits import COLLECTING
+from cogency_tui.agent.contents import Contents
+from cogency_tui.errors import StoreError, WorkspaceError
+from cogency_tui.protocol.events import ResultEvent
+from cogency_tui.protocol.transcript import INTERRUPTED
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.intents import Intent
+from cogency_tui.store.versions import ABSENT, FileChange, Version
+from cogency_tui.temporary import owner
+from cogency_tui.tools.blocking import in_thread
+from cogency_tui.workspace import snapshot
+from cogency_tui.workspace.batch import sweep
+from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.paths import Workspace
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.journal import Journal
+
+_LINGERING = COLLECTING + 3.0
+"""Seconds after the last sign of life of a process within which its command may have gone on."""
+
+_MOST_NAMED = 3
+_MOST_LISTED = 50
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a call had changed; `problem` says why that is not known, where it is not. `left` are files that
+    it had put aside, and that are too large to be kept."""
+
+    changes: list[FileChange] = field(default_factory=list[FileChange])
+    problem: str = ""
+    left: list[str] = field(default_factory=list[str])
+
+    @property
+    def to_record(self) -> list[FileChange]:
+        """The changes, and of files that were changed since what can be restored."""
+        return [change for change in self.changes if change.kind != "snapshot" or change.before.kept]
+
+    @property
+    def names(self) -> list[str]:
+        return [f"{change.kind} {shown(change.path)}" for change in self.changes if change.kind != "snapshot"]
+
+
+async def settle(journal: "Journal") -> list[str]:
+    """Settle the intents in the project of `journal`; a line for the user about each that came to something.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    intents = await journal.intents()
+    notices: list[str] = []
+    async with journal.lock:
+        for intent in _in_order(await intents.below(journal.root), journal.unfinished):
+            found = await _found(journal, intent)
+            await in_thread((await journal.blobs()).sync)
+            made = await intents.settle(intent, found.to_record, _answer(intent, found))
+            journal.unfinished.discard(intent.id)
+            if made is not None and (made or found.problem or found.left):
+                notices.append(_notice(intent, found))
+        await in_thread((await journal.shadow()).clean, await intents.shadows())
+    return notices
+
+
+def _in_order(intents: Iterable[Intent], unfinished: set[int]) -> list[Intent]:
+    """Those that nobody works on any more; what was planned says more than what is found, and comes first."""
+    over = [each for each in intents if not each.is_live or (each.is_own and each.id in unfinished)]
+    return sorted(over, key=lambda each: (bool(each.shadow.name), each.id))
+
+
+async def _found(journal: "Journal", intent: Intent) -> _Found:
+    if not intent.shadow.name:
+        contents, blobs = await journal.contents(), await journal.blobs()
+        plans = () if intent.ended is not None else intent.changes
+        found = await in_thread(_of_plan, plans, contents)
+        return _Found(found, left=await in_thread(_sweep, intent, journal.workspace, blobs))
+    others, beside = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
+    try:
+        changes, late = await _of_command(journal, intent)
+    except StoreError as error:
+        return _Found(problem=str(error))
+    taken = unclaimed(changes, [*others, *planned_by(beside)])
+    return _Found([_as_before(change) if change.path in late else change for change in taken])
+
+
+def _as_before(change: FileChange) -> FileChange:
+    """What a file held before somebody else changed it, so that it can be restored."""
+    return FileChange(change.old_path or change.path, change.before, change.before)
+
+
+def _of_plan(plans: Iterable[FileChange], contents: Contents) -> list[FileChange]:
+    """What was made of planned changes. Blocks."""
+    return [change for plan in plans for change in _made(plan, contents)]
+
+
+def _made(plan: FileChange, contents: Contents) -> list[FileChange]:
+    now = _now(plan.path, contents)
+    if plan.old_path:
+        return _moved(plan, now, _now(plan.old_path, contents))
+    if now.equals(plan.before):
+        return []
+    if now.holds(plan.after) or now.kind == "absent":
+        return [replace(plan, after=now)]
+    return [_as_before(plan)]
+
+
+def _moved(plan: FileChange, now: Version, old: Version) -> list[FileChange]:
+    if now.holds(plan.after) and old.kind == "absent":
+        return [replace(plan, after=now)]
+    if now.holds(plan.after):
+        return [FileChange(plan.path, ABSENT, now)]
+    return [FileChange(plan.old_path, plan.before, ABSENT)] if old.kind == "absent" else []
+
+
+def _sweep(intent: Intent, workspace: Workspace, blobs: Blobs) -> list[str]:
+    """Remove what is left beside the files that a call was about to change; what has to stay. Blocks."""
+    paths = [path for each in intent.changes for path in (each.path, each.old_path) if path]
+    over = owner() if intent.is_own else ""
+    return sweep(workspace, paths, lambda source: blobs.put(source).kept, over)
+
+
+def _now(path: str, contents: Contents) -> Version:
+    try:
+        return contents.now(path)
+    except WorkspaceError:
+        return Version("file")
+
+
+async def _of_command(journal: "Journal", intent: Intent) -> tuple[list[FileChange], set[str]]:
+    """What differs from what a command found, and the paths that were changed after its process had ended.
+
+    Raises:
+        StoreError: its shadow cannot be read.
+    """
+    blobs, shadow = await journal.blobs(), await journal.shadow()
+
+    def compare() -> tuple[list[FileChange], set[str]]:
+        before, known, alive = shadow.read(intent.shadow)
+        contents = Contents(journal.workspace, blobs, journal.limits)
+        contents.resume(known)
+        after = journal.take()
+        differences = snapshot.differences(journal.workspace, before, after)
+        changes = changes_of(differences, contents, journal.limits.left)
+        latest = (alive + _LINGERING) * 1e9
+        return changes, {path for path, stamp in after.files.items() if stamp.changed > latest}
+
+    return await in_thread(compare)
+
+
+def _answer(intent: Intent, found: _Found) -> ResultEvent:
+    """The result of a call that was interrupted."""
+    lines = ["interrupted: the program ended before the call did."]
+    if found.problem:
+        lines.append(f"What it had changed by then is not known: {found.problem}")
+    elif names := found.names:
+        lines += ["It had changed by then:", *names[:_MOST_LISTED]]
+        if len(names) > _MOST_LISTED:
+            lines.append(f"and {len(names) - _MOST_LISTED:,} more")
+    else:
+        lines.append("It had changed no file of the project by then.")
+    return {
+        "type": "result",
+        "timestamp": time.time(),
+        "id": intent.call,
+        "tool": intent.tool,
+        "duration": 0.0,
+        "payload": {"outcome": INTERRUPTED, "content": "\n".join(lines), "error": True},
+    }
+
+
+def _notice(intent: Intent, found: _Found) -> str:
+    what = f"A call of {intent.tool} in conversation {intent.origin.conversation} was interrupted"
+    if found.problem:
+        return f"{what}; what it had changed is not known: {found.problem}"
+    names = found.names
+    if found.left:
+        return f"{what}; what files held before that are too large to be kept is in {', '.join(found.left)}."
+    if not names:
+        return f"{what}; files that it may have changed were changed since, and can be restored as they were."
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return f"{what}; what it had changed is recorded: {', '.join(names[:_MOST_NAMED])}{more}."

@@ -1,0 +1,52 @@
+"""The sources of untrusted content: whose text a conversation has read that is neither the user's nor the
+project's.
+
+A result carries the sources of what it brought, so that nobody has to guess them from the call later.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from cogency_tui.protocol.events import ResultPayload, UserEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Names in the order of reading: `certain` ones, and `possible` ones, which nothing kept from reading
+    untrusted content."""
+
+    certain: tuple[str, ...] = ()
+    possible: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.certain or self.possible)
+
+    def __or__(self, other: "Sources") -> "Sources":
+        return Sources(_merged(self.certain, other.certain), _merged(self.possible, other.possible))
+
+    def record(self, event: ResultPayload | UserEvent) -> None:
+        """Write them into what is stored."""
+        event["sources"] = list(self.certain)
+        if self.possible:
+            event["possible_sources"] = list(self.possible)
+
+
+NONE = Sources()
+
+
+def recorded(event: Mapping[str, Any]) -> Sources | None:
+    """Return the sources in what was stored; None where a version stored it that did not record any."""
+    if "sources" not in event:
+        return None
+    return Sources(_names(event["sources"]), _names(event.get("possible_sources")))
+
+
+def _merged(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*one, *other)))
+
+
+def _names(stored: object) -> tuple[str, ...]:
+    if not isinstance(stored, list):
+        return ()
+    return tuple(name for name in cast("list[object]", stored) if isinstance(name, str))

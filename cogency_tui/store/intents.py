@@ -1,0 +1,246 @@
+"""Intents: what a process is about to change in a project, on the disk before it does.
+
+Invariant: an intent is there from before the first change of a call until its edits are recorded, and goes in
+the transaction that records them. One whose process is gone was interrupted, and is settled: what it had
+changed becomes edits, and its call gets its result, once, however many processes find it.
+"""
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cogency_tui.processes import own_start, start_of
+from cogency_tui.protocol.events import ResultEvent
+from cogency_tui.store import drafts, edits, events
+from cogency_tui.store.database import Database
+from cogency_tui.store.edits import Also
+from cogency_tui.store.text import from_column, to_column
+from cogency_tui.store.versions import Edit, FileChange, Origin, Undone, Version
+
+_TEXTS = ("root", "conversation", "caller", "project", "call", "tool", "started", "shadow", "files")
+_COLUMNS = (
+    *("id", "root", "conversation", "caller", "turn", "project", "call", "tool"),
+    *("pid", "started", "began", "ended", "last", "files", "shadow", "position"),
+)
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM intents"
+_INSERT = (
+    f"INSERT INTO intents ({', '.join(_COLUMNS[1:])}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL,"
+    " (SELECT coalesce(max(id), 0) FROM edits), ?, ?, ?)"
+)
+_END = "UPDATE intents SET ended = ? WHERE id = ?"
+_DELETE = "DELETE FROM intents WHERE id = ?"
+_MOVE = (
+    "UPDATE intents SET shadow = ?, position = ?, last = (SELECT coalesce(max(id), 0) FROM edits)"
+    " WHERE id = ?"
+)
+_EVENT = "SELECT 1 FROM events WHERE conversation_id = ? AND unit = ? AND type = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """The project before a command: the file of this name, up to the byte `position`."""
+
+    name: str = ""
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What a call is about to do below the directory `root`: `changes` are planned; a command has a `shadow`
+    in their place.
+
+    `began` and `ended` in Unix seconds; `ended` is None while a command is waited for, or changes are not
+    recorded. `last` is the number of
+    the last edit when it began.
+    """
+
+    id: int
+    root: str
+    origin: Origin
+    call: str
+    tool: str
+    pid: int
+    started: str
+    began: float
+    ended: float | None
+    last: int
+    changes: tuple[FileChange, ...]
+    shadow: Shadow
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this process has it."""
+        return self.pid == os.getpid() and self.started == own_start(self.pid)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its process runs."""
+        return start_of(self.pid) == self.started
+
+
+class Intents:
+    """The intents in the user's database. All methods raise `StoreError`."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def begin(
+        self,
+        root: str,
+        origin: Origin,
+        call: str,
+        tool: str,
+        changes: Iterable[FileChange] = (),
+        shadow: Shadow | None = None,
+    ) -> int:
+        """Record what a call is about to do, on the disk for good; the number of the intent."""
+        pid, shadow = os.getpid(), shadow or Shadow()
+        files = json.dumps([asdict(change) for change in changes], separators=(",", ":"))
+        row = [
+            *(root, origin.conversation, origin.caller, origin.turn, origin.project, call, tool),
+            *(pid, own_start(pid), self._clock(), files, shadow.name, shadow.position),
+        ]
+        bound = [to_column(value) if isinstance(value, str) else value for value in row]
+
+        def work(connection: sqlite3.Connection) -> int:
+            id = connection.execute(_INSERT, bound).lastrowid
+            assert id is not None
+            return id
+
+        return await self._database.write(work, durable=True)
+
+    async def end(self, id: int) -> None:
+        """Note that a command is not waited for any more."""
+        row = (self._clock(), id)
+        await self._database.write(lambda connection: connection.execute(_END, row))
+
+    async def move(self, id: int, shadow: Shadow) -> None:
+        """Have a command that goes on count from here."""
+        row = (to_column(shadow.name), shadow.position, id)
+        await self._database.write(lambda connection: connection.execute(_MOVE, row), durable=True)
+
+    async def drop(self, id: int) -> None:
+        """Forget an intent that came to nothing, or whose edits are recorded."""
+        await self._database.write(lambda connection: connection.execute(_DELETE, (id,)))
+
+    async def below(self, root: str) -> list[Intent]:
+        """The intents in the directory `root`, by whichever process, the oldest first."""
+        return await self._database.read(lambda connection: _below(connection, root))
+
+    async def since(self, root: str, project: str, last: int) -> tuple[list[Edit], list[Intent]]:
+        """The edits in `project` after that of the number `last`, and the intents in `root` of other
+        processes that run, at one moment: a change is in one of the two."""
+
+        def work(connection: sqlite3.Connection) -> tuple[list[Edit], list[Intent]]:
+            # One transaction: between two, an intent could become edits.
+            connection.execute("BEGIN")
+            try:
+                return edits.since(connection, project, last), _below(connection, root)
+            finally:
+                connection.execute("COMMIT")
+
+        recorded, intents = await self._database.read(work)
+        return recorded, [intent for intent in intents if intent.is_live and not intent.is_own]
+
+    async def shadows(self) -> set[str]:
+        """The names of the files that intents refer to."""
+        sql = "SELECT DISTINCT shadow FROM intents WHERE shadow != ''"
+        rows: list[tuple[str]] = await self._database.read(
+            lambda connection: connection.execute(sql).fetchall()
+        )
+        return {name for (name,) in rows}
+
+    async def referenced(self) -> set[str]:
+        """The digests of the contents that planned changes refer to: a clean-up leaves them."""
+        rows: list[tuple[str | bytes]] = await self._database.read(
+            lambda connection: connection.execute("SELECT files FROM intents").fetchall()
+        )
+        changes = [change for (files,) in rows for change in _changes(from_column(files))]
+        return {side.digest for each in changes for side in (each.before, each.after) if side.digest}
+
+    async def settle(
+        self, intent: Intent, changes: Sequence[FileChange], answer: ResultEvent
+    ) -> list[Edit] | None:
+        """Record what an interrupted call had changed, and `answer` as its result if it has none; None where
+        another process has done so."""
+
+        def work(connection: sqlite3.Connection) -> list[Edit] | None:
+            if not connection.execute(_DELETE, (intent.id,)).rowcount:
+                return None
+            made = edits.insert(
+                *(connection, intent.origin, intent.call, intent.tool, changes, self._clock()),
+                interrupted=True,
+            )
+            caller = intent.origin.caller
+            if _has(connection, caller, intent.call, "call") and not _has(
+                connection, caller, intent.call, "result"
+            ):
+                drafts.seal(connection, caller, drafts.is_orphaned)
+                events.append(connection, caller, answer)
+            return made
+
+        return await self._database.write(work, durable=True)
+
+
+def dropping(id: int) -> Also:
+    """What removes an intent in the transaction that records its edits."""
+    return lambda connection, _made: connection.execute(_DELETE, (id,))
+
+
+def ending(id: int, also: Also | None) -> Also:
+    """As `dropping`, but the intent stays until what its act has put aside is removed; and does `also`."""
+
+    def work(connection: sqlite3.Connection, made: list[Edit]) -> None:
+        connection.execute(_END, (time.time(), id))
+        if also is not None:
+            also(connection, made)
+
+    return work
+
+
+def _has(connection: sqlite3.Connection, conversation: str, unit: str, kind: str) -> bool:
+    row = (to_column(conversation), to_column(unit), kind)
+    return connection.execute(_EVENT, row).fetchone() is not None
+
+
+def _below(connection: sqlite3.Connection, root: str) -> list[Intent]:
+    rows = connection.execute(f"{_SELECT} WHERE root = ? ORDER BY id", (to_column(root),))
+    return [_intent(row) for row in rows]
+
+
+def _intent(row: tuple[Any, ...]) -> Intent:
+    field: dict[str, Any] = dict(zip(_COLUMNS, row, strict=True))
+    field |= {name: from_column(field[name]) for name in _TEXTS}
+    return Intent(
+        field["id"],
+        field["root"],
+        Origin(field["conversation"], field["caller"], field["turn"], field["project"]),
+        field["call"],
+        field["tool"],
+        field["pid"],
+        field["started"],
+        field["began"],
+        field["ended"],
+        field["last"],
+        _changes(field["files"]),
+        Shadow(field["shadow"], field["position"]),
+    )
+
+
+def _changes(files: str) -> tuple[FileChange, ...]:
+    return tuple(
+        FileChange(
+            each["path"],
+            Version(**each["before"]),
+            Version(**each["after"]),
+            each["old_path"],
+            each["made"],
+            tuple(Undone(**undone) for undone in each["undoes"]),
+        )
+        for each in json.loads(files)
+    )

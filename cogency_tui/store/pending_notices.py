@@ -1,0 +1,57 @@
+"""Notices about the store that no user has seen yet: a line of JSON each, in a file beside the database.
+
+A notice stays through any number of openings, by whatever command, until it was shown.
+"""
+
+import json
+import os
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from cogency_tui.file_lock import file_lock
+
+FILE = "notices.jsonl"
+LOCK = "notices.lock"
+_PATIENCE = 5.0
+
+
+def pending(directory: Path) -> list[str]:
+    """The notices that nobody has seen, oldest first."""
+    try:
+        lines = (directory / FILE).read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return []
+    found: list[str] = []
+    for line in lines:
+        with suppress(ValueError):
+            found.append(str(json.loads(line)))
+    return found
+
+
+def add(directory: Path, notice: str) -> None:
+    """Store a notice, as far as the disk lets us."""
+    with suppress(OSError), file_lock(directory / LOCK, _PATIENCE):
+        _write(directory, [*pending(directory), notice])
+
+
+def acknowledge(directory: Path, seen: Collection[str]) -> None:
+    """Remove the notices that were `seen`."""
+    if not set(pending(directory)).intersection(seen):
+        return
+    with suppress(OSError), file_lock(directory / LOCK, _PATIENCE):
+        _write(directory, [notice for notice in pending(directory) if notice not in seen])
+
+
+def _write(directory: Path, notices: list[str]) -> None:
+    path = directory / FILE
+    if not notices:
+        path.unlink(missing_ok=True)
+        return
+    temporary = path.with_name(f"{FILE}.new")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.writelines(f"{json.dumps(notice)}\n" for notice in notices)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

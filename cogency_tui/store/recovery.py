@@ -1,0 +1,187 @@
+"""Recovery of a damaged database: its rows, as far as they can be read, in a new one.
+
+The tables are walked without their indexes, which are made anew. Where a page cannot be read the walk goes on
+behind it. A conversation whose own row is lost gets another, so that its events are not.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cogency_tui.store.migrations import migrate, pending
+
+_FARTHEST = 1 << 62
+_OWNERS = (
+    ("events", "conversation_id", "timestamp"),
+    ("edits", "conversation", "timestamp"),
+    ("usage", "conversation_id", "timestamp"),
+    ("summaries", "conversation_id", "created"),
+)
+"""Tables whose rows tell of a conversation, with the columns that say which and when."""
+
+
+@dataclass(slots=True)
+class Recovered:
+    """How many rows were read, and the tables that have places that cannot be."""
+
+    rows: int = 0
+    broken: list[str] = field(default_factory=list[str])
+
+
+def recover(source: sqlite3.Connection, path: Path) -> Recovered:
+    """Write what can be read of `source` into a new database at `path`.
+
+    Raises:
+        OSError, sqlite3.Error: not even the list of tables can be read, or `path` cannot be written.
+    """
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    with closing(sqlite3.connect(path, isolation_level=None)) as target:
+        migrate(target)
+        there = {name for (name,) in source.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        found = Recovered()
+        steps = target.execute("SELECT name, applied FROM migrations ORDER BY rowid").fetchall()
+        names = [name for (name,) in target.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        target.execute("BEGIN IMMEDIATE")
+        with target:
+            for name in names:
+                target.execute(f"DELETE FROM {name}")
+            # SQLite's own table of the last ids goes last: inserts change it.
+            for name in sorted(there.intersection(names), key=lambda name: name == "sqlite_sequence"):
+                _copy(source, target, name, found)
+            target.executemany("INSERT OR IGNORE INTO migrations VALUES (?, ?)", steps)
+            _complete(target)
+        target.execute("PRAGMA journal_mode = WAL")
+    return found
+
+
+def rebuilt(connection: sqlite3.Connection, path: Path) -> bool:
+    """Give a database, in place, all its rows with new indexes; False, and nothing done, where one is lost.
+
+    `path` is for the time of it.
+    """
+    try:
+        if pending(connection) or recover(connection, path).broken:
+            return False
+        with closing(sqlite3.connect(path)) as fresh:
+            fresh.backup(connection)
+    except (OSError, sqlite3.Error):
+        return False
+    finally:
+        path.unlink(missing_ok=True)
+    return True
+
+
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection, name: str, found: Recovered) -> None:
+    wanted = [row[1] for row in target.execute(f"PRAGMA table_info({name})")]
+    columns = [row[1] for row in source.execute(f"PRAGMA table_info({name})") if row[1] in wanted]
+    with_number = _has_rowid(target, name)
+    names = ", ".join(["rowid", *columns] if with_number else columns)
+    marks = ", ".join("?" * (len(columns) + with_number))
+    walk = _numbered(source, name, names) if with_number else _keyed(source, name, names)
+    for row in walk:
+        if row is None:
+            if name not in found.broken:
+                found.broken.append(name)
+            continue
+        with suppress(sqlite3.IntegrityError):
+            target.execute(f"INSERT INTO {name} ({names}) VALUES ({marks})", row)
+            found.rows += 1
+
+
+def _has_rowid(connection: sqlite3.Connection, name: str) -> bool:
+    try:
+        connection.execute(f"SELECT rowid FROM {name} LIMIT 0")
+    except sqlite3.OperationalError:
+        return False
+    return True
+
+
+def _numbered(source: sqlite3.Connection, name: str, names: str) -> Iterator[tuple[Any, ...] | None]:
+    """The rows of a table with row numbers, None for each place that cannot be read."""
+    # Not `rowid >` the last: SQLite would look for that one, which may be on the page that cannot be read.
+    sql = f"SELECT {names} FROM {name} NOT INDEXED WHERE rowid >= ? ORDER BY rowid"
+    first = -_FARTHEST
+    while True:
+        try:
+            for row in source.execute(sql, (first,)):
+                first = row[0] + 1
+                yield row
+            return
+        except sqlite3.DatabaseError:
+            pass
+        try:
+            # A cursor loses the row in front of the place that it cannot read.
+            row = source.execute(f"{sql} LIMIT 1", (first,)).fetchone()
+        except sqlite3.DatabaseError:
+            yield None
+            following = _behind(source, name, max(first - 1, 0))
+            if following is None:
+                return
+            row = source.execute(f"{sql} LIMIT 1", (following,)).fetchone()
+        if row is None:
+            return
+        first = row[0] + 1
+        yield row
+
+
+def _behind(source: sqlite3.Connection, name: str, last: int) -> int | None:
+    """The first number from which on the table can be read again behind `last`; None where there is none."""
+
+    def readable(number: int) -> bool:
+        sql = f"SELECT * FROM {name} NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1"
+        try:
+            source.execute(sql, (number,)).fetchone()
+        except sqlite3.DatabaseError:
+            return False
+        return True
+
+    step = 1
+    while not readable(last + step):
+        step *= 2
+        if step > _FARTHEST:
+            return None
+    low, high = last + step // 2, last + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if readable(middle) else (middle, high)
+    return high
+
+
+def _keyed(source: sqlite3.Connection, name: str, names: str) -> Iterator[tuple[Any, ...] | None]:
+    """The rows of a table without row numbers from both ends, None where they do not meet."""
+    keys = [
+        column
+        for _, column in sorted(
+            (row[5], row[1]) for row in source.execute(f"PRAGMA table_info({name})") if row[5]
+        )
+    ]
+    for order in ("ASC", "DESC"):
+        by = ", ".join(f"{key} {order}" for key in keys)
+        try:
+            yield from source.execute(f"SELECT {names} FROM {name} NOT INDEXED ORDER BY {by}")
+            return
+        except sqlite3.DatabaseError:
+            yield None
+
+
+def _complete(target: sqlite3.Connection) -> None:
+    """Make what is referred to and lost, or else drop what refers to it."""
+    if not target.execute("SELECT 1 FROM profile_state").fetchone():
+        target.execute("INSERT INTO profile_state DEFAULT VALUES")
+    for table, column, moment in _OWNERS:
+        target.execute(
+            "INSERT OR IGNORE INTO conversations"
+            " (id, project, title, dialect, provider, model, created, updated)"
+            f" SELECT {column}, '', 'Recovered', '', '', '', min({moment}), max({moment}) FROM {table}"
+            f" GROUP BY {column}"
+        )
+    target.execute(
+        "UPDATE conversations SET parent = NULL WHERE parent NOT IN (SELECT id FROM conversations)"
+    )
+    target.execute("DELETE FROM edit_marks WHERE edit NOT IN (SELECT id FROM edits)")
+    for table, number, _, _ in target.execute("PRAGMA foreign_key_check").fetchall():
+        target.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))

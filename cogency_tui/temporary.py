@@ -1,0 +1,72 @@
+"""Temporary files and directories that say whose they are, so that those of a killed process can be removed.
+
+Invariant: nothing is removed but what has such a name, belongs to this user, and whose process is gone.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from cogency_tui.processes import own_start, start_of
+
+_OWNED = re.compile(r"\.?cogency-(?:[a-z]+-)?(?P<owner>\d+-[0-9a-f]{12})-[0-9a-z_]+(?:\.[a-z]+)?")
+
+
+def owner() -> str:
+    """This process, as a part of a name: its pid, and a digest of its start."""
+    pid = os.getpid()
+    return _named(pid, own_start(pid))
+
+
+def is_gone(owner: str) -> bool:
+    """Whether the process with this `owner` runs no more."""
+    pid = int(owner.partition("-")[0])
+    start = start_of(pid)
+    return start is None or _named(pid, start) != owner
+
+
+def prefix(kind: str) -> str:
+    """What the name of a temporary directory of this process begins with."""
+    return f"cogency-{kind}-{owner()}-"
+
+
+def make_directory(kind: str, inside: Path | None = None) -> Path:
+    """Make a directory for the user alone, in that of the system where no other is given.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    return Path(tempfile.mkdtemp(prefix=prefix(kind), dir=inside))
+
+
+def is_abandoned(name: str, status: os.stat_result, over: str = "") -> bool:
+    """Whether an entry of this name is ours, and of a process that runs no more, or has the owner `over`."""
+    found = _OWNED.fullmatch(name)
+    plain = any(test(status.st_mode) for test in (stat.S_ISREG, stat.S_ISDIR, stat.S_ISLNK))
+    return bool(
+        found
+        and plain
+        and status.st_uid == os.getuid()
+        and (found["owner"] == over or is_gone(found["owner"]))
+    )
+
+
+def sweep(inside: Path | None = None) -> None:
+    """Remove the temporary directories of processes that are gone, from that of the system where no other is
+    given. Blocks."""
+    with suppress(OSError), os.scandir(inside or tempfile.gettempdir()) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                if entry.is_dir(follow_symlinks=False) and is_abandoned(
+                    entry.name, entry.stat(follow_symlinks=False)
+                ):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _named(pid: int, start: str) -> str:
+    return f"{pid}-{hashlib.sha256(start.encode()).hexdigest()[:12]}"

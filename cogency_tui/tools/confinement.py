@@ -1,0 +1,102 @@
+"""Commands that cannot bring untrusted content: data, and the one question about it.
+
+Invariant: what is not known here to stay in the project counts as able to bring anything. A program that runs
+code of the project (a script, a build, a test) may print what it likes, and nothing here says otherwise.
+"""
+
+import re
+from collections.abc import Mapping
+
+from cogency_tui.tools.shell_scan import LONGEST
+from cogency_tui.tools.shell_words import Simple
+
+_PRINTING = frozenset(
+    ("[", "[[", "echo", "env", "exit", "export", "false", "printenv", "printf", "pwd", "set", "test", "true")
+)
+"""Programs that open nothing that their arguments name, whatever those are."""
+
+_FILE_PROGRAMS = """
+    basename cat cd chmod cksum cmp comm cp cut date df diff dirname du egrep expand expr fgrep file
+    find fmt fold gofmt grep head hexdump id join jq kill ln ls md5sum mkdir mktemp mv nl nproc od paste patch
+    ps readlink realpath rev rg rm rmdir rustfmt seq sha1sum sha256sum sha512sum shellcheck shuf sleep sort
+    split stat strings tac tail tee touch tr tree truncate type uname unexpand uniq unlink wait wc which
+    whoami xxd yes
+"""
+"""Programs that read and write files that are named to them, and nothing else."""
+
+_STARTING: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "git": ("O", ("exec", "ext-diff", "open-files-in-pager", "receive-pack", "textconv", "upload-pack")),
+    "rg": ("", ("hostname-bin", "pre")),
+    "sort": ("", ("compress-program",)),
+    "split": ("", ("filter",)),
+}
+"""Options of these programs that start others: letters, and names."""
+
+_GIT_COMMANDS = """
+    add apply blame branch cat-file check-ignore checkout cherry cherry-pick clean commit describe diff
+    diff-tree for-each-ref grep init log ls-files ls-tree merge merge-base mv name-rev notes rebase reflog
+    reset restore rev-list rev-parse revert rm shortlog show show-ref stash status switch symbolic-ref tag
+    whatchanged worktree
+"""
+"""Commands of git that go to no other repository."""
+
+_CONFINED = frozenset(_FILE_PROGRAMS.split())
+_GIT = frozenset(_GIT_COMMANDS.split())
+
+_SED = re.compile(r"[\d,$ ]*(?:[pdq=]|s([/|#,@])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gipIM\d]*)")
+"""Scripts of one command that runs and reads nothing else."""
+
+_AWK_REACHING = re.compile(r"system|getline|ARGV|[|@]")
+"""What a program of awk needs to run or read something else."""
+
+_CHANGING = re.compile(
+    r"(?:^|[\s;&|(])(?:PATH|LD_\w+|BASH_\w+|ENV|HOME|IFS|GIT_\w+|PAGER|SHELLOPTS|XDG_\w+)\+?="
+)
+"""Variables that lead to other programs than those that a command names."""
+
+
+def alters(command: str) -> str:
+    """Name what keeps a command's programs from being the ones that it names; empty where nothing does."""
+    if len(command) > LONGEST:
+        return "a command that is too long to be looked through"
+    found = _CHANGING.search(command)
+    return f"a command that sets {found[0].strip(' ;&|()+=')}" if found else ""
+
+
+def unconfined(simple: Simple) -> str:
+    """Name the program that could bring untrusted content; empty for one that is known not to."""
+    if not simple.words or _is_confined(simple):
+        return ""
+    return simple.program or "a command that only the shell knows"
+
+
+def _is_confined(simple: Simple) -> bool:
+    first = simple.words[0]
+    # With a directory it is any program, whatever its name.
+    if not first.known or "/" in first.text:
+        return False
+    if first.text in _PRINTING:
+        return True
+    if not all(word.known for word in simple.arguments) or _has_starting_option(simple):
+        return False
+    match first.text:
+        case "git":
+            return any(word.text in _GIT for word in simple.arguments[:1])
+        case "sed":
+            return bool(_SED.fullmatch(_script(simple, "")))
+        case "awk" | "gawk" | "mawk" | "nawk":
+            return not _AWK_REACHING.search(_script(simple, "Fv") or "@")
+        case program:
+            return program in _CONFINED
+
+
+def _script(simple: Simple, with_value: str) -> str:
+    """The program that an editor of streams is given as its first operand; empty where it has another."""
+    if simple.has("ef", "exec", "expression", "file", "include", "load", "source"):
+        return ""
+    return next((word.text for word in simple.operands(with_value)), "")
+
+
+def _has_starting_option(simple: Simple) -> bool:
+    letters, names = _STARTING.get(simple.program, ("", ()))
+    return simple.has(letters, *names)

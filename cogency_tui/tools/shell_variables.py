@@ -1,0 +1,136 @@
+"""The values of variables that a command sets itself, where it is certain what they are.
+
+Invariant: a value is known only if the command names the variable once, as it sets it, on a way that it
+surely goes; or as the variable of the `for` around. The rest is not known.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from cogency_tui.tools.shell_words import Simple, Word
+
+_NAME = re.compile(r"(\$\{?)?([A-Za-z_]\w*)(:?[=-])?")
+_HIDING = re.compile(r"\b(?:eval|source|IFS|alias|shopt)\b|(?:^|[;&|\n({])[ \t]*\.\s")
+"""What may set a variable without naming it, or change how words are split."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./:+@%,-]+")
+_NUMBERS = frozenset(("$", "?", "#", "!", "RANDOM", "SECONDS", "UID", "EUID", "PPID", "LINENO"))
+_NUMBER = "0"
+_HERE = "."
+
+_LONGEST = 1 << 17
+"""Characters that all values of a command may put in."""
+
+_DEEPEST = 20
+"""Loops within each other whose variables are known."""
+
+_OPENING = frozenset(("if", "while", "until", "for", "select", "{", "("))
+_CLOSING = frozenset(("fi", "done", "}", ")"))
+
+_FILTERS = frozenset(("head", "sort", "tail", "uniq"))
+_ODD_OPTION = re.compile(
+    r"-.*(?:format|printf|label|prefix|exec|replace|hyperlink|only-matching).*|-[a-zA-Z]*[or]"
+)
+"""Options by which what lists names may print something else."""
+
+
+class Variables:
+    """What is known of the variables while the command is read from its beginning."""
+
+    def __init__(self, text: str) -> None:
+        found = _NAME.finditer(text) if "$" in text else ()
+        self._mentions = Counter(name[2] for name in found if not name[1] or (name[3] or "")[-1:] == "=")
+        self._hidden = bool(_HIDING.search(text))
+        self._values: dict[str, str] = {}
+        self._loops: list[tuple[str, str | None]] = []
+        self._open = 0
+        self._chained = False
+        self._left = _LONGEST
+
+    def value(self, name: str) -> str | None:
+        """What a variable stands for, as a pattern of the shell; None where that is not known."""
+        if name in _NUMBERS or name == "PWD":
+            return None if self._mentions[name] else _HERE if name == "PWD" else _NUMBER
+        if self._hidden or self._mentions[name] != 1:
+            return None
+        around = (value for each, value in reversed(self._loops[-_DEEPEST:]) if each == name)
+        value = next(around, None) or self._values.get(name, "")
+        # Values within values multiply.
+        self._left -= len(value)
+        return value if value and self._left >= 0 else None
+
+    def reserved(self, word: str) -> None:
+        """Note a reserved word, or a bracket, that a list of commands begins or ends with."""
+        if word == "case":
+            # Its branches have brackets that nothing opens.
+            self._hidden = True
+        self._open += (word in _OPENING) - (word in _CLOSING)
+        if word in ("while", "until"):
+            self._loops.append(("", None))
+        elif word == "done" and self._loops:
+            self._loops.pop()
+
+    def loop(self, words: Sequence[Word]) -> None:
+        """Note the head of a `for` or `select`."""
+        texts = [word.text for word in words[:3]]
+        listed = texts[2:] == ["in"] and texts[0] == "for"
+        values = [word.pattern or word.text if word.known else word.resolved for word in words[3:]]
+        known = listed and values and all(values)
+        name = texts[1] if len(texts) > 1 else ""
+        joined = values[0] if len(values) == 1 else f"{{{','.join(values)}}}"
+        self._loops.append((name, joined if known else None))
+
+    def assigned(self, words: Sequence[Word], operator: str) -> None:
+        """Note a command that only assigns, and what stands behind it."""
+        if self._open or self._chained or operator in ("|", "&", "||"):
+            return
+        for word in words:
+            name, _, value = word.text.partition("=")
+            text = value if word.known else word.resolved.partition("=")[2]
+            if _PLAIN.fullmatch(text) and name.isidentifier():
+                self._values[name] = text
+
+    def ended(self, operator: str) -> None:
+        """Note what stands behind a command."""
+        self._chained = operator in ("|", "||", "&&")
+
+
+def substituted(commands: Sequence[Simple]) -> str | None:
+    """What a substitution of these commands comes to, as a pattern; None where that is not known."""
+    if len(commands) == 1 and commands[0].program == "pwd" and not commands[0].arguments:
+        return _HERE
+    if len(commands) == 1 and commands[0].program in ("date", "nproc", "seq"):
+        return None if any("/" in word.text or not word.known for word in commands[0].arguments) else _NUMBER
+    listed = False
+    for simple in commands:
+        listed = lists_names(simple, piped=listed)
+    return _NUMBER if listed else None
+
+
+def lists_names(simple: Simple, *, piped: bool) -> bool:
+    """Whether a command prints names of files below what it names, and nothing else. `piped`: it is given
+    such names."""
+    return (piped and _filters(simple)) or _lists(simple)
+
+
+def _lists(simple: Simple) -> bool:
+    texts = [word.text for word in simple.arguments]
+    if simple.redirections or any(_ODD_OPTION.fullmatch(text) for text in texts if text != "-r"):
+        return False
+    match simple.program:
+        case "find" | "ls":
+            return all(word.known for word in simple.arguments)
+        case "git":
+            return texts[:1] == ["ls-files"] or (texts[:1] == ["diff"] and "--name-only" in texts)
+        case "grep" | "rg":
+            return simple.has("l", "files-with-matches") or texts[:1] == ["--files"]
+        case _:
+            return False
+
+
+def _filters(simple: Simple) -> bool:
+    plain = not simple.redirections and not simple.has("o", "output", "only-matching")
+    if simple.program == "grep":
+        return plain and len(simple.operands()) == 1
+    return plain and simple.program in _FILTERS and all(word.text.isdecimal() for word in simple.operands())

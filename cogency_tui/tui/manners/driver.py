@@ -1,0 +1,115 @@
+"""The driver of the terminal: Textual's, which neither waits for the terminal nor leaves it changed."""
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+from cogency_tui.tui.manners.output import TerminalOutput
+
+
+class TerminalDriver(LinuxDriver):
+    """Writes through a `TerminalOutput`, and restores the terminal in whatever way the program leaves it.
+
+    `farewell` is asked for the sequence that undoes what the app itself asked of the terminal.
+    """
+
+    class ReadAgain(Message):
+        """The terminal is read again, after frames were dropped."""
+
+    def __init__(self, app: App[Any], **options: Any) -> None:
+        # Textual leaves the parameter of `App` open.
+        driver: Any = super()
+        driver.__init__(app, **options)
+        self.farewell: Callable[[], str] = str
+        self._output: TerminalOutput | None = None
+
+    @property
+    def lent(self) -> bool:
+        """Whether another program has the terminal, an editor for instance."""
+        return not self._auto_restart
+
+    def takes_frame(self) -> bool:
+        """Whether a frame may be written; if not, `ReadAgain` follows."""
+        return self._output is not None and self._output.takes_frame()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the terminal has taken all frames."""
+        return self._output is not None and self._output.is_read
+
+    def write(self, data: str) -> None:
+        if self._output is not None:
+            self._output.write(data)
+
+    def start_application_mode(self) -> None:
+        handle = self._file.fileno() if self._file is not None else self.fileno
+        self._output = TerminalOutput(handle, lambda: self.send_message(self.ReadAgain()))
+        super().start_application_mode()
+        if self._writer_thread is None:
+            # The program is in the background, and was stopped again.
+            self._end_output()
+        else:
+            # `write` does not use it.
+            self._writer_thread.stop()
+            self._writer_thread = None
+
+    def stop_application_mode(self) -> None:
+        if self._output is None:
+            return
+        self._output.settle()
+        self.write(self.farewell())
+        if self._mouse_pixels:
+            # Textual leaves this one as it is.
+            self._mouse_pixels = False
+            self.write("\x1b[?1016l")
+        super().stop_application_mode()
+        self._end_output()
+
+    def close(self) -> None:
+        """End with the program: stopping and continuing it concerns the terminal no more."""
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        signal.signal(signal.SIGCONT, signal.SIG_DFL)
+
+    def suspend_application_mode(self) -> None:
+        self.stop_application_mode()
+
+    def _end_output(self) -> None:
+        output, self._output = self._output, None
+        if output is not None:
+            output.close()
+
+    def _sigtstp_application(self, *_: object) -> None:
+        if self._auto_restart:
+            # The event loop may be at the terminal just now.
+            self._loop.call_soon_threadsafe(self._stop)
+        else:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _stop(self) -> None:
+        if self._output is not None:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _sigcont_application(self, *_: object) -> None:
+        if self._auto_restart:
+            self._loop.call_soon_threadsafe(self._go_on)
+
+    def _go_on(self) -> None:
+        if self._output is not None:
+            # SIGSTOP left no time to restore the terminal, which the shell has changed since.
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        if self._must_signal_resume:
+            self.resume_application_mode()
+
+
+def is_read(app: App[Any]) -> bool:
+    """Whether the terminal has taken all that `app` has drawn; what is no terminal always has."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage] (Textual has no other way to it)
+    return not isinstance(driver, TerminalDriver) or driver.is_read

@@ -1,0 +1,59 @@
+"""The command line where it was started badly: an error and an exit status, and never a traceback."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMANDS = [
+    ["run", "hello"],
+    ["run", "--json", "hello"],
+    ["--linear", "hello"],
+    ["--help"],
+    ["--version"],
+    ["run", "--help"],
+    ["doctor"],
+    ["config", "show"],
+]
+
+
+def run(script: str, arguments: list[str], project: Path) -> subprocess.CompletedProcess[str]:
+    """`cogency-tui` with these arguments, started by a line of the shell in which `"$@"` is the program."""
+    command = ["sh", "-c", script, "sh", sys.executable, "-m", "cogency_tui", *arguments]
+    return subprocess.run(
+        command,
+        cwd=project,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def expect_clear(done: subprocess.CompletedProcess[str], text: str) -> None:
+    assert done.returncode in (1, 2), done.stderr
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_full_disk_behind_stdout(project: Path, arguments: list[str]) -> None:
+    expect_clear(run('exec "$@" > /dev/full', arguments, project), "cannot be written: No space left")
+
+
+@pytest.mark.parametrize("arguments", [["run", "hello"], ["--linear", "hello"], ["doctor"]], ids=" ".join)
+def test_a_working_directory_that_is_gone(project: Path, arguments: list[str]) -> None:
+    done = run('mkdir gone && cd gone && rmdir ../gone && exec "$@"', arguments, project)
+    expect_clear(done, "The working directory is gone.")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_a_closed_stream_under_plain_lines(project: Path, closed: str) -> None:
+    expect_clear(run(f'exec "$@" {closed}', ["--linear", "hello"], project), "one of them is closed")
+
+
+def test_a_closed_stdin_under_the_interface(project: Path) -> None:
+    expect_clear(run('exec "$@" <&-', [], project), "needs a terminal")

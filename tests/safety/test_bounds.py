@@ -1,0 +1,254 @@
+"""What a stranger chooses the size of costs time in proportion to it, and has a bound that says so."""
+
+import gc
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cogency_tui import toml_text
+from cogency_tui.agent.accumulator import Accumulator
+from cogency_tui.config import Dialect
+from cogency_tui.protocol import create_parser
+from cogency_tui.text import Sanitizer, clean, disarm, reveal, without_escapes
+from cogency_tui.toml_lines import line_of, line_of_key
+from cogency_tui.tools.command_line import MOST
+from cogency_tui.tools.destruction import UNKNOWN, at_stake
+from cogency_tui.tools.reach import reach
+from cogency_tui.tools.shell_code import runs_unwritten
+from cogency_tui.tui.output import Output
+from cogency_tui.workspace.globs import compiled
+from cogency_tui.workspace.ignore import Tree
+from cogency_tui.workspace.paths import Workspace
+
+FLOOR = 0.1
+"""Seconds of CPU time below which nothing is said of growth."""
+
+GROWTH = 8
+"""How much more the fourfold may cost: four where it is linear, sixteen where it is quadratic."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An input of any size, and what is done with it."""
+
+    name: str
+    build: Callable[[int], Any]
+    run: Callable[[Any], object]
+    size: int
+    growth: float = GROWTH
+
+
+def assert_linear(case: Case) -> None:
+    """See that four times as much costs about four times the work."""
+    less, more = case.build(case.size), case.build(4 * case.size)
+    # What is loaded with the first run is not counted, and noise only adds.
+    base = max(FLOOR, min(_cost(case.run, less) for _ in range(2)))
+    cost = _cost(case.run, more)
+    if cost > case.growth * base:
+        cost = min(cost, _cost(case.run, more))
+    assert cost <= case.growth * base, f"{case.name}: {base:.3f} s, then {cost:.3f} s"
+
+
+def _cost(run: Callable[[Any], object], value: object) -> float:
+    # What the collector costs depends on all else that lives in the process.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        began = time.process_time()
+        run(value)
+        return time.process_time() - began
+    finally:
+        if collecting:
+            gc.enable()
+
+
+COMMANDS: list[tuple[str, Callable[[int], str], int]] = [
+    ("commas in braces left open", lambda n: "rm *{" + "," * n, 20_000),
+    ("dots in braces left open", lambda n: "rm *{" + "." * n, 20_000),
+    ("braces left open", lambda n: "rm *" + "{a" * n, 10_000),
+    ("braces in braces", lambda n: "rm *" + "{,a" * n + "}" * n, 10_000),
+    ("words with alternatives", lambda n: "rm " + ("*{" + "," * 60 + "} ") * n, 200),
+    ("globs", lambda n: "rm " + "*/*/* " * n, 500),
+    ("a pattern of stars", lambda n: "rm " + "*a" * n, 15_000),
+    ("components of a path", lambda n: "rm " + "a/" * n, 15_000),
+    ("commands", lambda n: "rm a;" * n, 5_000),
+    ("directories gone to", lambda n: "cd a;" * n, 5_000),
+    ("files", lambda n: "rm " + "a " * n, 2_000),
+    ("shells in shells", lambda n: "eval " * n, 2_000),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Workspace:
+    root = tmp_path / "project"
+    for number in range(40):
+        place = root / f"d{number}" / "below"
+        place.mkdir(parents=True)
+        (place / "file").write_text("x")
+        (root / f"file{number}").write_text("x")
+    return Workspace(root)
+
+
+@pytest.mark.parametrize(("name", "build", "size"), COMMANDS, ids=[each[0] for each in COMMANDS])
+def test_a_command_is_looked_into_in_linear_time(
+    project: Workspace, name: str, build: Callable[[int], str], size: int
+) -> None:
+    def look(command: str) -> None:
+        at_stake(command, project.root, project)
+        reach(command, project.root, project)
+        runs_unwritten(command, ["name"])
+
+    assert_linear(Case(name, build, look, size))
+
+
+def test_what_is_too_much_to_look_into_is_asked_about(project: Workspace) -> None:
+    commands = "true;" * MOST + "rm file1"
+    assert "commands is not looked at" in at_stake(commands, project.root, project).what
+    assert "too much" in reach(commands, project.root, project).guarded
+    words = "rm " + "file1 " * 11_000
+    assert UNKNOWN in at_stake(words, project.root, project).what
+    assert "too much" in reach(words, project.root, project).guarded
+
+
+def test_a_path_outside_is_found_however_many_words_stand_before_it(project: Workspace) -> None:
+    assert reach("cat " + "file1 " * 2_000 + "/etc/passwd", project.root, project).outside == "/etc/passwd"
+
+
+def _streamed(text: str) -> None:
+    sanitizer = Sanitizer()
+    for start in range(0, len(text), 1000):
+        sanitizer.feed(text[start : start + 1000])
+    sanitizer.close()
+
+
+def _drawn(text: str) -> None:
+    output = Output()
+    output.feed(text)
+
+
+CONTROLS = {
+    "string introducers": "\x9d",
+    "strings that never end": "\x90abc",
+    "escaped string introducers": "\x1b]8;;",
+    "sequence introducers": "\x9b",
+    "parameters": "\x1b[0",
+    "escapes": "\x1b ",
+    "marks": "a\u0301",
+    "renditions": "a\x1b[m",
+    "changed renditions": "a\x1b[1mb\x1b[m",
+    "carriage returns": "a\r",
+    "tabs": "a\t",
+}
+SCANS: list[Callable[[str], object]] = [clean, _streamed, without_escapes, disarm, reveal, _drawn]
+
+
+@pytest.mark.parametrize("controls", CONTROLS.values(), ids=CONTROLS)
+def test_control_sequences_are_found_in_linear_time(controls: str) -> None:
+    for scan in SCANS:
+        # A bound on the length of a sequence hides, in longer lines, that each is read again and again.
+        assert_linear(Case(scan.__name__, lambda n: f"{controls * n}\n" * 20, scan, 1_000))
+
+
+PATHS: list[tuple[str, str]] = [
+    ("a/**/" * 4 + "b", "a/"),
+    ("**/a/a/" * 4 + "b", "a/"),
+    ("*a" * 40 + "b", "a"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "piece"), PATHS)
+def test_a_file_name_pattern_is_matched_in_linear_time(pattern: str, piece: str) -> None:
+    matching = compiled(pattern)
+    assert_linear(Case(pattern, lambda n: piece * n + "c", matching.fullmatch, 300))
+
+
+@pytest.mark.parametrize("rule", ["a/**/" * 100 + "b", "**/a/*a*/" * 60 + "b"])
+def test_an_ignore_rule_is_matched_in_linear_time(project: Workspace, rule: str) -> None:
+    (project.root / ".gitignore").write_text(f"{rule}\n")
+    tree = Tree(project)
+    # Each directory on the way is looked up too, which makes it a square.
+    assert_linear(Case(rule, lambda n: "a/" * n + "c", tree.ignores, 200, growth=24))
+
+
+TABLES: list[tuple[str, Callable[[int], str], int]] = [
+    ("parts of a key", lambda n: "a." * n + "a = 1", 10_000),
+    ("quoted parts of a key", lambda n: '"a".' * n + "a = 1", 10_000),
+    ("parts of a header", lambda n: "[" + "a . " * n + "a]", 10_000),
+    ("texts left open", lambda n: 'a = """' + '\\"""' * n, 10_000),
+    ("dots in a text", lambda n: "a = '" + "a." * n + "'", 50_000),
+    ("numbers", lambda n: "a = [" + "1.5," * n + "]", 5_000),
+    ("tables", lambda n: "[[a.b]]\n" * n, 2_000),
+]
+
+
+def _read_table(text: str) -> None:
+    with suppress(ValueError):
+        toml_text.loads(text)
+    line_of(text, ("a", "c"))
+    line_of_key(text, ("a", "c"))
+
+
+@pytest.mark.parametrize(("name", "build", "size"), TABLES, ids=[each[0] for each in TABLES])
+def test_a_table_is_read_in_linear_time(name: str, build: Callable[[int], str], size: int) -> None:
+    assert_linear(Case(name, build, _read_table, size))
+
+
+def test_keys_and_files_of_tables_have_a_bound() -> None:
+    with pytest.raises(ValueError, match="more than 32 parts"):
+        toml_text.loads("x = 1\n" + "a." * 32 + "a = 1")
+    dotted = ".".join("a" * toml_text.MOST_PARTS)
+    assert toml_text.loads(f"{dotted} = '{'.' * 100}' # {'.' * 100}\n[x]\n{dotted} = 1")
+    with pytest.raises(ValueError, match="more than 1,048,576 characters"):
+        toml_text.loads("#" * (toml_text.LONGEST + 1))
+
+
+ANSWERS = [
+    *[("xml", unit) for unit in ("<think></think>", "<think>a</think>", "<execute>[]</execute>")],
+    *[("delimiter", unit) for unit in ("§think\n§respond\n", "§think\na\n§respond\nb\n")],
+    *[("action", unit) for unit in ("<thought></thought>", "<thought>a</thought>", "<action>{}</action>")],
+]
+
+
+@pytest.mark.parametrize(("dialect", "unit"), ANSWERS)
+def test_an_answer_of_many_units_is_read_in_linear_time(dialect: Dialect, unit: str) -> None:
+    def read(text: str) -> None:
+        parser, units = create_parser(dialect, clock=time.time), Accumulator()
+        for start in range(0, len(text), 1000):
+            for event in parser.feed(text[start : start + 1000]):
+                list(units.add(event))
+        parser.close()
+
+    assert_linear(Case(unit, lambda n: unit * n, read, 3_000))
+
+
+@pytest.mark.parametrize("command", ["rm file1;", "git reset --hard;", "git checkout -- file{};"])
+def test_git_is_asked_no_more_often_for_many_commands(
+    project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
+    asked = _counted_git(tmp_path, monkeypatch)
+
+    def questions(count: int) -> int:
+        asked.write_text("")
+        at_stake("".join(command.format(number) for number in range(count)), project.root, project)
+        return len(asked.read_text())
+
+    assert 0 < questions(100) == questions(400) <= 60
+
+
+def _counted_git(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a git first that writes a letter for each time that it is run."""
+    real = subprocess.run(["which", "git"], check=True, capture_output=True, text=True).stdout.strip()
+    log, program = place / "asked", place / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nprintf x >>"{log}"\nexec "{real}" "$@"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    return log

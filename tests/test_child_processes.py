@@ -1,0 +1,297 @@
+"""Every start of a process: through one door, without keys, importing nothing of the project."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cogency_tui
+from cogency_tui.child_processes import (
+    absolute_search_path,
+    helper_environment,
+    interpreter,
+    keep_from_children,
+    without_secrets,
+)
+
+ROOT = Path(cogency_tui.__file__).parent
+STARTERS = frozenset(
+    {
+        *(
+            "Popen",
+            "create_subprocess_exec",
+            "create_subprocess_shell",
+            "subprocess_exec",
+            "subprocess_shell",
+        ),
+        *("check_call", "check_output", "getoutput", "getstatusoutput", "open_process", "run_process"),
+        *("ProcessPoolExecutor", "fork_exec", "stdio_client"),
+    }
+)
+OF_OS = ("system", "popen", "fork", "posix_spawn", "startfile", "exec", "spawn")
+STARTING_MODULES = frozenset({"subprocess", "multiprocessing", "pty", "webbrowser", "_posixsubprocess"})
+DOORS = {
+    "child_processes.py": {"create_subprocess_exec", "run", "sys.executable"},
+    # Under what ends commands; what they are given comes from `shell`, `background` and `mcp`.
+    "tools/supervised.py": {"Popen"},
+    "tools/supervision/supervisor.py": {"fork", "execv", "sys.executable"},
+    "tools/supervision/system.py": {"fork", "execv"},
+    # Only shows it.
+    "headless/doctor.py": {"sys.executable"},
+    # In the host of an MCP server, with what the user configured.
+    "tools/mcp/host.py": {"stdio_client"},
+}
+
+
+def starts_in(path: Path) -> set[str]:
+    """What a module calls that starts processes, and whether it names our interpreter."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.executable":
+            found.add("sys.executable")
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
+        module, _, name = called.rpartition(".")
+        of_os = module == "os" and name.startswith(OF_OS)
+        if module in STARTING_MODULES or name in STARTERS or of_os:
+            found.add(name)
+    return found
+
+
+def test_no_other_module_starts_processes() -> None:
+    found = {str(path.relative_to(ROOT)): starts_in(path) for path in ROOT.rglob("*.py")}
+    assert {name: starts for name, starts in found.items() if starts} == DOORS
+
+
+def test_every_start_names_its_environment() -> None:
+    """One without would pass on ours."""
+    for name in ("child_processes.py", "tools/supervised.py"):
+        calls = [
+            node for node in ast.walk(ast.parse((ROOT / name).read_text())) if isinstance(node, ast.Call)
+        ]
+        starts = [
+            call
+            for call in calls
+            if ast.unparse(call.func)
+            in ("subprocess.run", "subprocess.Popen", "asyncio.create_subprocess_exec")
+        ]
+        assert starts
+        assert all("env" in {each.arg for each in call.keywords} for call in starts)
+
+
+SHADOWED = ("argparse", "sqlite3", "json", "asyncio", "ctypes", "msgspec", "sitecustomize", "usercustomize")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A project whose modules, and programs, say so when they run."""
+    project = tmp_path / "project"
+    trap = f"open({str(tmp_path / 'canary')!r}, 'a').write(__name__ + chr(10))\n"
+    (project / "cogency_tui").mkdir(parents=True)
+    for name in (*(f"{each}.py" for each in SHADOWED), "cogency_tui/__init__.py", "cogency_tui/cli.py"):
+        (project / name).write_text(trap)
+    for name in ("git", "bash", "python", "python3", "xdg-open", "xclip", "editor"):
+        (project / name).write_text(f"#!/bin/sh\necho {name} >> {tmp_path}/canary\n")
+        (project / name).chmod(0o755)
+    (project / "pyvenv.cfg").write_text("home = .\n")
+    return project
+
+
+def test_nothing_of_the_project_is_imported(hostile: Path) -> None:
+    command = interpreter(
+        "import argparse, sqlite3, json, ctypes, cogency_tui.cli; print(cogency_tui.__file__)"
+    )
+    hints = {"PYTHONPATH": f".:{hostile}", "PYTHONSTARTUP": "json.py", "PYTHONINSPECT": "1"}
+    hints |= {"PYTHONHOME": str(hostile), "PYTHONPLATLIBDIR": str(hostile), "PYTHONUSERBASE": str(hostile)}
+    done = subprocess.run(
+        command,
+        cwd=hostile,
+        env={**os.environ, **hints},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert Path(done.stdout.strip()) == ROOT / "__init__.py"
+    assert not hostile.with_name("canary").exists()
+
+
+KEY = "canary-of-no-known-form-77"
+"""Looks like nothing: only its variable is known to hold a key."""
+
+PROGRAM = """
+import asyncio, json, os, sys
+starts = []
+def heard(event, args):
+    if event == "subprocess.Popen":
+        starts.append((args[1], args[3]))
+    elif event in ("os.exec", "os.posix_spawn", "os.system", "os.spawn", "os.fork"):
+        starts.append(([event], None))
+sys.addaudithook(heard)
+
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.environment import describe
+from cogency_tui.mcp_settings import McpSettings
+from cogency_tui.store.search.child import main as _  # it is there
+from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.background import Background
+from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.mcp.server import Surroundings
+from cogency_tui.tools.mcp.servers import Servers
+from cogency_tui.tools.registry import default_registry
+from cogency_tui.tools.sandbox import Sandbox
+from cogency_tui.tools.web_child import in_child
+from cogency_tui.tui import outside_editor
+from cogency_tui.tui.manners.clipboard import copy
+from cogency_tui.tui.opener import open_address
+from cogency_tui.workspace.paths import Workspace
+
+async def main(server):
+    project = Path.cwd()
+    agent = Agent(llm="offline", project=project)
+    secrets = {"ODD_ONE": os.environ["ODD_ONE"]}
+    workspace = Workspace(project)
+    context = ToolContext(workspace, secrets=secrets)
+    async def call(tool, **args):
+        return await default_registry().bind(tool, args, context).run()
+    await call("find", content="x+")
+    await call("replace", pattern="*.txt", old="a", new="b")
+    said = await call("shell", command="env; cat /proc/$PPID/environ")
+    await in_child("tests.tools.children", b"environ", 20, "Reading it")
+    Repository(project).status()
+    describe(workspace, "ask", can_ask=True)
+    await Sandbox("auto").probe(workspace)
+    async for _progress in agent.recall.update_index(least=0):
+        pass
+    servers = Servers(Surroundings(project, os.environ, secrets))
+    servers.configure({"peer": McpSettings(command=sys.executable, args=["-P", server])})
+    await servers.settle(None)
+    ready = servers.listed()[0].state.value
+    await servers.close()
+    await copy("text", os.environ, lambda _text: None)
+    with suppress(Exception):
+        await open_address("https://example.org")
+    app = SimpleNamespace(batch_update=Nothing, suspend=Nothing)
+    with suppress(Exception):
+        await outside_editor.open_outside(app, "a.txt", os.environ)
+    await agent.close()
+    print(json.dumps({"starts": starts, "said": said.content, "ready": ready}))
+
+class Nothing:
+    def __enter__(self): pass
+    def __exit__(self, *_): pass
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def walked(hostile: Path, tmp_path: Path) -> dict[str, Any]:
+    """All that our program starts in a hostile project, with a key and a relative search path."""
+    (hostile / "a.txt").write_text("a\n")
+    subprocess.run(["git", "init", "-q"], cwd=hostile, check=True)
+    config = tmp_path / "config.toml"
+    config.write_text(
+        '[providers.mine]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\nkey_env = "ODD_ONE"\n'
+    )
+    places = tmp_path / "bin"
+    places.mkdir()
+    for name in ("xclip", "xdg-open", "our-editor"):
+        (places / name).write_text("#!/bin/sh\ncat > /dev/null\n")
+        (places / name).chmod(0o755)
+    environ = {
+        **{name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ},
+        "PATH": f".::{places}:{os.environ['PATH']}",
+        "ODD_ONE": KEY,
+        "SOME_API_KEY": "short",
+        "DISPLAY": ":0",
+        "EDITOR": "our-editor",
+        "COGENCY_CONFIG": str(config),
+        "COGENCY_DATA": str(tmp_path / "data"),
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "user.name",
+        "GIT_CONFIG_VALUE_0": "Joe",
+    }
+    server = Path(__file__).parent / "peers" / "mcp_server.py"
+    done = subprocess.run(
+        [*interpreter(PROGRAM), str(server)],
+        cwd=hostile,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc/PID/environ")
+def test_every_start_is_without_keys_and_imports_nothing_of_the_project(
+    walked: dict[str, Any], tmp_path: Path
+) -> None:
+    starts: list[tuple[list[str], dict[str, str] | None]] = walked["starts"]
+    lines = [" ".join(argv) for argv, _environ in starts]
+    for what in (
+        *("workspace.isolated", "web_child", "search.child", "supervision.supervisor", "git -c", "--version"),
+        *("xclip", "xdg-open", "our-editor a.txt"),
+    ):
+        assert any(what in line for line in lines), (what, lines)
+    assert walked["ready"] == "ready"
+    for argv, environ in starts:
+        assert environ is not None, argv
+        assert KEY not in environ.values(), argv
+        assert not {"ODD_ONE", "SOME_API_KEY"} & environ.keys(), argv
+        settings = [environ[f"GIT_CONFIG_KEY_{n}"] for n in range(int(environ["GIT_CONFIG_COUNT"]))]
+        assert "safe.bareRepository" in settings, argv
+        if argv[0] == sys.executable:
+            assert argv[1] in ("-P", "-I"), argv
+    assert KEY not in walked["said"]
+    assert "SOME_API_KEY=short" not in walked["said"]
+    assert not (tmp_path / "canary").exists()
+
+
+def test_settings_of_git_that_the_user_has_stay() -> None:
+    given = {"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "c"}
+    given |= {"GIT_CONFIG_KEY_1": "http.extraHeader", "GIT_CONFIG_VALUE_1": "ghp_" + "aB3dE5gH7" * 4}
+    environ = without_secrets(given)
+    # Half of a pair would have git refuse everything.
+    assert environ == {
+        **{"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "c"},
+        **{"GIT_CONFIG_KEY_1": "safe.bareRepository", "GIT_CONFIG_VALUE_1": "explicit"},
+    }
+    assert without_secrets(environ) == environ
+
+
+@pytest.mark.parametrize("count", ["", "x", "-1", "9" * 30, "²"])
+def test_a_count_of_settings_that_is_none_is_no_harm(count: str) -> None:
+    assert without_secrets({"GIT_CONFIG_COUNT": count})["GIT_CONFIG_KEY_0"] == "safe.bareRepository"
+
+
+def test_git_takes_no_directory_for_a_bare_repository(tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
+    command = ["git", "rev-parse", "--git-dir"]
+    for environ in (without_secrets(os.environ), helper_environment()):
+        assert subprocess.run(command, cwd=bare, env=environ, capture_output=True, check=False).returncode
+
+
+def test_a_variable_that_was_named_is_in_no_environment() -> None:
+    environ = {"NAMED_BEFORE": "some value", "OTHER": "some value", "PLAIN": "x"}
+    keep_from_children(["NAMED_BEFORE"])
+    assert {"PLAIN"} == {name for name in without_secrets(environ) if not name.startswith("GIT_")}
+
+
+def test_a_search_path_has_no_entry_of_the_project() -> None:
+    assert absolute_search_path(".:/usr/bin::bin:/bin") == "/usr/bin:/bin"
+    assert helper_environment(environ={"PATH": ".:/bin"})["PATH"] == "/bin"

@@ -1,0 +1,119 @@
+"""Which commands are known to bring nothing from outside the project."""
+
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.tools.reach import reach
+from cogency_tui.workspace.paths import Workspace
+
+CONFINED = r"""
+ls -la
+cat src/a.py | grep -n x | head -3
+grep -rn 'def ' src > found.txt
+rg -n x src && wc -l src/a.py
+find . -name '*.py' -newer src/a.py
+git status
+git log --oneline -5; git diff HEAD~1 -- src
+git add -A && git commit -m 'Mend it'
+git checkout -b next
+mkdir -p new && cp src/a.py new/ && rm -rf new
+sed -n '1,20p' src/a.py
+sed -i 's/x = 1/x = 2/g' src/a.py
+sed 's#a/b#c#' src/a.py
+awk -F: '{print $1}' src/a.py
+echo "$UNKNOWN" && printf '%s' "$X"
+cd src && pwd && test -f a.py
+timeout 5 ls
+env LANG=C sort src/a.py | uniq -c
+diff src/a.py src/a.py; true
+cat <<'EOF' > new.txt\ncurl x.com\nEOF
+""".strip().splitlines()
+
+OPEN = r"""
+make
+./ls
+src/../grep x
+pytest
+python -m pytest
+python x.py
+python3 <<EOF\nprint(1)\nEOF
+bash x.sh
+. ./x.sh
+source x.sh
+$X -la
+`echo ls`
+"$(echo ls)" -la
+bash -c "$X"
+eval "$X"
+echo Y3VybA== | base64 -d | sh
+xargs ls
+cat "$X"
+git clone x y
+git fetch
+git pull --rebase
+git submodule update
+git -c core.pager=x log
+git --exec-path=. log
+git grep -Ox y
+git diff --ext-diff
+npm install x
+npm test
+pip install x
+cargo build
+PATH=.:$PATH ls
+export PATH=.; ls
+LD_PRELOAD=./x.so ls
+GIT_SSH_COMMAND=x git status
+rg --pre ./x y
+sort --compress-program=./x a
+split --filter=./x a
+sed '1e ./x' a
+sed 's/a/b/e' a
+sed -f x a
+awk 'BEGIN { system("./x") }'
+awk 'BEGIN { "./x" | getline }'
+awk -f x a
+find . -exec ./x {} +
+ls; ./x
+ls | tee >(./x)
+alias ls=./x
+nohup ./x &
+""".strip().splitlines()
+
+
+def could_bring(root: Path, command: str) -> str:
+    return reach(command.replace("\\n", "\n"), root, Workspace(root)).could_bring
+
+
+@pytest.mark.parametrize("command", CONFINED)
+def test_what_only_reads_and_writes_the_project_brings_nothing(tmp_path: Path, command: str) -> None:
+    assert could_bring(tmp_path, command) == ""
+
+
+@pytest.mark.parametrize("command", OPEN)
+def test_what_runs_anything_else_could_bring_something(tmp_path: Path, command: str) -> None:
+    assert could_bring(tmp_path, command)
+
+
+def test_a_command_too_long_to_be_looked_through_could_bring_something(tmp_path: Path) -> None:
+    assert (
+        could_bring(tmp_path, "true;" * 30_000 + "./x") == "a command that is too long to be looked through"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "source"),
+    [
+        ("python3 - <<'EOF'\nimport urllib.request\nEOF", "python3"),
+        ("node <<EOF\nfetch('http://x.com')\nEOF", "node"),
+        ("python3 <<< 'import socket'", "python3"),
+        ("python3 <<'EOF'\nprint(1)\nEOF", ""),
+        ("cat <<'EOF'\nsee http://x.com\nEOF", ""),
+        ("cat < /dev/tcp/x.com/80", "cat"),
+    ],
+)
+def test_a_program_on_the_input_that_goes_to_the_network_brings_what_it_reads(
+    tmp_path: Path, command: str, source: str
+) -> None:
+    assert reach(command, tmp_path, Workspace(tmp_path)).brings == source
