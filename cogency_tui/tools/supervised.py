@@ -40,7 +40,13 @@ class Supervised:
     """
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", control: socket.socket, mark: str, *, tree: bool
+        self,
+        process: "subprocess.Popen[bytes]",
+        control: socket.socket,
+        leash: socket.socket,
+        mark: str,
+        *,
+        tree: bool,
     ) -> None:
         self.status: int | None = None
         self.started = False
@@ -48,6 +54,7 @@ class Supervised:
         self.stuck: list[str] = []
         self._process = process
         self._control = control
+        self._leash = leash
         self._mark = mark
         self._tree = tree
         self._group = 0
@@ -59,8 +66,12 @@ class Supervised:
         self._ready = asyncio.Event()
         self._exited = asyncio.Event()
         self._over = asyncio.Event()
+        self._gone = asyncio.Event()
         control.setblocking(False)
-        asyncio.get_running_loop().add_reader(control, self._hear)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(control, self._hear)
+        # Nothing is said on it: it can be read when the process at its other end is gone.
+        loop.add_reader(leash, self._note_end)
 
     @classmethod
     def start(
@@ -85,22 +96,23 @@ class Supervised:
         line = packed(shell)
         if tree:
             strays.adopt()
-        ours, theirs = socket.socketpair()
+        (ours, theirs), (leash, held) = socket.socketpair(), socket.socketpair()
         try:
-            with theirs:
+            with theirs, held:
                 process = strays.start_guard(
-                    command_line("guard" if tree else "group", theirs.fileno(), wrapper),
+                    command_line("guard" if tree else "group", theirs.fileno(), held.fileno(), wrapper),
                     source=source,
                     sink=sink,
                     errors=sink if errors is None else errors,
                     cwd=cwd,
                     environ={**environ, strays.MARK: mark},
-                    control=theirs.fileno(),
+                    handles=(theirs.fileno(), held.fileno()),
                 )
         except BaseException:
             ours.close()
+            leash.close()
             raise
-        supervised = cls(process, ours, mark, tree=tree)
+        supervised = cls(process, ours, leash, mark, tree=tree)
         supervised._send(line)
         return supervised
 
@@ -134,17 +146,17 @@ class Supervised:
         """End what still runs: TERM, and KILL after `grace` seconds."""
         if not self._over.is_set():
             self._send(f"stop {grace}\n".encode())
-        if not await self._ends_within(grace + _PATIENCE) and not self._complete:
-            # The supervisor is stopped, or cannot end something. Now the guard sets to work.
+        await _within(grace + _PATIENCE, self._over)
+        # The supervisor is done, is stopped, or cannot end something. Now the guard sets to work.
+        for link in (self._control, self._leash):
             with suppress(OSError):
-                self._control.shutdown(socket.SHUT_WR)
-            await self._ends_within(GUARD_PATIENCE + _PATIENCE)
+                link.shutdown(socket.SHUT_WR)
         below: list[int] = []
-        if not self._over.is_set():
+        if not await _within(GUARD_PATIENCE + _PATIENCE, self._gone):
             # The guard is stopped, or cannot end it either. At its end a stopped supervisor goes on.
             below = await in_thread(descendants, self._process.pid) if TREE else []
             self._process.kill()
-            await self._ends_within(_PATIENCE)
+            await _within(_PATIENCE, self._over)
         self.stuck = await in_thread(self._end_strays, below)
 
     def close(self) -> None:
@@ -152,22 +164,19 @@ class Supervised:
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._control)
         loop.remove_writer(self._control)
+        loop.remove_reader(self._leash)
         self._control.close()
+        self._leash.close()
 
     def _end_strays(self, below: Sequence[int]) -> list[str]:
         """Kill what has got away; what still runs of that and of `below`. Blocks."""
-        strays.release(self._process)
+        # A guard that ends by itself has seen the end of all that it was above.
+        lost = strays.release(self._process) != 0
         if self._group and not self._complete:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._group, signal.SIGKILL)
-        left = strays.sweep(self._began, None if self._complete else self._mark) if TREE else []
+        left = strays.sweep(self._began, self._mark) if TREE and lost else []
         return [f"{pid} {name_of(pid)}".rstrip() for pid in _running({*below, *left})]
-
-    async def _ends_within(self, seconds: float) -> bool:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._over.wait()
-        return self._over.is_set()
 
     def _send(self, data: bytes) -> None:
         """Send it after what the socket had no room for yet."""
@@ -187,6 +196,10 @@ class Supervised:
             loop.add_writer(self._control, self._flush)
         else:
             loop.remove_writer(self._control)
+
+    def _note_end(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._leash)
+        self._gone.set()
 
     def _hear(self) -> None:
         try:
@@ -225,6 +238,14 @@ class Supervised:
                 self.left = left == b"1"
             case _:
                 pass
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    """Whether it comes within so long."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
 
 
 def _is_end(status: int) -> bool:

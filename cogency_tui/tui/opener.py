@@ -8,7 +8,6 @@ from collections.abc import Mapping
 
 from cogency_tui.child_processes import absolute_search_path, start_in_background
 from cogency_tui.errors import UsageError
-from cogency_tui.tools.strays import spare
 
 _SCHEMES = ("https://", "http://", "mailto:")
 _PATIENCE = 5.0
@@ -41,7 +40,6 @@ async def open_address(address: str, environ: Mapping[str, str] | None = None) -
         process = await start_in_background([program, address], environ)
     except OSError as exc:
         raise UsageError(f"{program} could not be started: {exc}.", "Copy the address with y.") from exc
-    spare(process.pid)
     waiting = asyncio.ensure_future(process.wait())
     await asyncio.wait([waiting], timeout=_PATIENCE)
     if waiting.done() and waiting.result():

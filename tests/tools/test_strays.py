@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.child_processes import run_helper, start_in_background, start_in_terminal
 from cogency_tui.tools import strays, supervised
 from cogency_tui.tools.background import Background
 from cogency_tui.tools.command import Command, Ended, run_command
@@ -146,19 +147,18 @@ def test_many_that_cannot_be_ended_are_counted() -> None:
 async def test_sweep_leaves_alone_what_is_none_of_a_command(mark: str, tmp_path: Path) -> None:
     strays.adopt()
     since = strays.started_at(os.getpid())
-    # Both as an editor, or a program of the desktop, leaves one behind.
-    argv = ["bash", "-c", f"sleep 1000.{mark} & : >there"]
-    for new_session in (False, True):
-        opener = await asyncio.create_subprocess_exec(*argv, cwd=tmp_path, start_new_session=new_session)
-        if new_session:
-            strays.spare(opener.pid)
-        await opener.wait()
+    daemon = f"sleep 1000.{mark} & setsid sleep 1000.{mark} & :"
+    # As an editor, a program of the desktop, and git leave one behind.
+    await (await start_in_terminal(["bash", "-c", daemon], os.environ)).wait()
+    await (await start_in_background(["bash", "-c", daemon], os.environ)).wait()
+    quiet = f"exec >/dev/null; {daemon}"
+    await asyncio.to_thread(run_helper, ["bash", "-c", quiet], seconds=60, environ={})
     # Another command, whose supervision is as it should be.
     other = await Command.start(f"sleep 1000.{mark}", tmp_path, os.environ, lambda _data: None)
     try:
-        await until(lambda: len(_sleeping(mark)) == 3)
-        assert strays.sweep(since) == []
-        assert len(_sleeping(mark)) == 3
+        await until(lambda: len(_sleeping(mark)) == 7)
+        assert strays.sweep(since, "none") == []
+        assert len(_sleeping(mark)) == 7
     finally:
         await other.stop(0)
         other.close()
@@ -173,9 +173,9 @@ async def test_sweep_takes_nothing_that_was_there_before_the_command(mark: str, 
     await until(lambda: _sleeping(mark))
     [pid] = _sleeping(mark)
     await until(lambda: pid in children_of(os.getpid()))
-    assert strays.sweep(strays.started_at(pid) + 1) == []
+    assert strays.sweep(strays.started_at(pid) + 1, "none") == []
     assert survivors(mark)
-    assert strays.sweep(strays.started_at(pid)) == []
+    assert strays.sweep(strays.started_at(pid), "none") == []
     assert not survivors(mark)
 
 
@@ -185,8 +185,7 @@ def test_adopted_child_is_buried_once_nobody_can_be_waiting_for_it(monkeypatch: 
     subprocess.run(["bash", "-c", "true & exec true"], check=True)
     own = subprocess.Popen(["bash", "-c", "exit 7"])
     os.waitid(os.P_PID, own.pid, os.WEXITED | os.WNOWAIT)
-    late = strays.started_at(os.getpid()) + 10**9
-    strays.sweep(late)
+    _release_one()
     assert own.pid in children_of(os.getpid())
     assert own.wait() == 7
     monkeypatch.setattr(strays, "UNCLAIMED", 0.0)
@@ -194,7 +193,17 @@ def test_adopted_child_is_buried_once_nobody_can_be_waiting_for_it(monkeypatch: 
     deadline = time.monotonic() + 60
     while not set(children_of(os.getpid())) <= before:
         assert time.monotonic() < deadline
-        strays.sweep(late)
+        _release_one()
+
+
+def _release_one() -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    strays.release(
+        strays.start_guard(
+            ["true"], source=null, sink=null, errors=null, cwd=Path.cwd(), environ=os.environ, handles=()
+        )
+    )
+    os.close(null)
 
 
 async def test_group_without_a_supervisor_is_ended_where_orphans_cannot_be_adopted(

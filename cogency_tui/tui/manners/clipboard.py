@@ -86,7 +86,6 @@ async def _give(way: Way, data: bytes, environ: Mapping[str, str]) -> bool:
         process = await start_in_background(way.command, environ, takes_input=True)
     except OSError:
         return False
-    spare(process.pid)
     try:
         async with asyncio.timeout(_PATIENCE):
             await process.communicate(data)
