@@ -237,7 +237,6 @@ STOPS = (
     f"kill -STOP {SUPERVISOR}",
     f"kill -STOP {GUARD}",
     f"kill -STOP {GUARD} {SUPERVISOR}",
-    f"kill -STOP {GUARD}; kill -9 {SUPERVISOR}",
 )
 
 
@@ -246,6 +245,17 @@ async def test_command_that_stops_its_supervision_ends_all_the_same(mark: str, t
     texts = [f"{ESCAPES['setsid']} {stops}; sleep 1000.$TEST_MARK" for stops in STOPS]
     ended = await asyncio.gather(*(_run(text, mark, tmp_path, timeout=0.5, grace=0) for text in texts))
     assert [each.timed_out for each in ended] == [True] * len(STOPS)
+    assert not survivors(mark)
+
+
+@pytest.mark.parametrize("escape", ["setsid", "deaf"])
+async def test_end_of_the_supervisor_is_noticed_while_the_guard_is_stopped(
+    escape: str, mark: str, tmp_path: Path
+) -> None:
+    text = f"{ESCAPES[escape]} kill -STOP {GUARD}; kill -9 {SUPERVISOR}; sleep 1000.$TEST_MARK"
+    # Nothing but the end of the supervisor ends it before the test does.
+    ended = await _run(text, mark, tmp_path, timeout=1000)
+    assert (ended.status, ended.timed_out, ended.stuck) == (None, False, [])
     assert not survivors(mark)
 
 

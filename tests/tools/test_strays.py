@@ -6,13 +6,13 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from cogency_tui.child_processes import run_helper, start_in_background, start_in_terminal
+from cogency_tui.processes import start_of
 from cogency_tui.tools import strays, supervised
 from cogency_tui.tools.background import Background
 from cogency_tui.tools.command import Command, Ended, run_command
@@ -181,19 +181,26 @@ async def test_sweep_takes_nothing_that_was_there_before_the_command(mark: str, 
 
 def test_adopted_child_is_buried_once_nobody_can_be_waiting_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     strays.adopt()
-    before = set(children_of(os.getpid()))
-    subprocess.run(["bash", "-c", "true & exec true"], check=True)
+    # What ended in our session may be a child that somebody waits for; in another, it is none.
+    orphan = "cat <&0 >/dev/null & echo $!"
+    source, sink = os.pipe()
+    said = subprocess.check_output(["bash", "-c", f"{orphan}; setsid bash -c '{orphan}'"], stdin=source)
+    adopted, elsewhere = map(int, said.split())
     own = subprocess.Popen(["bash", "-c", "exit 7"])
-    os.waitid(os.P_PID, own.pid, os.WEXITED | os.WNOWAIT)
+    for handle in (source, sink):
+        os.close(handle)
+    for pid in (adopted, elsewhere, own.pid):
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     _release_one()
-    assert own.pid in children_of(os.getpid())
+    assert [pid in _ended_children() for pid in (adopted, own.pid, elsewhere)] == [True, True, False]
     assert own.wait() == 7
     monkeypatch.setattr(strays, "UNCLAIMED", 0.0)
+    _release_one()
+    assert adopted not in _ended_children()
 
-    deadline = time.monotonic() + 60
-    while not set(children_of(os.getpid())) <= before:
-        assert time.monotonic() < deadline
-        _release_one()
+
+def _ended_children() -> list[int]:
+    return [pid for pid in children_of(os.getpid()) if start_of(pid) is None]
 
 
 def _release_one() -> None:
