@@ -48,7 +48,7 @@ class Recorder:
             self._deliver(event)
 
     def preview(self, event: Event) -> None:
-        """Hand on a partial event, which is never stored."""
+        """Hand on an event that is never stored: a partial one, or the result of a call that stayed so."""
         if self._chunks:
             self._deliver(event)
 

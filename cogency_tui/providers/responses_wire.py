@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cogency_tui.errors import NetworkError, ProviderError
+from cogency_tui.errors import ProviderError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
@@ -34,6 +34,9 @@ _ENDS = frozenset({"response.completed", "response.incomplete"})
 _FAILURES = frozenset({"", "error", "response.failed"})
 _REASONS: Mapping[str, Finish] = {"max_output_tokens": "length", "content_filter": "filter"}
 _BREAK = "\n\n"
+
+_REMEMBERED = 64
+"""Events that are remembered by their numbers: one that comes twice comes soon after."""
 
 
 class ResponsesWire:
@@ -86,8 +89,7 @@ class ResponsesReader:
         self._endpoint = endpoint
         self._text_at: tuple[object, ...] = ()
         self._reasoning_at: tuple[object, ...] = ()
-        self._number: int | None = None
-        self._counts = False
+        self._recent: dict[int, Mapping[str, Any]] | None = {}
 
     def read(self, name: str, data: str) -> Frame:
         """Read one server-sent event.
@@ -108,7 +110,7 @@ class ResponsesReader:
             ProviderError: it is an error that the endpoint reports.
         """
         kind = text_of(event.get("type")) or name
-        if kind not in _FAILURES and not self._is_next(event):
+        if kind not in _FAILURES and not self._is_new(event):
             return Frame()
         if kind in _TEXTS:
             # A message of its own (a remark before the answer) is a paragraph of its own.
@@ -131,25 +133,20 @@ class ResponsesReader:
             raise self._malformed(event)
         return Frame()
 
-    def _is_next(self, event: Mapping[str, Any]) -> bool:
-        """Whether it has not come before, by its number. Some servers have none, or always the same.
-
-        Raises:
-            NetworkError: events before it are missing.
-        """
-        number, last = count_of(event.get("sequence_number")), self._number
-        if number is None:
+    def _is_new(self, event: Mapping[str, Any]) -> bool:
+        """Whether it has not come before, by its number. Some servers have none, some the same for several
+        events, which then count for nothing. A gap is no error: what is missing may have been nothing."""
+        number = count_of(event.get("sequence_number"))
+        if number is None or self._recent is None:
             return True
-        if last is not None:
-            if self._counts and number > last + 1:
-                raise NetworkError(
-                    f"{self._endpoint.name} lost a part of its answer on the way.",
-                    "What came before it is kept; try again.",
-                )
-            if self._counts and number <= last:
-                return False
-            self._counts = number == last + 1
-        self._number = number
+        if number > max(self._recent, default=-1):
+            self._recent[number] = event
+            if len(self._recent) > _REMEMBERED:
+                del self._recent[next(iter(self._recent))]
+            return True
+        if self._recent.get(number) == event:
+            return False
+        self._recent = None
         return True
 
     def _paragraph(self, before: tuple[object, ...], at: tuple[object, ...]) -> str:
