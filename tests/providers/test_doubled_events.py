@@ -103,7 +103,7 @@ async def test_end_of_an_answer_over_live_that_comes_again_does_not_end_the_next
     ends: list[Mapping[str, Any]] = []
 
     async def repeats_late(self: PeerSocket, frame: Mapping[str, Any] | str, *, binary: bool = False) -> None:
-        content = frame.get("serverContent", {}) if isinstance(frame, Mapping) else {}
+        content: Mapping[str, Any] = frame.get("serverContent", {}) if isinstance(frame, Mapping) else {}
         if "modelTurn" in content and ends:
             await send(self, ends.pop(), binary=binary)
         await send(self, frame, binary=binary)
