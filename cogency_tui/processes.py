@@ -7,8 +7,6 @@ import os
 from functools import cache
 from pathlib import Path
 
-from cogency_tui.text import one_line
-
 _PROC = Path("/proc")
 
 
@@ -27,14 +25,6 @@ def start_of(pid: int, proc: Path = _PROC) -> str | None:
     fields = stat.rpartition(b")")[2].split()
     state, ticks = fields[0], fields[19].decode()
     return None if state in (b"Z", b"X") else f"{_boot()}/{ticks}"
-
-
-def name_of(pid: int) -> str:
-    """What a process is called, on one line; empty where that is not known."""
-    try:
-        return one_line((_PROC / str(pid) / "comm").read_text(errors="replace").strip())
-    except OSError:
-        return ""
 
 
 @cache

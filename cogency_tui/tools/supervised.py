@@ -15,7 +15,8 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from cogency_tui.processes import name_of, start_of
+from cogency_tui.processes import start_of
+from cogency_tui.text import one_line
 from cogency_tui.tools import strays
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.supervision.family import descendants
@@ -176,7 +177,7 @@ class Supervised:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._group, signal.SIGKILL)
         left = strays.sweep(self._began, self._mark) if TREE and lost else []
-        return [f"{pid} {name_of(pid)}".rstrip() for pid in _running({*below, *left})]
+        return [_named(pid) for pid in _running({*below, *left})]
 
     def _send(self, data: bytes) -> None:
         """Send it after what the socket had no room for yet."""
@@ -266,3 +267,12 @@ def _running(pids: Collection[int]) -> list[int]:
         # What is not our child cannot be waited for. Run in a thread.
         time.sleep(_PAUSE)
     return sorted(pids)
+
+
+def _named(pid: int) -> str:
+    """A process by its pid and, where that is known, its name, on one line."""
+    try:
+        name = Path(f"/proc/{pid}/comm").read_text(errors="replace")
+    except OSError:
+        name = ""
+    return one_line(f"{pid} {name}".strip())

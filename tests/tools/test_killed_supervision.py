@@ -29,7 +29,7 @@ pytestmark = [
 ROUNDS = max(1, int(os.environ.get("COGENCY_CRASHES", "0")) // 8)
 ROLES: tuple[str, ...] = ("program", "guard", "supervisor")
 # Without a sandbox nobody is left to end what escaped when all three are killed.
-VICTIMS: list[tuple[str, ...]] = [(role,) for role in ROLES] + list(combinations(ROLES, 2))
+VICTIMS: list[tuple[str, ...]] = [*((role,) for role in ROLES), *combinations(ROLES, 2)]
 
 PROGRAM = """
 import asyncio, os, sys
