@@ -5,18 +5,20 @@ directory in it for a bare repository by itself. An interpreter started here imp
 nothing from where it is started, whatever `PYTHON…` variables say. A program that is looked up by its name is
 never found by a relative entry of the search path.
 
-Beside this module only the supervision of commands starts processes (`tools.supervised`); a test walks all
-that could.
+Beside this module only the supervision of commands starts processes (`tools.strays`); a test walks all that
+could. What is started here, and what it leaves behind, is in our session or bears `MARK`; nothing that a
+command leaves behind does.
 """
 
 import asyncio
 import json
 import os
 import re
+import secrets
 import subprocess
 import sys
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,6 +29,9 @@ _SECRET_NAME = re.compile(
     r"|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET_|_SECRET|TOKEN_|CONNECTION_STRING",
     re.IGNORECASE,
 )
+MARK = ("COGENCY_STARTED", secrets.token_hex(8))
+"""A variable, and its value in this process, in the environment of everything that is started here."""
+
 _ORDINARY_NAMES = frozenset({"PWD", "OLDPWD"})
 _HELPER_NAMES = (
     *("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE"),
@@ -44,6 +49,8 @@ sys.path.insert(min(places, default=len(sys.path)), sys.argv.pop(1))
 
 _keys: set[str] = set()
 """The variables of our own environment that hold keys, as far as they were named."""
+
+_starting = 0
 
 _GIT_SETTING = ("safe.bareRepository", "explicit")
 _MOST_SETTINGS = 1_000
@@ -71,6 +78,22 @@ def without_secrets(environ: Mapping[str, str], secrets: Collection[str] = ()) -
         or not (name in secrets or value in values or _SECRET_NAME.search(name) or looks_like_key(value))
     }
     return _with_git_setting(kept)
+
+
+@contextmanager
+def new_session_starting() -> Generator[None]:
+    """Note that a process may have left our session and not have its own environment yet."""
+    global _starting
+    _starting += 1
+    try:
+        yield
+    finally:
+        _starting -= 1
+
+
+def is_session_starting() -> bool:
+    """Whether a process may be between its session and its environment."""
+    return _starting > 0
 
 
 def helper_environment(*also: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -132,7 +155,7 @@ async def start_interpreter(
         stderr=asyncio.subprocess.PIPE if errors else asyncio.subprocess.DEVNULL,
         env=helper_environment(*also),
         # Ctrl+C in a terminal goes to the whole group; ending the work is for us to do.
-        start_new_session=True,
+        process_group=0,
     )
 
 
@@ -167,15 +190,16 @@ async def start_in_background(
         OSError: it could not be started.
     """
     quiet = asyncio.subprocess.DEVNULL
-    return await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.PIPE if takes_input else quiet,
-        # Some stay in the background: they must not hold our pipes open.
-        stdout=quiet,
-        stderr=quiet,
-        env=_found_absolutely(environ),
-        start_new_session=True,
-    )
+    with new_session_starting():
+        return await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE if takes_input else quiet,
+            # Some stay in the background: they must not hold our pipes open.
+            stdout=quiet,
+            stderr=quiet,
+            env=_found_absolutely(environ),
+            start_new_session=True,
+        )
 
 
 async def start_in_terminal(command: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:
@@ -223,8 +247,9 @@ def take_keys() -> None:
 
 
 def _found_absolutely(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` without secrets, and with a search path that finds nothing in the project by its place."""
-    kept = without_secrets(environ)
+    """`environ` without secrets, with our mark, and with a search path that finds nothing in the project by
+    its place."""
+    kept = without_secrets(environ) | dict([MARK])
     return kept | ({"PATH": absolute_search_path(kept["PATH"])} if "PATH" in kept else {})
 
 

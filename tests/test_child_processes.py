@@ -38,7 +38,7 @@ STARTING_MODULES = frozenset({"subprocess", "multiprocessing", "pty", "webbrowse
 DOORS = {
     "child_processes.py": {"create_subprocess_exec", "run", "sys.executable"},
     # Under what ends commands; what they are given comes from `shell`, `background` and `mcp`.
-    "tools/supervised.py": {"Popen"},
+    "tools/strays.py": {"Popen"},
     "tools/supervision/supervisor.py": {"fork", "execv", "sys.executable"},
     "tools/supervision/system.py": {"fork", "execv"},
     # Only shows it.
@@ -71,7 +71,7 @@ def test_no_other_module_starts_processes() -> None:
 
 def test_every_start_names_its_environment() -> None:
     """One without would pass on ours."""
-    for name in ("child_processes.py", "tools/supervised.py"):
+    for name in ("child_processes.py", "tools/strays.py"):
         calls = [
             node for node in ast.walk(ast.parse((ROOT / name).read_text())) if isinstance(node, ast.Call)
         ]

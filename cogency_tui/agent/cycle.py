@@ -65,6 +65,7 @@ _UNCLOSED = Slip(
     "Your answer ends in a thought that was never closed: what stands in it is not shown to the user.",
     "Write the answer again, whole, outside of the thought; to mention the tag, put it in backticks.",
 )
+_UNFINISHED = "Not run: the call was not written to its end."
 _BROKEN_OFF = "Not run: the connection broke off before the block was complete. Write it again."
 _GO_ON = (
     "The connection broke off here. What you wrote before it is kept; nothing of an unfinished block ran. "
@@ -136,6 +137,7 @@ class Cycle:
         self._boundary = False
         self._spoken = False
         self._open: dict[str, CallEvent] = {}
+        self._unwritten: dict[str, str] = {}
         self._outcomes: list[bool] = []
 
     @property
@@ -206,10 +208,13 @@ class Cycle:
         await self._recorder.close_unit(interrupted=broken, unclosed=self._parser.unclosed and not broken)
         if self._setup.runs_calls and not broken:
             await self._report_slips()
+        if not broken:
+            self._close_previews(_UNFINISHED)
 
     async def result(self, event: ResultEvent) -> None:
         """Hand on the result of a call."""
         self._open.pop(event["id"], None)
+        self._unwritten.pop(event["id"], None)
         self._outcomes.append(not event["payload"]["error"])
         await self._recorder.emit(event)
 
@@ -284,6 +289,7 @@ class Cycle:
             if not self._scheduler.begun(call["id"]):
                 Sources().record(result["payload"])
             await self.result(result)
+        self._close_previews(why)
 
     async def mend(self) -> None:
         """Leave an answer that broke off so that the model can go on from what the store has."""
@@ -292,6 +298,7 @@ class Cycle:
         elif self._spoken and not self._outcomes:
             # Without a call to answer, so that the model is told and the roles alternate.
             await self.result(_result(new_id(), "connection", _GO_ON, self._clock(), error=True))
+        self._close_previews(_BROKEN_OFF)
 
     async def _cut_short(self) -> None:
         """An action that was to end the turn when it fails has failed."""
@@ -386,8 +393,9 @@ class Cycle:
             return
         if event["type"] == "call":
             if event.get("partial"):
-                self._recorder.preview(event)
+                self._preview(event)
                 return
+            self._unwritten.pop(event["id"], None)
             self._open[event["id"]] = event
         elif event["type"] == "execute":
             self._boundary = True
@@ -399,6 +407,19 @@ class Cycle:
             )
         if self._setup.runs_calls:
             await self._schedule(event)
+
+    def _preview(self, event: CallEvent) -> None:
+        if not self._unwritten.get(event["id"]):
+            name = call_record(event).get("name")
+            self._unwritten[event["id"]] = name if isinstance(name, str) else ""
+        self._recorder.preview(event)
+
+    def _close_previews(self, why: str) -> None:
+        """Give the calls that were never written to their end a result; like their previews it is not
+        stored."""
+        for id, tool in self._unwritten.items():
+            self._recorder.preview(_result(id, tool or "unknown", why, self._clock(), error=True))
+        self._unwritten.clear()
 
     async def _emit(self, event: Event) -> None:
         """Hand on what the model wrote, as part of this cycle."""

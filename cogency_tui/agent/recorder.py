@@ -71,7 +71,7 @@ class Recorder:
         await self._store.database.sync()
 
     def preview(self, event: Event) -> None:
-        """Hand on a partial event, which is never stored."""
+        """Hand on an event that is never stored: a partial one, or the result of a call that stayed so."""
         if self._chunks:
             self._deliver(event)
 

@@ -104,7 +104,8 @@ class ResultEvent(TypedDict):
     """What became of the call with this `id`; `duration` in seconds.
 
     With `partial` it says that the call is running; its payload's `content` is the output that is
-    new since the one before (the first, at the start, is empty). `cycle` is as in `ThinkEvent`.
+    new since the one before (the first, at the start, is empty). `cycle` is as in `ThinkEvent`. A call of
+    which only previews came has a result as well, which is not stored either.
     """
 
     type: Literal["result"]

@@ -24,6 +24,7 @@ from cogency_tui.errors import (
     RateLimitError,
 )
 from cogency_tui.providers.endpoint import Endpoint, Reported, read_error
+from cogency_tui.providers.scheme import is_refusal_of_plain, is_secure, with_tls
 
 _TOO_LONG = re.compile(
     r"context[ _-]?(length|window|size|limit)|maximum context|prompt is too long|too many (input )?tokens"
@@ -100,6 +101,8 @@ def from_status(endpoint: Endpoint, status: int, headers: Mapping[str, str], bod
             f"{endpoint.name} redirects to {target} (HTTP {status}).",
             "Keys are not sent on to another address: set base_url to the final one.",
         )
+    if status == 400 and not is_secure(endpoint) and is_refusal_of_plain(body):
+        return with_tls(endpoint)
     reported = Reported("an HTML page") if _HTML.match(body) else read_error(_json_or_text(body))
     return _classify(endpoint, status, reported, retry_after(headers))
 

@@ -65,6 +65,7 @@ class LiveSession:
         self._usage = RepeatingUsage(seed)
         self._notices: list[Notice] = []
         self._answer = ""
+        self._last: dict[str, Any] = {}
         self._handle = ""
         self._leaving = False
         self._asked = False
@@ -158,6 +159,7 @@ class LiveSession:
             self._link.answered = True
             self._whole = finish == "stop" and not interrupted
             self._answer = "".join(answer)
+            self._last = frame
             yield self._used(reported, written)
         finally:
             if not self._whole:
@@ -176,6 +178,9 @@ class LiveSession:
     async def _next(self, *, first: bool = False) -> dict[str, Any]:
         """The next frame, with what it says of the session taken note of."""
         frame = await self._link.receive(first=first)
+        while self._asked and frame.get("usageMetadata") and frame == self._last:
+            # The end of the answer before, once more: there are no numbers to know it by, but its counts.
+            frame = await self._link.receive(first=first)
         self._asked = self._asked and "serverContent" not in frame
         self._leaving = self._leaving or "goAway" in frame
         # Until the answer begins, an update may be for the conversation before the question.

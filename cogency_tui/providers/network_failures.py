@@ -13,6 +13,21 @@ from cogency_tui.errors import (
     ProviderTimeoutError,
 )
 from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.scheme import is_answer_in_plain, without_tls
+
+_UNKNOWN = (
+    "is signed by nobody whom this machine knows",
+    "Name the certificate, or that of its authority, in SSL_CERT_FILE if the server is your own.",
+)
+_ANOTHER = ("is for another name", "Check the host in base_url.")
+_CERTIFICATES = {
+    9: ("is not valid yet", "Check the clock of this machine."),
+    10: ("has expired", "Renew it if the server is your own; check the clock of this machine."),
+    **dict.fromkeys((18, 19, 20, 21), _UNKNOWN),
+    62: _ANOTHER,
+    64: _ANOTHER,
+}
+"""What is wrong with a certificate, by OpenSSL's code (X509_V_ERR_…), and what to do."""
 
 
 def from_exception(endpoint: Endpoint, exc: Exception) -> ProviderError:
@@ -54,11 +69,10 @@ def unconnected(endpoint: Endpoint, exc: Exception) -> ProviderError:
     host = endpoint.host
     words = endpoint.quote(str(exc))
     tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+    if tls is not None and is_answer_in_plain(tls):
+        return without_tls(endpoint)
     if tls is not None or "SSL" in words:
-        error = NetworkError(
-            f"No secure connection to {host}: {words}",
-            "Check the address; SSL_CERT_FILE adds an authority of your own.",
-        )
+        error = NetworkError(*_insecure(host, tls, words))
         error.retryable = False
         return error
     if any(isinstance(cause, socket.gaierror) for cause in causes):
@@ -77,6 +91,18 @@ def unconnected(endpoint: Endpoint, exc: Exception) -> ProviderError:
         error.retryable = False
         return error
     return NetworkError(f"No connection to {host}: {words}", "Check the network and base_url.")
+
+
+def _insecure(host: str, tls: ssl.SSLError | None, words: str) -> tuple[str, str]:
+    """Why there is no secure connection, and what to do."""
+    code: int = getattr(tls, "verify_code", 0)
+    if code in _CERTIFICATES:
+        what, hint = _CERTIFICATES[code]
+        return f"The certificate of {host} {what}.", hint
+    return (
+        f"No secure connection to {host}: {words}",
+        "Check the address; SSL_CERT_FILE adds an authority of your own.",
+    )
 
 
 def _causes(exc: BaseException) -> Iterator[BaseException]:

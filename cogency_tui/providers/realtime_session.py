@@ -7,6 +7,7 @@ keeps of it put in its place.
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -22,13 +23,16 @@ from cogency_tui.providers.requests import Opener
 from cogency_tui.providers.session_usage import SessionUsage
 from cogency_tui.providers.socket import Socket, socket_url
 from cogency_tui.providers.transport import Timeouts
-from cogency_tui.providers.wire import bearer, count_of, table
+from cogency_tui.providers.wire import bearer, count_of, table, text_of
 
 CANCELLING = 1.5
 """Seconds that the endpoint has to end a response that we cancelled."""
 
 LIFETIME = 58 * 60.0
 """Seconds for which a session is used. The endpoint ends it after 60 minutes, in mid-answer if need be."""
+
+_REMEMBERED = 64
+"""Events whose ids are remembered: one that comes twice comes soon after."""
 
 
 def realtime_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None) -> Opener:
@@ -64,6 +68,7 @@ class RealtimeSession:
         self._usage = SessionUsage()
         self._idle = False
         self._last: Answer | None = None
+        self._recent: deque[str] = deque(maxlen=_REMEMBERED)
 
     @property
     def reusable(self) -> bool:
@@ -186,6 +191,11 @@ class RealtimeSession:
             items -= kind == "conversation.item.added"
 
     async def _next(self, *, first: bool = False) -> tuple[str, dict[str, Any]]:
-        """The next event and its type."""
-        frame = await self._socket.receive(first=first)
-        return event_type(self._endpoint, frame), frame
+        """The next event that has not come before, by its id, and its type."""
+        while True:
+            frame = await self._socket.receive(first=first)
+            id = text_of(frame.get("event_id"))
+            if id and id in self._recent:
+                continue
+            self._recent.append(id)
+            return event_type(self._endpoint, frame), frame

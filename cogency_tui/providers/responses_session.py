@@ -99,12 +99,17 @@ class ResponsesSession:
             while True:
                 # A model that reasons without a summary is silent until its first word.
                 event = await self._socket.receive(first=not written)
+                if self._previous and table(event.get("response")).get("id") == self._previous:
+                    # The end of the answer before, once more.
+                    continue
                 try:
                     frame = self._read(reader, event)
                 except UnsupportedParameterError as refusal:
                     if refusal.param in self._refused:
                         raise
                     self._refused.add(refusal.param)
+                    # The events of another response are counted anew.
+                    reader = self._wire.reader()
                     await self._socket.send(self._request())
                     continue
                 if reasoning := reasonings.feed(frame.reasoning):

@@ -31,8 +31,12 @@ LABEL = "Responses"
 _TEXTS = frozenset({"response.output_text.delta", "response.refusal.delta"})
 _REASONINGS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
 _ENDS = frozenset({"response.completed", "response.incomplete"})
+_FAILURES = frozenset({"", "error", "response.failed"})
 _REASONS: Mapping[str, Finish] = {"max_output_tokens": "length", "content_filter": "filter"}
 _BREAK = "\n\n"
+
+_REMEMBERED = 64
+"""Events that are remembered by their numbers: one that comes twice comes soon after."""
 
 
 class ResponsesWire:
@@ -85,6 +89,7 @@ class ResponsesReader:
         self._endpoint = endpoint
         self._text_at: tuple[object, ...] = ()
         self._reasoning_at: tuple[object, ...] = ()
+        self._recent: dict[int, Mapping[str, Any]] | None = {}
 
     def read(self, name: str, data: str) -> Frame:
         """Read one server-sent event.
@@ -105,6 +110,8 @@ class ResponsesReader:
             ProviderError: it is an error that the endpoint reports.
         """
         kind = text_of(event.get("type")) or name
+        if kind not in _FAILURES and not self._is_new(event):
+            return Frame()
         if kind in _TEXTS:
             # A message of its own (a remark before the answer) is a paragraph of its own.
             at = (event.get("output_index"),)
@@ -125,6 +132,22 @@ class ResponsesReader:
         if not kind:
             raise self._malformed(event)
         return Frame()
+
+    def _is_new(self, event: Mapping[str, Any]) -> bool:
+        """Whether it has not come before, by its number. Some servers have none, some the same for several
+        events, which then count for nothing. A gap is no error: what is missing may have been nothing."""
+        number = count_of(event.get("sequence_number"))
+        if number is None or self._recent is None:
+            return True
+        if number > max(self._recent, default=-1):
+            self._recent[number] = event
+            if len(self._recent) > _REMEMBERED:
+                del self._recent[next(iter(self._recent))]
+            return True
+        if self._recent.get(number) == event:
+            return False
+        self._recent = None
+        return True
 
     def _paragraph(self, before: tuple[object, ...], at: tuple[object, ...]) -> str:
         return _BREAK if before and before != at else ""

@@ -15,6 +15,7 @@ from cogency_tui.errors import ProviderError, ProviderTimeoutError, SessionLostE
 from cogency_tui.providers import failures
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.network_failures import unconnected
+from cogency_tui.providers.scheme import mismatch
 from cogency_tui.providers.transport import Timeouts
 from cogency_tui.providers.wire import read_object
 
@@ -91,17 +92,17 @@ class Socket:
         except InvalidStatus as exc:
             raise _refused(endpoint, label, exc) from exc
         except (InvalidHandshake, InvalidURI) as exc:
-            raise SessionRefusedError(
+            raise await mismatch(endpoint) or SessionRefusedError(
                 f"{endpoint.name} ({endpoint.host}) does not speak WebSocket: {endpoint.quote(str(exc))}",
                 "Use replay mode, or check base_url.",
             ) from exc
         except TimeoutError as exc:
-            raise ProviderTimeoutError(
+            raise await mismatch(endpoint) or ProviderTimeoutError(
                 f"No WebSocket to {endpoint.host} within {timeouts.connect:g} s.",
                 "Check the network, or try again later.",
             ) from exc
         except OSError as exc:
-            raise unconnected(endpoint, exc) from exc
+            raise await mismatch(endpoint) or unconnected(endpoint, exc) from exc
         return cls(endpoint, label, timeouts, link)
 
     @property

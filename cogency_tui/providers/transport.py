@@ -11,10 +11,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cogency_tui.errors import ProviderProtocolError
+from cogency_tui.errors import NetworkError, ProviderError, ProviderProtocolError, ProviderTimeoutError
 from cogency_tui.providers import failures
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.network_failures import from_exception
+from cogency_tui.providers.scheme import mismatch
 from cogency_tui.providers.wire import read_object
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class HttpTransport:
         self._timeouts = timeouts or Timeouts()
         self._client: httpx.AsyncClient | None = None
         self._opening = asyncio.Lock()
+        self._heard = False
+        self._looked = False
 
     async def events(self, path: str, body: bytes) -> AsyncGenerator["ServerSentEvent", None]:
         """POST `body` (JSON) and yield the events of the answer. Closing it early closes the response.
@@ -69,7 +72,7 @@ class HttpTransport:
                 async for event in events:
                     yield event
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, SSEError, OSError) as exc:
-            raise from_exception(self._endpoint, exc) from exc
+            raise await self._explained(exc) from exc
 
     async def fetch(self, path: str) -> dict[str, Any]:
         """GET a JSON object.
@@ -96,9 +99,10 @@ class HttpTransport:
                 finally:
                     await response.aclose()
         except TimeoutError as exc:
-            raise self._endpoint.silent(self._timeouts.first_byte) from exc
+            raise await self._checked(self._endpoint.silent(self._timeouts.first_byte)) from exc
         except (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError) as exc:
-            raise from_exception(self._endpoint, exc) from exc
+            raise await self._explained(exc) from exc
+        self._heard = True
         if response.status_code != 200:
             raise failures.from_status(self._endpoint, response.status_code, response.headers, text)
         return read_object(self._endpoint, "list of models", text)
@@ -108,6 +112,19 @@ class HttpTransport:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
+
+    async def _explained(self, exc: Exception) -> ProviderError:
+        """The error for what the network did."""
+        return await self._checked(from_exception(self._endpoint, exc))
+
+    async def _checked(self, error: ProviderError) -> ProviderError:
+        """`error`, or that of a wrong scheme in the address. Looked for once, and only while nothing has ever
+        come from the endpoint."""
+        of_network = isinstance(error, NetworkError | ProviderTimeoutError)
+        if self._heard or self._looked or not of_network:
+            return error
+        self._looked = True
+        return await mismatch(self._endpoint) or error
 
     async def _opened(self) -> "httpx.AsyncClient":
         async with self._opening:
@@ -142,7 +159,8 @@ class HttpTransport:
             async with asyncio.timeout_at(deadline):
                 response = await client.send(request, stream=True)
         except TimeoutError as exc:
-            raise self._endpoint.silent(self._timeouts.first_byte) from exc
+            raise await self._checked(self._endpoint.silent(self._timeouts.first_byte)) from exc
+        self._heard = True
         pieces = self._timed(response.aiter_raw(), deadline)
         try:
             content_type = response.headers.get("content-type", "")

@@ -24,6 +24,7 @@ Result = TypeVar("Result")
 _CHUNK = 1 << 16
 _PIPE_PATIENCE = 0.5
 _END_PATIENCE = 0.1
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,8 @@ class Ended:
 
     `timed_out`: its time was over. `stopped`: the program ended it, and the shell had not ended by itself.
     `left_behind`: the shell had ended, and processes that it had started were still running. `started` is
-    False where the sandbox, or what supervises the command, did not come that far. `stuck`: not all could be
-    ended, because it belongs to another user.
+    False where the sandbox, or what supervises the command, did not come that far. `stuck`: processes that
+    could not be ended, as they belong to another user or hang in the kernel, each with its pid and name.
     """
 
     status: int | None
@@ -42,7 +43,7 @@ class Ended:
     timed_out: bool = False
     left_behind: bool = False
     started: bool = True
-    stuck: bool = False
+    stuck: Sequence[str] = ()
     stopped: bool = False
 
     @property
@@ -65,7 +66,7 @@ class Ended:
         """What is to be said of processes of it that had not ended by themselves."""
         return [
             *(["[processes that it left in the background were stopped]"] if self.left_behind else []),
-            *(["[not all of its processes could be stopped]"] if self.stuck else []),
+            *([f"[{_unended(self.stuck)}]"] if self.stuck else []),
         ]
 
 
@@ -242,6 +243,13 @@ async def run_command(
             running.close()
     finally:
         output.cancel()
+
+
+def _unended(processes: Sequence[str]) -> str:
+    some = "1 process" if len(processes) == 1 else f"{len(processes)} processes"
+    named = ", ".join(processes[:_NAMED])
+    more = len(processes) - _NAMED
+    return f"{some} could not be ended: {named}{f' and {more} more' if more > 0 else ''}"
 
 
 def _signal_name(number: int) -> str:

@@ -11,17 +11,16 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from cogency_tui.processes import start_of
+from cogency_tui.text import one_line
+from cogency_tui.tools import strays
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.supervision.family import descendants
 from cogency_tui.tools.supervision.supervisor import GUARD_PATIENCE, command_line, packed
-
-MARK = "COGENCY_COMMAND"
-"""A variable in the environment of everything that a command starts, by which it is found again."""
 
 TREE = sys.platform == "linux"
 """Whether all that descends from a command can be ended; else it is the process group."""
@@ -38,17 +37,29 @@ class Supervised:
     """A command under supervision. `status` is as `waitpid` gives it, None while or where it is not known.
 
     `started`: there was a supervisor. `left`: the shell had ended, and processes that it had started had to
-    be ended. `stuck`: one would not end.
+    be ended. `stuck`: those that did not end, each with its pid and name.
     """
 
-    def __init__(self, process: "subprocess.Popen[bytes]", control: socket.socket, mark: str) -> None:
+    def __init__(
+        self,
+        process: "subprocess.Popen[bytes]",
+        control: socket.socket,
+        leash: socket.socket,
+        mark: str,
+        *,
+        tree: bool,
+    ) -> None:
         self.status: int | None = None
         self.started = False
         self.left = False
-        self.stuck = False
+        self.stuck: list[str] = []
         self._process = process
         self._control = control
+        self._leash = leash
         self._mark = mark
+        self._tree = tree
+        self._group = 0
+        self._began = strays.started_at(process.pid)
         self._problem = 0
         self._complete = False
         self._heard = b""
@@ -56,8 +67,12 @@ class Supervised:
         self._ready = asyncio.Event()
         self._exited = asyncio.Event()
         self._over = asyncio.Event()
+        self._gone = asyncio.Event()
         control.setblocking(False)
-        asyncio.get_running_loop().add_reader(control, self._hear)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(control, self._hear)
+        # Nothing is said on it: it can be read when the process at its other end is gone.
+        loop.add_reader(leash, self._note_end)
 
     @classmethod
     def start(
@@ -80,23 +95,25 @@ class Supervised:
         """
         mark = secrets.token_hex(8)
         line = packed(shell)
-        ours, theirs = socket.socketpair()
+        if tree:
+            strays.adopt()
+        (ours, theirs), (leash, held) = socket.socketpair(), socket.socketpair()
         try:
-            with theirs:
-                process = subprocess.Popen(
-                    command_line("guard" if tree else "group", theirs.fileno(), wrapper),
-                    stdin=source,
-                    stdout=sink,
-                    stderr=sink if errors is None else errors,
+            with theirs, held:
+                process = strays.start_guard(
+                    command_line("guard" if tree else "group", theirs.fileno(), held.fileno(), wrapper),
+                    source=source,
+                    sink=sink,
+                    errors=sink if errors is None else errors,
                     cwd=cwd,
-                    env={**environ, MARK: mark},
-                    pass_fds=(theirs.fileno(),),
-                    start_new_session=True,
+                    environ={**environ, strays.MARK: mark},
+                    handles=(theirs.fileno(), held.fileno()),
                 )
         except BaseException:
             ours.close()
+            leash.close()
             raise
-        supervised = cls(process, ours, mark)
+        supervised = cls(process, ours, leash, mark, tree=tree)
         supervised._send(line)
         return supervised
 
@@ -130,34 +147,37 @@ class Supervised:
         """End what still runs: TERM, and KILL after `grace` seconds."""
         if not self._over.is_set():
             self._send(f"stop {grace}\n".encode())
-        if not await self._ends_within(grace + _PATIENCE) and not self._complete:
-            # The supervisor is stopped, or cannot end something. Now the guard sets to work.
+        await _within(grace + _PATIENCE, self._over)
+        # The supervisor is done, is stopped, or cannot end something. Now the guard sets to work.
+        for link in (self._control, self._leash):
             with suppress(OSError):
-                self._control.shutdown(socket.SHUT_WR)
-            await self._ends_within(GUARD_PATIENCE + _PATIENCE)
+                link.shutdown(socket.SHUT_WR)
         below: list[int] = []
-        if not self._over.is_set():
+        if not await _within(GUARD_PATIENCE + _PATIENCE, self._gone):
             # The guard is stopped, or cannot end it either. At its end a stopped supervisor goes on.
             below = await in_thread(descendants, self._process.pid) if TREE else []
             self._process.kill()
-            await self._ends_within(_PATIENCE)
-        if not self._complete and TREE:
-            await in_thread(_sweep, self._mark)
-        self.stuck = await in_thread(_any_runs, below)
-        await in_thread(self._process.wait)
+            await _within(_PATIENCE, self._over)
+        self.stuck = await in_thread(self._end_strays, below)
 
     def close(self) -> None:
         """Let go of it, after `stop`."""
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._control)
         loop.remove_writer(self._control)
+        loop.remove_reader(self._leash)
         self._control.close()
+        self._leash.close()
 
-    async def _ends_within(self, seconds: float) -> bool:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._over.wait()
-        return self._over.is_set()
+    def _end_strays(self, below: Sequence[int]) -> list[str]:
+        """Kill what has got away; what still runs of that and of `below`. Blocks."""
+        # A guard that ends by itself has seen the end of all that it was above.
+        lost = strays.release(self._process) != 0
+        if self._group and not self._complete:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._group, signal.SIGKILL)
+        left = strays.sweep(self._began, self._mark) if TREE and lost else []
+        return [_named(pid) for pid in _running({*below, *left})]
 
     def _send(self, data: bytes) -> None:
         """Send it after what the socket had no room for yet."""
@@ -177,6 +197,10 @@ class Supervised:
             loop.add_writer(self._control, self._flush)
         else:
             loop.remove_writer(self._control)
+
+    def _note_end(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._leash)
+        self._gone.set()
 
     def _hear(self) -> None:
         try:
@@ -202,6 +226,8 @@ class Supervised:
                 self.started = True
             case [b"started"]:
                 self._ready.set()
+            case [b"group", group] if group.isdigit() and not (self._tree or self._ready.is_set()):
+                self._group = _other_group(int(group))
             case [b"failed", number] if number.isdigit():
                 self._problem = int(number)
                 self._ready.set()
@@ -215,41 +241,38 @@ class Supervised:
                 pass
 
 
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    """Whether it comes within so long."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
+
+
 def _is_end(status: int) -> bool:
     return status <= _HIGHEST_STATUS and (os.WIFEXITED(status) or os.WIFSIGNALED(status))
 
 
-def _sweep(mark: str) -> None:
-    """Kill what can still be found of a command, by its mark."""
-    wanted = f"{MARK}={mark}".encode()
+def _other_group(group: int) -> int:
+    """`group`, if it can be one of a command; 0 otherwise."""
+    return group if group > 1 and group != os.getpgrp() else 0
+
+
+def _running(pids: Collection[int]) -> list[int]:
+    """Those that are there after a moment. Blocks."""
     for _ in range(_ROUNDS):
-        found = [pid for pid in _processes() if wanted in _environment(pid)]
-        if not found:
-            return
-        for pid in {*found, *(below for root in found for below in descendants(root))}:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        pids = sorted(pid for pid in pids if start_of(pid) is not None)
+        if not pids:
+            break
         # What is not our child cannot be waited for. Run in a thread.
         time.sleep(_PAUSE)
+    return sorted(pids)
 
 
-def _any_runs(pids: Sequence[int]) -> bool:
-    """Whether one of them is there after a moment."""
-    for _ in range(_ROUNDS):
-        if all(start_of(pid) is None for pid in pids):
-            return False
-        # As in `_sweep`.
-        time.sleep(_PAUSE)
-    return True
-
-
-def _processes() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208 (names, not paths)
-
-
-def _environment(pid: int) -> list[bytes]:
+def _named(pid: int) -> str:
+    """A process by its pid and, where that is known, its name, on one line."""
     try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        name = Path(f"/proc/{pid}/comm").read_text(errors="replace")
     except OSError:
-        # It has ended, or is not ours.
-        return []
+        name = ""
+    return one_line(f"{pid} {name}".strip())

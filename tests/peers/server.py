@@ -147,7 +147,7 @@ class Peer:
         self.key = key
         self.sockets: list[PeerSocket] = []
         self._replies = replies
-        self._faults = list(faults)
+        self.faults = list(faults)
         self._always = always or Fault()
         self._upgrades = list(upgrades)
         self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
@@ -220,7 +220,7 @@ class Peer:
 
     def next_fault(self) -> Fault:
         """How the next generation goes."""
-        return (self._faults.pop(0) if self._faults else None) or self._always
+        return (self.faults.pop(0) if self.faults else None) or self._always
 
     def exchange(self, context: Context, *, sent: int, fault: Fault) -> Exchange:
         """Generate: the text for `context`, with the tokens that it takes."""

@@ -1,6 +1,7 @@
 """Nothing that a command starts outlives it or the program, whatever it does to get away."""
 
 import asyncio
+import ctypes
 import errno
 import json
 import os
@@ -15,10 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tools import supervised
 from cogency_tui.tools.command import Ended, run_command, shell_path
 from cogency_tui.tools.supervision.family import children_by_parent, descendants, listed_children
 from cogency_tui.tools.supervision.supervisor import command_line, packed
 from tests.tools.survivors import MARK, none_survives, survivors, until
+
+PR_SET_CHILD_SUBREAPER = 36
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets orphans be adopted"),
@@ -54,6 +58,16 @@ def _all_of(group: str) -> str:
 
 
 @pytest.fixture
+def adopts_nothing(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """Where orphans cannot be adopted, by this process neither."""
+    monkeypatch.setattr(supervised, "TREE", False)
+    prctl = ctypes.CDLL(None).prctl
+    prctl(PR_SET_CHILD_SUBREAPER, 0)
+    yield
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+@pytest.fixture
 async def mark() -> AsyncIterator[str]:
     """A mark for the test's processes, none of which may be there after it."""
     mark = str(random.randrange(10**14, 10**15))
@@ -78,7 +92,7 @@ async def _run(
 @pytest.mark.parametrize("name", ESCAPES)
 async def test_nothing_is_left_when_the_command_ends(name: str, mark: str, tmp_path: Path) -> None:
     ended = await _run(f"{ESCAPES[name]}\ntrue", mark, tmp_path)
-    assert (ended.status, ended.left_behind, ended.stuck) == (0, True, False)
+    assert (ended.status, ended.left_behind, ended.stuck) == (0, True, [])
     assert not survivors(mark)
 
 
@@ -86,7 +100,7 @@ async def test_nothing_is_left_when_the_command_ends(name: str, mark: str, tmp_p
 async def test_nothing_is_left_after_a_time_out(group: str, mark: str, tmp_path: Path) -> None:
     text = f"{_all_of(group)}\nsleep 1000.$TEST_MARK"
     ended = await _run(text, mark, tmp_path, timeout=0.5)
-    assert (ended.timed_out, ended.stuck) == (True, False)
+    assert (ended.timed_out, ended.stuck) == (True, [])
     assert not survivors(mark)
 
 
@@ -160,6 +174,7 @@ async def test_nothing_is_left_when_the_supervisors_were_stopped_and_the_program
     await _ends_with_the_program(text, signal.SIGKILL, mark, tmp_path)
 
 
+@pytest.mark.usefixtures("adopts_nothing")
 async def test_group_is_ended_when_the_program_is_killed(mark: str, tmp_path: Path) -> None:
     await _ends_with_the_program(ESCAPES["nohup"], signal.SIGKILL, mark, tmp_path, how="group")
 
@@ -222,7 +237,6 @@ STOPS = (
     f"kill -STOP {SUPERVISOR}",
     f"kill -STOP {GUARD}",
     f"kill -STOP {GUARD} {SUPERVISOR}",
-    f"kill -STOP {GUARD}; kill -9 {SUPERVISOR}",
 )
 
 
@@ -231,6 +245,17 @@ async def test_command_that_stops_its_supervision_ends_all_the_same(mark: str, t
     texts = [f"{ESCAPES['setsid']} {stops}; sleep 1000.$TEST_MARK" for stops in STOPS]
     ended = await asyncio.gather(*(_run(text, mark, tmp_path, timeout=0.5, grace=0) for text in texts))
     assert [each.timed_out for each in ended] == [True] * len(STOPS)
+    assert not survivors(mark)
+
+
+@pytest.mark.parametrize("escape", ["setsid", "deaf"])
+async def test_end_of_the_supervisor_is_noticed_while_the_guard_is_stopped(
+    escape: str, mark: str, tmp_path: Path
+) -> None:
+    text = f"{ESCAPES[escape]} kill -STOP {GUARD}; kill -9 {SUPERVISOR}; sleep 1000.$TEST_MARK"
+    # Nothing but the end of the supervisor ends it before the test does.
+    ended = await _run(text, mark, tmp_path, timeout=1000)
+    assert (ended.status, ended.timed_out, ended.stuck) == (None, False, [])
     assert not survivors(mark)
 
 
@@ -303,7 +328,7 @@ def test_command_is_not_started_when_the_program_ends_before_all_of_it_is_sent(t
     line = packed([shell_path(), "-c", "touch there; true"])
     ours, theirs = socket.socketpair()
     with theirs:
-        arguments = command_line("group", theirs.fileno())
+        arguments = command_line("group", theirs.fileno(), theirs.fileno())
         supervisor = subprocess.Popen(arguments, cwd=tmp_path, pass_fds=(theirs.fileno(),))
     with ours:
         ours.sendall(line[:-6])
@@ -357,6 +382,7 @@ async def test_signal_that_python_ignores_is_not_ignored_in_commands(mark: str, 
     assert ended.told == "exit 141 (SIGPIPE)"
 
 
+@pytest.mark.usefixtures("adopts_nothing")
 async def test_group_is_ended_where_orphans_cannot_be_adopted(mark: str, tmp_path: Path) -> None:
     text = "sleep 1000.$TEST_MARK & (sleep 1000.$TEST_MARK & wait) & disown"
     ended = await _run(text, mark, tmp_path, tree=False)
@@ -364,6 +390,7 @@ async def test_group_is_ended_where_orphans_cannot_be_adopted(mark: str, tmp_pat
     assert not survivors(mark)
 
 
+@pytest.mark.usefixtures("adopts_nothing")
 async def test_deaf_group_is_killed_after_the_grace(mark: str, tmp_path: Path) -> None:
     text = "trap '' TERM; while :; do sleep 1000.$TEST_MARK; done"
     ended = await _run(text, mark, tmp_path, timeout=4, tree=False)

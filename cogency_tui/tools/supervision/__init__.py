@@ -11,11 +11,14 @@ how it ended, and ends what is left when it is told to, or when our program is g
 when the supervisor cannot: it was killed (`kill -9 $PPID`) or stopped. To the supervisor the end of the guard
 is what the end of our program is. With a sandbox the supervisor is inside, the guard is not.
 
-Where orphans cannot be adopted (macOS) there is no guard, and only the shell's process group is ended.
+Where a command kills both, our program adopts its orphans, and ends them (`tools.strays`).
 
-Lines from there on the control socket: `here` from the supervisor, `started` or `failed ERRNO` of the shell,
-`exited STATUS` (as `waitpid` gives it), and `over LEFT` when nothing runs any more, LEFT being 1 where the
-shell had ended and others had to be ended. To there: first the command line of the shell, which no other
-process shows; then `stop SECONDS`, the time between TERM and KILL. The end of the file means that our program
-is gone.
+Where orphans cannot be adopted (macOS) there is no guard, and only the shell's process group is ended: by the
+supervisor, or by our program where that was killed.
+
+Lines from there on the control socket: `here` from the supervisor, `group PID` of the shell where there is no
+guard, `started` or `failed ERRNO` of the shell, `exited STATUS` (as `waitpid` gives it), and `over LEFT` when
+nothing runs any more, LEFT being 1 where the shell had ended and others had to be ended. To there: first the
+command line of the shell, which no other process shows; then `stop SECONDS`, the time between TERM and KILL.
+The end of the file means that our program is gone.
 """

@@ -55,9 +55,7 @@ class Family:
 
 def descendants(root: int) -> list[int]:
     """All processes below one, as far as the system tells (Linux)."""
-    # Not every kernel is built to list the children of a process.
-    listed = os.path.exists("/proc/thread-self/children")  # noqa: PTH110 (pathlib is slow to load)
-    children = listed_children if listed else children_by_parent()
+    children = _children()
     found: list[int] = []
     waiting = [root]
     while waiting:
@@ -65,6 +63,17 @@ def descendants(root: int) -> list[int]:
         found += below
         waiting += below
     return found
+
+
+def children_of(pid: int) -> list[int]:
+    """The children of a process, as far as the system tells (Linux)."""
+    return _children()(pid)
+
+
+def _children() -> Callable[[int], list[int]]:
+    # Not every kernel is built to list the children of a process.
+    listed = os.path.exists("/proc/thread-self/children")  # noqa: PTH110 (pathlib is slow to load)
+    return listed_children if listed else children_by_parent()
 
 
 def listed_children(pid: int) -> list[int]:

@@ -24,18 +24,18 @@ _LENGTH_SIZE = 8
 _GROUP_PAUSE = 0.1
 
 
-def command_line(role: str, control: int, wrapper: Sequence[str] = ()) -> list[str]:
+def command_line(role: str, control: int, leash: int, wrapper: Sequence[str] = ()) -> list[str]:
     """What to start: a `guard`, or a supervisor alone, `inside` a sandbox or of a `group`.
 
-    `control` is the handle of the socket there, `wrapper` what a guard starts the supervisor through. The
-    shell is not among it, but `packed` and sent, so that `pkill -f` in one command does not match the
-    supervisors of another.
+    `control` is the handle there of the supervisor's socket, `leash` of one that the process started has to
+    itself, and `wrapper` what a guard starts the supervisor through. The shell is not among it, but `packed`
+    and sent, so that `pkill -f` in one command does not match the supervisors of another.
     """
     # Without pathlib, which every command would wait for.
     package = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
     above = os.path.dirname(package)  # noqa: PTH120
     python = [sys.executable, "-I", "-S", "-c", _BOOT, above]
-    return [*python, role, str(control), str(os.getpid()), *wrapper]
+    return [*python, role, str(control), str(leash), str(os.getpid()), *wrapper]
 
 
 def packed(shell: Sequence[str]) -> bytes:
@@ -53,30 +53,33 @@ def packed(shell: Sequence[str]) -> bytes:
 
 def main(arguments: Sequence[str]) -> None:
     """Do what `command_line` was asked for; does not return."""
-    role, control, program, *wrapper = arguments
+    role, control, leash, program, *wrapper = arguments
     if role == "guard":
-        _guard(int(control), int(program), wrapper)
-    else:
-        _supervise(int(control), os.getppid(), tree=role == "inside")
+        _guard(int(control), int(leash), int(program), wrapper)
+    if role == "group":
+        os.set_inheritable(int(leash), False)
+    _supervise(int(control), os.getppid(), tree=role == "inside")
 
 
-def _guard(control: int, program: int, wrapper: Sequence[str]) -> None:
+def _guard(control: int, leash: int, program: int, wrapper: Sequence[str]) -> None:
     adopt_orphans()
     hear_of_end_of_parent()
     guard = os.getpid()
     supervisor = os.fork()
     if supervisor == 0:
+        os.close(leash)
         if wrapper:
             _enter_sandbox(control, wrapper)
         _supervise(control, guard, tree=True)
+    # Our copy would hide the end of the supervisor from our program while we are stopped.
+    os.close(control)
     ended: set[int] = set()
     family = Family(None, lambda pid, _status: ended.add(pid))
     signals = awake()
     let_go_of_output()
     poll = select.poll()
     poll.register(signals, select.POLLIN)
-    # Only that it was hung up: what is said on it is for the supervisor.
-    poll.register(control, select.POLLRDHUP)
+    poll.register(leash, select.POLLRDHUP)
     deadline: float | None = None
     while not family.over() and supervisor not in ended:
         left = None if deadline is None else deadline - time.monotonic()
@@ -85,16 +88,16 @@ def _guard(control: int, program: int, wrapper: Sequence[str]) -> None:
         handles = {handle for handle, _ in poll.poll(None if left is None else wait(left))}
         if signals in handles:
             quiet(signals)
-        if deadline is None and (control in handles or os.getppid() != program):
+        if deadline is None and (leash in handles or os.getppid() != program):
             deadline = time.monotonic() + GUARD_PATIENCE
-            poll.unregister(control)
+            poll.unregister(leash)
     family.kill(signals)
     os._exit(0)
 
 
 def _enter_sandbox(control: int, wrapper: Sequence[str]) -> None:
     try:
-        os.execv(wrapper[0], [*wrapper, *command_line("inside", control)])
+        os.execv(wrapper[0], [*wrapper, *command_line("inside", control, -1)])
     except OSError as error:
         _say(control, f"failed {error.errno}")
     os._exit(127)
@@ -130,7 +133,7 @@ class Supervisor:
         shell = _command_of(self._control)
         if not shell:
             return
-        self._shell, problem = spawn(shell)
+        self._shell, problem = spawn(shell, self._say_group)
         if problem:
             self._say(f"failed {problem}")
             return
@@ -187,6 +190,11 @@ class Supervisor:
         if pid == self._shell:
             self._exited = True
             self._say(f"exited {status}")
+
+    def _say_group(self) -> None:
+        """Say from within the shell, before it can do anything, what our program has to end without us."""
+        if not self._tree:
+            self._say(f"group {os.getpid()}")
 
     def _say(self, line: str) -> None:
         _say(self._control, line)

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -58,8 +58,11 @@ def let_go_of_output() -> None:
     os.close(null)
 
 
-def spawn(argv: Sequence[bytes]) -> tuple[int, int]:
-    """Start a shell in a session of its own, which ends with us; its pid, and the error number or 0."""
+def spawn(argv: Sequence[bytes], starting: Callable[[], None]) -> tuple[int, int]:
+    """Start a shell in a session of its own, which ends with us; its pid, and the error number or 0.
+
+    `starting` is called in it before.
+    """
     parent = os.getpid()
     source, sink = os.pipe()
     pid = os.fork()
@@ -71,6 +74,7 @@ def spawn(argv: Sequence[bytes]) -> tuple[int, int]:
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             if sys.platform == "linux":
                 _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            starting()
             if os.getppid() == parent:
                 os.execv(argv[0], list(argv))
         except OSError as error:

@@ -13,7 +13,7 @@ from cogency_tui.processes import start_of
 from cogency_tui.tools.mcp import wire
 from cogency_tui.tools.mcp.server import Server, State, Surroundings
 from cogency_tui.tools.registry import Registry
-from cogency_tui.tools.supervised import MARK
+from cogency_tui.tools.strays import MARK
 from tests.tools.mcp.conftest import PATIENCE, Bench, command
 
 
