@@ -366,10 +366,9 @@ _PYRIGHT = """
 _ONE_LINT = "-q -v --quiet --verbose --version"
 
 _GETOPT = frozenset(
-    """
-    black cargo column coverage date diff docker fd file flake8 git isort mypy nox pip podman pre-commit pylint
-    pytest rg ruff sort tox uniq unittest uv
-    """.split()
+    ("black", "cargo", "column", "coverage", "date", "diff", "docker", "fd", "file", "flake8", "git")
+    + ("isort", "mypy", "nox", "pip", "podman", "pre-commit", "pylint", "pytest", "rg", "ruff", "sort")
+    + ("tox", "uniq", "unittest", "uv")
 )
 """Programs that read a letter's value from the rest of its word."""
 
