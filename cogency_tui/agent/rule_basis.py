@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
@@ -222,9 +223,11 @@ def _modules(directory: Path) -> Iterator[Part]:
     if not directory.is_dir():
         return
     found: set[str] = set()
-    for number, entry in enumerate(os.scandir(directory)):
-        if number == _MOST:
-            raise UndecidedError
+    with os.scandir(directory) as scan:
+        entries = list(islice(scan, _MOST))
+    if len(entries) == _MOST:
+        raise UndecidedError
+    for entry in entries:
         if module := _MODULE.fullmatch(entry.name):
             found.add(module[1])
         elif entry.is_dir() and any((directory / entry.name / each).exists() for each in _PACKAGE):
@@ -263,7 +266,9 @@ def _git(directory: Path, project: Path, budget: Iterator[int]) -> Iterator[Part
 def _hooks(directory: Path) -> Iterator[Part]:
     if not directory.is_dir():
         return
-    for entry in sorted(os.scandir(directory), key=lambda each: each.name):
+    with os.scandir(directory) as scan:
+        entries = sorted(scan, key=lambda each: each.name)
+    for entry in entries:
         if not entry.name.endswith(".sample") and entry.is_file():
             real = Path(os.path.realpath(entry.path))
             with Directory.open(real.parent) as parent:
