@@ -9,6 +9,7 @@ project's code, which such a rule covers as it is. The calls block.
 import hashlib
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -24,7 +25,7 @@ _MOST = 10_000
 
 _PYTHON = "pyproject.toml setup.cfg tox.ini .python-version"
 _NODE = "package.json .npmrc"
-_YARN = ".yarnrc .yarnrc.yml .pnpmfile.cjs pnpm-workspace.yaml bunfig.toml"
+_YARN = ".pnp.cjs .pnp.loader.mjs .yarnrc .yarnrc.yml .pnpmfile.cjs pnpm-workspace.yaml bunfig.toml"
 _CARGO = "Cargo.toml build.rs .cargo/config .cargo/config.toml rust-toolchain rust-toolchain.toml"
 _GRADLE = "*.gradle *.gradle.kts gradle.properties gradle/wrapper/* gradle/*.toml"
 _MAVEN = "pom.xml .mvn/* .mvn/wrapper/*"
@@ -104,10 +105,14 @@ _ASK_GIT = frozenset(
 )
 """Programs that run git."""
 
+_WRITERS = frozenset(("clang-format", "gofmt"))
+"""Programs that no file decides about, but that change files."""
+
 _ENVIRONMENTS = (".venv/bin", "venv/bin", "node_modules/.bin")
 """Where programs are found that run in the project's environment."""
 
 _MODULE = re.compile(r"([A-Za-z_]\w*)(?:\.[\w-]+)?\.(?:py|pyc|so|pyd)", re.ASCII)
+_INCLUDE = re.compile(rb"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
 _PACKAGE = ("__init__.py", "__init__.pyc")
 
 _PLAIN_SETTINGS = re.compile(
@@ -117,7 +122,7 @@ _PLAIN_SETTINGS = re.compile(
         | checkstat | trustctime | protecthfs | protectntfs | longpaths | compression | bigfilethreshold
         | commentchar | whitespace | sparsecheckout | sparsecheckoutcone | multipackindex | splitindex
         | commitgraph | excludesfile | hookspath )
-    | (?:advice|alias|branch|color|column|extensions|gui|init|pull|push|rerere|status|submodule)\..*
+    | (?:advice|alias|blame|branch|color|column|extensions|gui|init|pull|push|rerere|status|submodule)\..*
     | commit\.(?: cleanup | gpgsign | status | template | verbose )
     | diff\.(?: algorithm | colormoved | context | ignoresubmodules | indentheuristic | mnemonicprefix
         | noprefix | renamelimit | renames | submodule )
@@ -164,6 +169,25 @@ def basis_of(pattern: str, project: Path) -> str | None:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:32] if parts else ""
 
 
+def stays_inside(pattern: str, command: str, project: Path) -> bool:
+    """Whether a command of this pattern runs and changes nothing outside `project` by a path that it names;
+    where others read is for `reach` to say."""
+    words = pattern.split(" ")
+    while (words[0].rpartition("/")[2], *words[1:2]) in programs.RUNNERS:
+        words = words[2:]
+    program = words[0].rpartition("/")[2]
+    if not (program in FILES or program in _WRITERS or words[1:2] == ["-m"]):
+        return True
+    given = shlex.split(command)[1:]
+    named = [path for word in given for path in (word, word.partition("=")[2], _attached(word))]
+    return all(Path(os.path.realpath(project / each)).is_relative_to(project) for each in named)
+
+
+def _attached(word: str) -> str:
+    """The value that follows a letter in its word."""
+    return word[2:] if word.startswith("-") and not word.startswith("--") else ""
+
+
 def _parts(words: Sequence[str], project: Path) -> Iterator[Part]:
     places: tuple[str, ...] = ()
     while True:
@@ -180,6 +204,8 @@ def _parts(words: Sequence[str], project: Path) -> Iterator[Part]:
             yield from _file(words[1], project)
         yield from _modules(project if name else (project / words[1]).parent)
     yield from _named(FILES.get(name, ""), project)
+    if FILES.get(name) == _MAKE:
+        yield from _included(project)
     if name in _ASK_GIT:
         yield from _git(project, project, iter(range(_MOST)))
 
@@ -205,6 +231,24 @@ def _named(names: str, project: Path) -> Iterator[Part]:
             yield from _file(path.relative_to(project).as_posix(), project)
 
 
+def _included(project: Path) -> Iterator[Part]:
+    """The files that makefiles include by a name without variables."""
+    waiting = [path for name in _MAKE.split() for path in project.glob(name)]
+    done: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path in done or not path.is_file():
+            continue
+        if len(done) == _MOST:
+            raise UndecidedError
+        done.add(path)
+        for names in _INCLUDE.findall(_content(path)):
+            for name in os.fsdecode(names).split():
+                if "$" not in name and not name.startswith("/"):
+                    yield from _named(name, project)
+                    waiting += project.glob(name)
+
+
 def _file(name: str, project: Path) -> Iterator[Part]:
     """A file by what it says; one elsewhere that a link leads to, by its path. No directory is one."""
     path = project / name
@@ -214,8 +258,17 @@ def _file(name: str, project: Path) -> Iterator[Part]:
     if not real.is_relative_to(project):
         yield name, str(real)
         return
+    yield name, _digest(real)
+
+
+def _content(path: Path) -> bytes:
+    real = Path(os.path.realpath(path))
     with Directory.open(real.parent) as directory:
-        yield name, hashlib.sha256(directory.read(real.name, _LARGEST)).hexdigest()
+        return directory.read(real.name, _LARGEST)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(_content(path)).hexdigest()
 
 
 def _modules(directory: Path) -> Iterator[Part]:
@@ -270,9 +323,7 @@ def _hooks(directory: Path) -> Iterator[Part]:
         entries = sorted(scan, key=lambda each: each.name)
     for entry in entries:
         if not entry.name.endswith(".sample") and entry.is_file():
-            real = Path(os.path.realpath(entry.path))
-            with Directory.open(real.parent) as parent:
-                yield entry.path, hashlib.sha256(parent.read(real.name, _LARGEST)).hexdigest()
+            yield entry.path, _digest(Path(entry.path))
 
 
 def _is_plain(key: str, value: str, inner: bool) -> bool:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from cogency_tui.agent import person_file
 from cogency_tui.agent.command_patterns import pattern_of
-from cogency_tui.agent.rule_basis import basis_of
+from cogency_tui.agent.rule_basis import basis_of, stays_inside
 from cogency_tui.config_file import changing
 from cogency_tui.errors import ConfigError, ToolError, UsageError
 from cogency_tui.tools.base import Intent
@@ -237,6 +237,8 @@ def pattern_for(intent: Intent, project: Path) -> str:
 def _command_pattern(command: str, cwd: Path, project: Path) -> str:
     """What a command in the project's root is known by; another directory may change what it means."""
     pattern = pattern_of(command) if cwd == project else ""
+    if not stays_inside(pattern, command, project):
+        return ""
     first = pattern.partition(" ")[0]
     if not EXECUTABLE_NAMES.fullmatch(first):
         return pattern

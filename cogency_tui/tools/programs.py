@@ -205,8 +205,8 @@ class Options:
 
     `every` is for programs none of whose options runs or writes anything. `refused` are the first characters
     of words that the program reads options from, `free` says whether what follows `--` is up to what the
-    project runs, `most` how many operands there may be, `attached` whether the value of a letter may follow
-    it in the same word.
+    project runs (`led`: only where that begins with an option, else it may be a command), `most` how many
+    operands there may be, `attached` whether the value of a letter may follow it in the same word.
     """
 
     kinds: Mapping[str, Kind]
@@ -215,6 +215,7 @@ class Options:
     refused: str = "@"
     most: int | None = None
     attached: bool = False
+    led: bool = False
 
     def allow(self, arguments: Sequence[str]) -> bool:
         """Whether each option is known, and each operand no more than that."""
@@ -226,7 +227,9 @@ class Options:
             word = rest.pop(0)
             if word == "--":
                 if self.free:
-                    return True
+                    if self.led and rest and not rest[0].startswith("-"):
+                        return False
+                    break
             elif word.startswith("-") and word != "-":
                 if not self._allows_option(word, rest):
                     return False
@@ -240,7 +243,10 @@ class Options:
         name, equals, value = word.partition("=")
         kind = self.kinds.get(name)
         if kind is not None:
-            return self._allows_value(kind, value, rest) if not equals else _fits(kind, value)
+            if not equals:
+                return self._allows_value(kind, value, rest)
+            # It may be passed on to a program that takes it for an option.
+            return _fits(kind, value) and not _OPTION_LIKE.match(value)
         if _NUMBER.fullmatch(word):
             return "-#" in self.kinds
         if (short := _SHORT_NUMBER.fullmatch(word)) and self.kinds.get(short[1], "flag") != "flag":
@@ -287,14 +293,16 @@ def _fits(kind: Kind, value: str) -> bool:
     return kind != "flag" and (kind != "name" or bool(_NAME.fullmatch(value)))
 
 
-def _options(text: str, *, free: bool = False, refused: str = "@", most: int | None = None) -> Options:
+def _options(
+    text: str, *, free: bool = False, led: bool = False, refused: str = "@", most: int | None = None
+) -> Options:
     """The options of a text: `-a` a flag, `-a=` with a value, `-a?` with one that may be left out, `-a:` with
     a plain name, `-#` a number."""
     kinds: dict[str, Kind] = {}
     for token in text.split():
         kind = _KINDS.get(token[-1], "flag")
         kinds[token if kind == "flag" else token[:-1]] = kind
-    return Options(kinds, free=free, refused=refused, most=most)
+    return Options(kinds, free=free, led=led, refused=refused, most=most)
 
 
 def _target(text: str) -> Options:
@@ -570,9 +578,14 @@ _RULES: Mapping[str, Options] = {
         """
     ),
     "ruff": _options(_RUFF),
-    "tox": _options("-e= -q -v -r -p= -l --recreate --parallel= --skip-missing-interpreters", free=True),
+    "tox": _options(
+        "-e= -q -v -r -p= -l --recreate --parallel= --skip-missing-interpreters", free=True, led=True, most=0
+    ),
     "nox": _options(
-        "-s= -e= -k= -t= -r -R -l --session= --sessions= --list --reuse-existing-virtualenvs", free=True
+        "-s= -e= -k= -t= -r -R -l --session= --sessions= --list --reuse-existing-virtualenvs",
+        free=True,
+        led=True,
+        most=0,
     ),
     "unittest": _options("-v -q -f -b -k= -s= -p= -t= --verbose --quiet --failfast --buffer --locals"),
     "uv tree": _options("-d= --depth= --frozen --locked --offline --invert --no-dedupe --package="),

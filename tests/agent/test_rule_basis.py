@@ -237,6 +237,53 @@ def test_a_file_that_is_a_link_out_of_the_project_is_not_followed(desk: Desk, tm
     assert not desk.judge("make test").allows
 
 
+def test_a_rule_is_for_the_files_that_a_makefile_includes(desk: Desk) -> None:
+    desk.put("Makefile", "include sub/one.inc $(ALL) /etc/x\n-include parts/*.inc\nsinclude missing\ntest:\n")
+    desk.put("sub/one.inc", "include sub/two.inc\ninclude Makefile\n")
+    for name in ("sub/one.inc", "sub/two.inc", "parts/a.inc", "missing"):
+        require_rule(desk, "make test")
+        desk.put(name, "include sub/two.inc\n# other\n")
+        assert desk.judge("make test").changed, name
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest /tmp/evil.py",
+        "pytest ../evil.py",
+        "pytest link/evil.py",
+        "pytest src/../../x",
+        "pytest ..",
+        "pytest --cov=/",
+        "pytest --ignore /etc",
+        "python -m unittest -s /tmp",
+        "uv run pytest /tmp/evil.py",
+        "ruff check --fix /etc",
+        "ruff format link",
+        "gofmt -w /etc/x",
+        "clang-format -i ../x.c",
+        "make ../x",
+        "cmake -B/tmp/x",
+        "cmake -B link/x",
+        "tsc -p ../x",
+        "go test ../...",
+        "eslint --fix ../x",
+        "prettier -w /etc",
+        "coverage combine /tmp/x",
+        "jest ../x",
+    ],
+)
+def test_no_rule_is_for_code_and_files_outside_the_project(desk: Desk, tmp_path: Path, command: str) -> None:
+    (desk.project / "link").symlink_to(tmp_path)
+    assert desk.judge(command) == Ruling()
+
+
+def test_paths_inside_may_be_written_in_any_way(desk: Desk) -> None:
+    desk.put("go/a_test.py", "x")
+    for path in ("go/a_test.py", "./go", "go/../go", str(desk.project), f"{desk.project}/go/a_test.py"):
+        assert desk.judge(f"pytest {path}").pattern == "pytest", path
+
+
 # Programs of the project in the place of others.
 
 
@@ -390,6 +437,7 @@ ORDINARY = [
     ("lfs.https://example.org/x.git/info/lfs.access", "basic"),
     ("pull.rebase", "true"),
     ("alias.st", "!evil"),
+    ("blame.ignoreRevsFile", ".git-blame-ignore-revs"),
     ("color.ui", "auto"),
 ]
 
