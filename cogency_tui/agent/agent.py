@@ -28,7 +28,7 @@ from cogency_tui.config import (
     config_path,
     data_path,
 )
-from cogency_tui.config_sources import Configured, Layer, configure
+from cogency_tui.config_sources import Configured, Layer, configure, load_settings
 from cogency_tui.errors import UsageError
 from cogency_tui.mcp_settings import McpSettings
 from cogency_tui.protocol.events import Event
@@ -147,7 +147,7 @@ class Agent:
             from cogency_tui.agent.trust import FILE_NAME, Trust
 
             folder = config_directory(self._environment)
-            own = configure(settings=self._given, environ=self._environment).settings
+            own = partial(load_settings, settings=self._given, environ=self._environment)
             self._project_settings = ProjectSettings(Trust(folder / FILE_NAME), self.project, own, folder)
         return self._project_settings
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from cogency_tui.agent.model_call import Llm, asking
-from cogency_tui.agent.named import AgentArgs, choose, listed, told_to_model
+from cogency_tui.agent.named import AgentArgs, choose, listed, require_current, told_to_model
 from cogency_tui.agent.outbox import Outbox
 from cogency_tui.agent.progress import Progress, ended
 from cogency_tui.agent.relics import Relic
@@ -107,6 +107,7 @@ class SubAgents:
 
     async def run(self, args: AgentArgs, context: ToolContext) -> Outcome:
         agent = choose(self.name, args.name, self._agents)
+        require_current("sub-agent", args.name, agent, (await self._parent.configured()).agents)
         with told_to_model():
             progress, sources = await self._turn(args, agent, context)
         if progress.problem:

@@ -37,10 +37,11 @@ class Grants:
     def __iter__(self) -> Iterator[Grant]:
         return iter(tuple(self._given.values()))
 
-    def known(self, key: Key) -> frozenset[str] | None:
-        """The sources that had been read when it was allowed; None where it was not."""
+    def known(self, key: Key, *, by_rule: bool = False) -> frozenset[str] | None:
+        """The sources that had been read when it was allowed; None where it was not. What was allowed with a
+        rule passes only where the rules still allow it (`by_rule`)."""
         grant = self._given.get(key)
-        return None if grant is None else grant.sources
+        return None if grant is None or (grant.pattern and not by_rule) else grant.sources
 
     def give(self, grant: Grant) -> None:
         """Let it pass from now on."""

@@ -41,6 +41,16 @@ def choose(tool: str, name: str, known: Mapping[str, Thing]) -> Thing:
     raise ToolError(f'{tool}: there is no "{shown(name[:80])}".{meant}', f"Names: {', '.join(known)}.")
 
 
+def require_current(kind: str, name: str, chosen: Thing, known: Mapping[str, Thing]) -> None:
+    """Refuse what is configured differently by now, or not any more.
+
+    Raises:
+        ToolError: it is.
+    """
+    if known.get(name) != chosen:
+        raise ToolError(f"The {kind} {name} is not configured any more as it was when this turn began.")
+
+
 def listed(descriptions: Mapping[str, str]) -> str:
     """Names with their descriptions, for the model: `reviewer (reads a change), tester`."""
     entries: list[str] = []

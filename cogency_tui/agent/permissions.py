@@ -14,7 +14,7 @@ from time import time
 from typing import Literal, cast
 
 from cogency_tui.agent.grants import ANY_COMMAND, EVERY_COMMAND, Grant, Grants, Key, about, kept_as
-from cogency_tui.agent.rules import RuleEffect, Rules
+from cogency_tui.agent.rules import RuleEffect, Rules, Ruling
 from cogency_tui.config import PERMISSIONS, Permissions
 from cogency_tui.errors import PersonError, RefusedError
 from cogency_tui.protocol.sources import Sources
@@ -23,6 +23,8 @@ from cogency_tui.tools.blocking import in_thread
 
 _NAMED = 2
 """Sources that a question names."""
+
+_CHANGED = "There is a rule, but the files that decide what runs are not those that it was made for"
 
 _POSSIBLE = "what could have brought untrusted content"
 """Stands for all possible sources in what a grant knows: one more of them is no reason to ask again."""
@@ -214,9 +216,7 @@ class Gate:
         Raises:
             RefusedError: it may not; the text tells the model why.
         """
-        if self._rules is not None and intent.effect != "read":
-            await in_thread(self._rules.refresh)
-        if self._case(intent, self._mode()) is None:
+        if await self._asked(intent) is None:
             return
         self._state.waiting += 1
         try:
@@ -228,16 +228,17 @@ class Gate:
         """Ask the person, one question at a time."""
         async with self._state.asking:
             # The answer to the question before may have settled this one.
-            case = self._case(intent, self._mode())
-            if case is None:
+            asked = await self._asked(intent)
+            if asked is None:
                 return
+            case, ruling = asked
             ask = self._ask()
             if ask is None:
                 raise self._unasked(case, intent)
-            pattern = self._pattern(intent)
+            pattern = self._pattern(intent, ruling)
             question = Question(
                 self._call_id or call_id,
-                *(tool, intent.effect, intent.summary, intent.detail, self._told(case, intent)),
+                *(tool, intent.effect, intent.summary, intent.detail, self._told(case, intent, ruling)),
                 grant=case.grant,
                 pattern=pattern,
                 others=lambda: self._state.waiting - 1,
@@ -249,14 +250,13 @@ class Gate:
             if answer.allow and self._caution(intent):
                 self._state.caution, self._state.cautioned = "", True
             always = answer.scope == "always" and bool(pattern)
+            made = answer.allow and always and await self._make_rule(intent, ruling)
             # A yes to a rule for some files is none to changes of all files.
             wider = always and intent.effect == "write"
             if answer.allow and answer.scope != "once" and case.key is not None and not wider:
                 said = (intent.effect, case.grant, about(case.key, intent))
                 sources = frozenset((*self._state.sources, *((_POSSIBLE,) if self._state.possible else ())))
-                self._state.granted.give(Grant(case.key, *said, sources, time(), pattern if always else ""))
-            if answer.allow and always and self._rules is not None:
-                await self._keep(self._rules, cast(RuleEffect, intent.effect), pattern)
+                self._state.granted.give(Grant(case.key, *said, sources, time(), pattern if made else ""))
         if not answer.allow:
             reason = "the user refused it" + (f": {answer.reason}" if answer.reason else "")
             said = f" They said: {answer.reason}" if answer.reason else ""
@@ -277,9 +277,21 @@ class Gate:
     def _enough(self, intent: Intent) -> Permissions | None:
         """The narrowest mode that lets a call pass, of those that this gate can have."""
         modes = PERMISSIONS[1 : PERMISSIONS.index(self._most) + 1]
-        return next((mode for mode in modes if self._case(intent, mode) is None), None)
+        return next((mode for mode in modes if self._case(intent, mode, Ruling()) is None), None)
 
-    def _case(self, intent: Intent, mode: Permissions) -> _Case | None:
+    async def _asked(self, intent: Intent) -> tuple[_Case, Ruling] | None:
+        """Why the user is asked and what the rules say of it, None where they are not asked.
+
+        Raises:
+            RefusedError: the mode in force does not allow it at all.
+        """
+        ruling = Ruling()
+        if self._rules is not None and intent.effect != "read" and self._case(intent, self._mode(), ruling):
+            ruling = await in_thread(self._rules.judge, intent)
+        case = self._case(intent, self._mode(), ruling)
+        return None if case is None else (case, ruling)
+
+    def _case(self, intent: Intent, mode: Permissions, ruling: Ruling) -> _Case | None:
         """Why the user is asked in this mode, None where they are not.
 
         Raises:
@@ -298,8 +310,8 @@ class Gate:
         if not (reason or (sources and (reaches or _could_reach(intent))) or (possible and reaches)):
             return None
         key, grant = kept_as(intent)
-        known = self._state.granted.known(key)
-        if known is None and self._rules is not None and self._rules.allow(intent):
+        known = self._state.granted.known(key, by_rule=ruling.allows)
+        if known is None and ruling.allows:
             known = frozenset[str]()
         if not by_mode:
             reason = _way_out(intent)
@@ -357,27 +369,35 @@ class Gate:
             return False
         return any(map(self._rules.is_configuration, intent.paths))
 
-    def _pattern(self, intent: Intent) -> str:
+    def _pattern(self, intent: Intent, ruling: Ruling) -> str:
         if self._rules is None or self._rules.problem or self._is_own(intent):
             return ""
-        return self._rules.pattern_for(intent)
+        return ruling.pattern
 
-    def _told(self, case: _Case, intent: Intent) -> str:
+    def _told(self, case: _Case, intent: Intent, ruling: Ruling) -> str:
         """The reason as the person is told it: who asks, and what is wrong with the rules."""
         reason = case.reason + (f" ({self._asker} asks for it)" if self._asker else "")
         if (caution := self._caution(intent)) and caution != case.reason:
             reason += f". Besides, {caution}"
-        if self._rules is not None and self._rules.problem and self._rules.pattern_for(intent):
+        if ruling.changed:
+            reason += f". {_CHANGED}"
+        if self._rules is not None and self._rules.problem and ruling.pattern:
             reason += f". Your rules do not count: {self._rules.problem}".rstrip(".")
         if self._state.trouble:
             reason += f". The last rule was not kept: {self._state.trouble}".rstrip(".")
         return reason
 
-    async def _keep(self, rules: Rules, effect: RuleEffect, pattern: str) -> None:
+    async def _make_rule(self, intent: Intent, ruling: Ruling) -> bool:
+        """Make the rule that was offered; whether there is one now."""
+        if self._rules is None:
+            return False
+        effect = cast(RuleEffect, intent.effect)
         try:
-            await in_thread(rules.add, effect, pattern)
+            await in_thread(self._rules.add, effect, ruling.pattern, basis=ruling.basis)
         except PersonError as exc:
             self._state.trouble = exc.advice
+            return False
+        return True
 
 
 def _narrower(one: Permissions, other: Permissions) -> Permissions:

@@ -8,7 +8,9 @@ bytes that were trusted; of a file with anything wrong in it nothing is used. Th
 """
 
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -66,19 +68,25 @@ class Delegates(msgspec.Struct, frozen=True):
 
 
 class ProjectSettings:
-    """What `project` (resolved) adds to the person's `own` settings, as far as `trust` goes, and to both what
-    stands in files of its own; the person's are in `folder`."""
+    """What `project` (resolved) adds to the user's `own` settings as they are now, as far as `trust` goes,
+    and to both what stands in files of its own; the user's are in `folder`.
 
-    def __init__(self, trust: Trust, project: Path, own: Settings, folder: Path) -> None:
+    Raises:
+        ConfigError: the user's settings cannot be used; later on, those that were read before count.
+    """
+
+    def __init__(self, trust: Trust, project: Path, own: Callable[[], Settings], folder: Path) -> None:
         self.trust = trust
         self.project = project
         self.problem = ""
         """What is not used and why, as of the last `refresh`."""
-        self._own = own
+        self._read_own = own
+        self._own = now = own()
         self._folder = folder
         self._files: tuple[Mapping[str, bytes], Mapping[str, bytes]] = ({}, {})
         self._read: bytes | None = None
-        self.now = Delegates(own.agents, own.workflows, own.mcp)
+        self._refreshing = threading.Lock()
+        self.now = Delegates(now.agents, now.workflows, now.mcp)
         """As of the last `refresh`: the same object until something changes."""
 
     @property
@@ -98,26 +106,35 @@ class ProjectSettings:
         return self.trust.survey(self.project)
 
     def refresh(self) -> None:
-        """Read what is trusted now, and the person's files."""
+        """Read what is trusted now, and the user's settings and files."""
+        # Whoever asks while another thread reads has to see what that one finds.
+        with self._refreshing:
+            self._refresh()
+
+    def _refresh(self) -> None:
         files = self.trust.contents(self.project), own_files(self._folder)
-        if files == self._files:
+        own = self._own
+        with suppress(ConfigError):
+            # The user may be writing in the file.
+            own = self._read_own()
+        if files == self._files and own == self._own:
             return
-        self._files = files
+        self._files, self._own = files, own
         self._read = data = files[0].get(FILE)
         custom = read_custom(files[0], self.path.parent, own=False)
         own_custom = read_custom(files[1], self._folder, own=True)
         problems = [*custom.problems, *own_custom.problems]
-        configured = Delegates(self._own.agents, self._own.workflows, self._own.mcp)
-        own = _fitting(_with_files(configured, own_custom), own_custom, problems)
+        configured = Delegates(own.agents, own.workflows, own.mcp)
+        alone = _fitting(_with_files(configured, own_custom), own_custom, problems)
         try:
             brought = Delegates({}, {}) if data is None else read_delegates(data, self.path)
-            together = _over(own, _with_files(brought, custom))
+            together = _over(alone, _with_files(brought, custom))
             self.now = _fitting(together, custom, problems)
         except WorkflowError as exc:
-            self.now = own
+            self.now = alone
             problems.append(_misused(exc, (data or b"").decode("utf-8-sig"), self.path).advice)
         except ConfigError as exc:
-            self.now = own
+            self.now = alone
             problems.append(exc.advice)
         self.problem = " ".join(problems)
 

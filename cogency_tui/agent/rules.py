@@ -3,21 +3,25 @@
 Invariant: rules come from one file in the person's configuration folder and from nowhere else. While it
 cannot be read as meant there are none, so that everything is asked about, and `problem` says why. What a
 rule may be for is decided for every call (`pattern_for`), so that no file can allow more than that: a rule
-of an earlier version for a command that may have none has no effect.
+of an earlier version for a command that may have none has no effect. A rule for commands holds while the
+files of the project that decide what they do are as they were when it was made (`rule_basis`).
 """
 
 import os
 import secrets
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from cogency_tui.agent import person_file
 from cogency_tui.agent.command_patterns import pattern_of
+from cogency_tui.agent.rule_basis import basis_of, stays_inside
 from cogency_tui.config_file import changing
 from cogency_tui.errors import ConfigError, ToolError, UsageError
 from cogency_tui.tools.base import Intent
@@ -41,7 +45,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One rule. `pattern` are a command's first words, files from the project's root, a host, or the name of
     a server's tool.
 
-    `project` is the directory in which it holds, empty for all; `added` the day it was made, in UTC.
+    `project` is the directory in which it holds, empty for all; `added` the day it was made, in UTC; `basis`
+    the digest of what in the project decides what the commands do.
     """
 
     id: str
@@ -49,6 +54,21 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     project: str = ""
     added: str = ""
+    basis: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What the rules say of a call: whether one `allows` it, and the rule that could be made for it, by its
+    `pattern`, empty where none may be, and `basis`.
+
+    `changed`: there is a rule, made when what decides about the command was different.
+    """
+
+    allows: bool = False
+    pattern: str = ""
+    basis: str = ""
+    changed: bool = False
 
 
 class Rules:
@@ -90,37 +110,51 @@ class Rules:
         self.refresh()
         return self._rules
 
-    def pattern_for(self, intent: Intent) -> str:
-        """What a rule that allowed this would be for; empty where none may."""
-        return pattern_for(intent, self.project)
-
-    def allow(self, intent: Intent) -> bool:
-        """Whether a rule lets this pass, as of the last `refresh`."""
-        pattern = self.pattern_for(intent)
-        return bool(pattern) and any(
-            rule.effect == intent.effect
+    def judge(self, intent: Intent) -> Ruling:
+        """What the rules say now of a call."""
+        self.refresh()
+        pattern = pattern_for(intent, self.project)
+        basis = self._basis(intent.effect, pattern) if pattern else None
+        if basis is None:
+            return Ruling()
+        fitting = [
+            rule
+            for rule in self._rules
+            if rule.effect == intent.effect
             and rule.project in ("", str(self.project))
             and _fits(rule, pattern, intent, self.project)
-            for rule in self._rules
-        )
+        ]
+        allows = any(rule.basis == basis for rule in fitting)
+        return Ruling(allows, pattern, basis, changed=bool(fitting) and not allows)
 
-    def add(self, effect: RuleEffect, pattern: str, *, everywhere: bool = False) -> Rule:
-        """Make a rule, for this project or for all.
+    def add(
+        self, effect: RuleEffect, pattern: str, *, everywhere: bool = False, basis: str | None = None
+    ) -> Rule:
+        """Make a rule, for this project or for all; `basis` is what a question about it showed, else as it
+        is now.
 
         Raises:
             ConfigError: the file cannot be read as meant, or cannot be written.
             UsageError: no rule may have this pattern.
         """
         day = datetime.now(UTC).date().isoformat()
-        rule = Rule(secrets.token_hex(4), effect, pattern, "" if everywhere else str(self.project), day)
-        if problem := _problem(rule) or _command_problem(rule):
+        basis = self._basis(effect, pattern) if basis is None else basis
+        rule = Rule(
+            secrets.token_hex(4), effect, pattern, "" if everywhere else str(self.project), day, basis or ""
+        )
+        if problem := _problem(rule) or _command_problem(rule, basis):
             raise UsageError(f"There can be no such rule: {problem}.")
         with self._lock, changing(self.path):
             rules = self._read()
             there = next((each for each in rules if _same(each, rule)), None)
             if there is None:
                 self._write((*rules, rule))
-            return there or rule
+            elif there.basis != rule.basis:
+                rule = replace(rule, id=there.id)
+                self._write(tuple(rule if each is there else each for each in rules))
+            else:
+                return there
+            return rule
 
     def revoke(self, id: str) -> None:
         """Take a rule back.
@@ -146,6 +180,9 @@ class Rules:
             rules = self._read()
             if not any(each.id == rule.id or _same(each, rule) for each in rules):
                 self._write((*rules[:place], rule, *rules[place:]))
+
+    def _basis(self, effect: str, pattern: str) -> str | None:
+        return basis_of(pattern, self.project) if effect == "command" else ""
 
     def _read(self) -> tuple[Rule, ...]:
         text, table = person_file.read(self.path)
@@ -200,6 +237,8 @@ def pattern_for(intent: Intent, project: Path) -> str:
 def _command_pattern(command: str, cwd: Path, project: Path) -> str:
     """What a command in the project's root is known by; another directory may change what it means."""
     pattern = pattern_of(command) if cwd == project else ""
+    if not stays_inside(pattern, command, project):
+        return ""
     first = pattern.partition(" ")[0]
     if not EXECUTABLE_NAMES.fullmatch(first):
         return pattern
@@ -248,9 +287,9 @@ def _problem(rule: Rule) -> str:
     return ""
 
 
-def _command_problem(rule: Rule) -> str:
+def _command_problem(rule: Rule, basis: str | None) -> str:
     """What is wrong with a rule for commands that is about to be made."""
-    if rule.effect == "command" and pattern_of(rule.pattern) != rule.pattern:
+    if rule.effect == "command" and (basis is None or pattern_of(rule.pattern) != rule.pattern):
         return f'"pattern": what begins with {rule.pattern!r} is always asked about'
     return ""
 

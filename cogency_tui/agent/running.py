@@ -20,6 +20,7 @@ from cogency_tui.agent.outbox import Outbox
 from cogency_tui.agent.own_command import OwnCommand
 from cogency_tui.agent.permissions import Gate
 from cogency_tui.agent.profile import Told
+from cogency_tui.agent.project_settings import Delegates
 from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.replay import Channel, ReplayChannel
@@ -124,6 +125,11 @@ class Running:
         if not self._recalled:
             self.gate.note(await sources_of(store, self.conversation_id, engine.workspace))
             self._recalled = True
+
+    async def configured(self) -> Delegates:
+        """The sub-agents and workflows in force now: trust may have been revoked during the turn."""
+        await in_thread(self.engine.project_settings.refresh)
+        return self.engine.project_settings.now
 
     async def gather_tools(self, seconds: float | None) -> None:
         """Wait for MCP servers that are starting, but no longer than this; what they have then is what there

@@ -1,9 +1,9 @@
 """The files of a project that its MCP servers are started from: named by a command, its arguments, its
-variables or its directory.
+variables or its directory, and the sources around them (`server_sources`).
 
 Invariant: the configuration is looked at before it is trusted, so nothing of it is used but the names of
-files; only regular files inside the project are read, and there are bounds to how many and how much. What a
-named file loads in turn is not followed. The calls block.
+files; only regular files inside the project are read, and there are bounds to how many and how much. The
+calls block.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from cogency_tui.agent.project_files import FOLDER
+from cogency_tui.agent.server_sources import TooMuchError, is_source, sources_of
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.directory import Directory
 
@@ -30,19 +31,33 @@ _MOST_DOTS = 100
 
 _MOST_FILES = 500
 _LARGEST = 64 << 20
+_MANIFESTS = frozenset(
+    ("bun", "bundle", "cargo", "composer", "deno", "dotnet", "gmake", "go", "gradle", "gradlew", "hatch")
+    + ("just", "lerna", "make", "mix", "mvn", "mvnw", "npm", "nx", "pdm", "pipenv", "pnpm", "poetry", "rake")
+    + ("rye", "task", "turbo", "uv", "yarn")
+)
+"""Programs that run what the files of their directory say."""
+
 _ENTRIES = ("__main__.py", "__init__.py", "package.json", "index.js")
 """What an interpreter that is given a directory begins with."""
 
 _MODULE = re.compile(r"[\w.]+")
-_SEPARATORS = re.compile(r"[=:,@]")
+_SEPARATORS = re.compile(r"[=:,@\s]")
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A file that a server is started from; `digest` is the SHA-256 of its bytes."""
+    """A file that a server is started from, or `count` sources of a directory; `digest` is the SHA-256 of
+    what they hold."""
 
     size: int
     digest: str
+    count: int = 0
+
+    @property
+    def kind(self) -> str:
+        """What it is where it is no file."""
+        return f"{self.count:,} source file{'' if self.count == 1 else 's'}" if self.count else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +76,51 @@ def programs_of(project: Path, files: Mapping[str, bytes]) -> Programs:
     for server in _servers(files.get(CONFIG, b"")):
         named = [path for path in _named(project, server) if not path.is_relative_to(project / FOLDER)]
         programs = [_read(project, path) for path in named]
-        if not programs or None in programs or len(found) + len(programs) > _MOST_FILES:
+        places = _places(project, server, named)
+        try:
+            found |= _sources(project, places)
+            told = bool(programs or places) and None not in programs
+        except (OSError, WorkspaceError, TooMuchError):
+            told = False
+        if not told or len(found) + len(programs) > _MOST_FILES:
             unknown.append(" ".join(_words(server))[:200])
         for path, program in zip(named[: _MOST_FILES - len(found)], programs, strict=False):
             if program is not None:
                 found[f"{ABOVE}{path.relative_to(project).as_posix()}"] = program
     return Programs(dict(sorted(found.items())), tuple(unknown))
+
+
+def _places(project: Path, server: Mapping[str, Any], named: list[Path]) -> list[Path]:
+    """The directories from which the programs of a server load what they need."""
+    words = _words(server)
+    places = dict.fromkeys(path.parent for path in named if is_source(path) or path.name in _ENTRIES)
+    bases = [base for base in _bases(project, server) if base.is_relative_to(project) and base.is_dir()]
+    if "-m" in words and named:
+        # Python finds modules from where it is started.
+        places |= dict.fromkeys(bases)
+    if not places and any(Path(word).name in _MANIFESTS for word in words[:1]):
+        places |= dict.fromkeys(bases[:1])
+    return [
+        place for place in places if not any(place.is_relative_to(each) for each in places if each != place)
+    ]
+
+
+def _sources(project: Path, places: list[Path]) -> dict[str, Program]:
+    """What the sources of each of these directories say, by the name of the directory."""
+    found: dict[str, Program] = {}
+    for place in places:
+        sources = sources_of(project, [place])
+        name = (place.relative_to(project) / "**").as_posix()
+        if sources.count:
+            found[f"{ABOVE}{name}"] = Program(sources.size, sources.digest, sources.count)
+    return found
+
+
+def _bases(project: Path, server: Mapping[str, Any]) -> list[Path]:
+    """The directories that names are looked up from, the one that the server is started in first."""
+    cwd = server.get("cwd", "")
+    directory = _joined(project, cwd) if isinstance(cwd, str) else None
+    return list(dict.fromkeys((directory or project, project)))
 
 
 def _servers(config: bytes) -> Iterator[dict[str, Any]]:
@@ -95,9 +149,6 @@ def _named(project: Path, server: Mapping[str, Any]) -> list[Path]:
     words = _words(server)
     variables: object = server.get("env", {})
     values = cast("dict[str, object]", variables).values() if isinstance(variables, dict) else ()
-    cwd = server.get("cwd", "")
-    directory = _joined(project, cwd) if isinstance(cwd, str) else None
-    bases = dict.fromkeys((directory or project, project))
     texts = [*words, *(value for value in values if isinstance(value, str))]
     pieces = [piece for text in texts for piece in (text, *_SEPARATORS.split(text)) if piece]
     for before, module in pairwise(words):
@@ -105,7 +156,7 @@ def _named(project: Path, server: Mapping[str, Any]) -> list[Path]:
             place = module.replace(".", "/")
             pieces += [f"{place}.py", place]
     found: dict[Path, None] = {}
-    for base in bases:
+    for base in _bases(project, server):
         for piece in pieces:
             path = _joined(base, piece)
             if path is not None and path.is_relative_to(project):

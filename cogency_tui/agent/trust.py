@@ -48,7 +48,8 @@ class Survey:
 
     `changed` are those that are not as they were trusted, missing ones included; `problem` says why none of
     them can be used. `digest` is that of all that was there. Entries that begin with `../` are the programs
-    of MCP servers, `unknown` commands of which it cannot be told what of the project they start.
+    of MCP servers and the sources beside them, `unknown` commands of which it cannot be told what of the
+    project they start.
     """
 
     standing: Standing
@@ -115,7 +116,7 @@ class Trust:
         unknown = programs.unknown
         found = _digests(contents, programs)
         entries = tuple(Entry(name, len(data)) for name, data in contents.items())
-        entries += tuple(Entry(name, program.size) for name, program in programs.files.items())
+        entries += tuple(Entry(name, program.size, program.kind) for name, program in programs.files.items())
         digest = _digest(found)
         try:
             known = self._known(project)

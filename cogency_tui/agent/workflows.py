@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from cogency_tui.agent.named import NamedArgs, choose, listed
+from cogency_tui.agent.named import NamedArgs, choose, listed, require_current
 from cogency_tui.agent.progress import call_line, ended, result_line
 from cogency_tui.agent.running import Running
 from cogency_tui.agent.scheduler import Scheduler
@@ -56,7 +56,9 @@ class Workflow:
         return Intent("read", f"Run the workflow {args.name}")
 
     async def run(self, args: NamedArgs, context: ToolContext) -> Outcome:
-        run = _Run(args.name, self._find(args), args.parameters)
+        workflow = self._find(args)
+        require_current("workflow", args.name, workflow, (await self._parent.configured()).workflows)
+        run = _Run(args.name, workflow, args.parameters)
         scheduler = Scheduler(
             self._parent.registry, self._parent.gate, context, run.preview(context.report), run.news.set
         )

@@ -204,6 +204,12 @@ class Works:
         if settings.now.mcp or self._mcp:
             self.shared().servers.configure(settings.now.mcp)
 
+    async def _refresh_servers(self) -> None:
+        """Have the MCP servers that are configured now, as another process may have left it."""
+        settings = self._agent.project_settings
+        await asyncio.to_thread(settings.refresh)
+        self.shared().servers.configure(settings.now.mcp)
+
     def running_of(self, conversation: str) -> "Running":
         """The conversation, ready for work."""
         if conversation not in self._running:
@@ -293,7 +299,9 @@ class Works:
                 journal=Journal(agent.workspace, agent.store),
                 recall=agent.recall,
                 project_settings=agent.project_settings,
-                servers=Servers(Surroundings(agent.project, self._environ, keys), self._mcp),
+                servers=Servers(
+                    Surroundings(agent.project, self._environ, keys, self._refresh_servers), self._mcp
+                ),
                 config=config,
                 profile=agent.profile,
                 sandbox=Sandbox(agent.settings.sandbox, (config, agent.data)),

@@ -25,7 +25,7 @@ def project_settings_of(project: Path) -> ProjectSettings:
         ConfigError: the person's own cannot be read.
     """
     folder = config_directory()
-    return ProjectSettings(Trust(folder / FILE_NAME), project, load_settings(), folder)
+    return ProjectSettings(Trust(folder / FILE_NAME), project, load_settings, folder)
 
 
 def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:

@@ -145,6 +145,31 @@ class Repository:
         answer = self._ask_bytes("ls-files", "--stage", "-v", "-z", filters=False) or b""
         return {os.fsdecode(path): name for path, name in _staged(answer)}
 
+    def settings(self) -> list[tuple[bool, str, str]] | None:
+        """The settings of all files, the one that counts last: whether the repository's own configuration
+        gives it, its key and its value."""
+        answer = self._run(["config", "--show-scope", "-z", "--list"])
+        if answer is None:
+            return None
+        fields = os.fsdecode(answer).split("\0")
+        pairs = zip(fields[::2], fields[1::2], strict=False)
+        found = [(os.fsencode(scope), *pair.partition("\n")[::2]) for scope, pair in pairs]
+        return [(scope in _OWN_SCOPES, key, value) for scope, key, value in found if scope != b"command"]
+
+    def common_directory(self) -> Path | None:
+        """The directory that holds the hooks of all working trees; None where there is no repository."""
+        answer = self._run(["rev-parse", "--git-common-dir"])
+        return None if answer is None else self.directory / os.fsdecode(answer).removesuffix("\n")
+
+    def nested(self) -> list[Path] | None:
+        """The directories of repositories that are recorded in this one."""
+        root = self.root
+        answer = self._run(["ls-files", "--stage", "-z", "--full-name", ":/"])
+        if root is None or answer is None:
+            return None
+        links = [entry for entry in answer.split(b"\0") if entry.startswith(b"160000 ")]
+        return [root / os.fsdecode(link.partition(b"\t")[2]) for link in links]
+
     def read(self, name: str, target: BinaryIO) -> bool:
         """Write the content of an object into a file; whether that could be done."""
         return self._run(["cat-file", "blob", name], target=target) is not None

@@ -8,7 +8,7 @@ Invariant: rules are for what is named here. A program, a subcommand or an optio
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Fact = Literal["launcher", "shell", "interpreter", "network", "reader", "destructive", "writer", "words"]
@@ -216,8 +216,9 @@ class Options:
     """The options that a rule lets pass, and what else it requires of the arguments.
 
     `every` is for programs none of whose options runs or writes anything. `refused` are the first characters
-    of operands that the program reads options from, `free` says whether what follows `--` is up to what the
-    project runs, `most` how many operands there may be.
+    of words that the program reads options from, `free` says whether what follows `--` is up to what the
+    project runs (`led`: only where that begins with an option, else it may be a command), `most` how many
+    operands there may be, `attached` whether the value of a letter may follow it in the same word.
     """
 
     kinds: Mapping[str, Kind]
@@ -225,6 +226,8 @@ class Options:
     free: bool = False
     refused: str = "@"
     most: int | None = None
+    attached: bool = False
+    led: bool = False
 
     def allow(self, arguments: Sequence[str]) -> bool:
         """Whether each option is known, and each operand no more than that."""
@@ -236,11 +239,13 @@ class Options:
             word = rest.pop(0)
             if word == "--":
                 if self.free:
-                    return True
+                    if self.led and rest and not rest[0].startswith("-"):
+                        return False
+                    break
             elif word.startswith("-") and word != "-":
                 if not self._allows_option(word, rest):
                     return False
-            elif word.startswith(tuple(self.refused)):
+            elif word.startswith(tuple(self.refused)) or (self.most is not None and _GLOB.search(word)):
                 return False
             else:
                 operands += 1
@@ -250,7 +255,10 @@ class Options:
         name, equals, value = word.partition("=")
         kind = self.kinds.get(name)
         if kind is not None:
-            return self._allows_value(kind, value, rest) if not equals else _fits(kind, value)
+            if not equals:
+                return self._allows_value(kind, value, rest)
+            # It may be passed on to a program that takes it for an option.
+            return _fits(kind, value) and not _OPTION_LIKE.match(value)
         if _NUMBER.fullmatch(word):
             return "-#" in self.kinds
         if (short := _SHORT_NUMBER.fullmatch(word)) and self.kinds.get(short[1], "flag") != "flag":
@@ -262,7 +270,8 @@ class Options:
             return True
         # A value that looks like an option may be one to the program.
         value = rest.pop(0) if rest else "-"
-        return not _OPTION_LIKE.match(value) and _fits(kind, value)
+        special = _OPTION_LIKE.match(value) or value.startswith(tuple(self.refused))
+        return not special and _fits(kind, value)
 
     def _allows_cluster(self, letters: str, rest: list[str]) -> bool:
         for at, letter in enumerate(letters, 1):
@@ -270,8 +279,11 @@ class Options:
             if kind is None:
                 return False
             if kind != "flag":
-                attached = letters[at:]
-                return _fits(kind, attached) if attached else self._allows_value(kind, "", rest)
+                value = letters[at:]
+                if not value:
+                    return self._allows_value(kind, "", rest)
+                # Others take what follows for letters, too, and the next word for the value of one of them.
+                return self.attached and _fits(kind, value)
         return True
 
     @property
@@ -280,6 +292,7 @@ class Options:
         return not any(len(name) > 2 and name[1] != "-" for name in self.kinds)
 
 
+_GLOB = re.compile(r"[*?\[]")
 _NUMBER = re.compile(r"-\d+")
 _SHORT_NUMBER = re.compile(r"(-[A-Za-z])\d+")
 _OPTION_LIKE = re.compile(r"-(?!\d)")
@@ -292,14 +305,16 @@ def _fits(kind: Kind, value: str) -> bool:
     return kind != "flag" and (kind != "name" or bool(_NAME.fullmatch(value)))
 
 
-def _options(text: str, *, free: bool = False, refused: str = "@", most: int | None = None) -> Options:
+def _options(
+    text: str, *, free: bool = False, led: bool = False, refused: str = "@", most: int | None = None
+) -> Options:
     """The options of a text: `-a` a flag, `-a=` with a value, `-a?` with one that may be left out, `-a:` with
     a plain name, `-#` a number."""
     kinds: dict[str, Kind] = {}
     for token in text.split():
         kind = _KINDS.get(token[-1], "flag")
         kinds[token if kind == "flag" else token[:-1]] = kind
-    return Options(kinds, free=free, refused=refused, most=most)
+    return Options(kinds, free=free, led=led, refused=refused, most=most)
 
 
 def _target(text: str) -> Options:
@@ -317,8 +332,8 @@ _NONE = _options("")
 _PRINTING = """
     arch b2sum base64 basename cat cksum cmp comm cut df dirname du echo egrep expand expr false fgrep fmt
     fold free getconf grep head hexdump id join jq ls lsblk lscpu md5sum nl nproc numfmt od paste pgrep pr
-    printenv printf ps pwd readlink realpath seq sha1sum sha224sum sha256sum sha384sum sha512sum stat
-    strings sum tac tail test tr true tsort unexpand uname uptime wc which whoami
+    printenv ps pwd readlink realpath seq sha1sum sha224sum sha256sum sha384sum sha512sum stat
+    strings sum tac tail tr true tsort unexpand uname uptime wc which whoami
 """
 """Programs that read and print, with whatever option."""
 
@@ -370,8 +385,23 @@ _PYRIGHT = """
 """
 _ONE_LINT = "-q -v --quiet --verbose --version"
 
-RULES: Mapping[str, Options] = {
+_GETOPT = frozenset(
+    ("black", "cargo", "column", "coverage", "date", "diff", "docker", "fd", "file", "flake8", "git")
+    + ("isort", "mypy", "nox", "pip", "podman", "pre-commit", "pylint", "pytest", "rg", "ruff", "sort")
+    + ("tox", "uniq", "unittest", "uv")
+)
+"""Programs that read a letter's value from the rest of its word."""
+
+_RULES: Mapping[str, Options] = {
     **dict.fromkeys(_PRINTING.split(), _EVERY),
+    # Builtins of the shell, some options of which name a variable and evaluate its index.
+    "printf": _NONE,
+    "test": _options(
+        """
+        -a -b -c -d -e -f -g -h -k -n -o -p -r -s -t -u -w -x -z -G -L -N -O -S -ef -eq -ge -gt -le -lt -ne
+        -nt -ot
+        """
+    ),
     # Search and order.
     "column": _options("-t -s= -o= -n -e -c= --table --separator= --output-separator= --json"),
     "date": _options("-u -R -I? -d= -r= --utc --date= --iso-8601? --rfc-3339= --reference="),
@@ -392,7 +422,7 @@ RULES: Mapping[str, Options] = {
         --color= --quiet --no-ignore-vcs --strip-cwd-prefix
         """
     ),
-    "file": _options("-b -i -h -k -z -0 --brief --mime --mime-type --mime-encoding --no-dereference"),
+    "file": _options("-b -i -h -k -0 --brief --mime --mime-type --mime-encoding --no-dereference"),
     "find": _options(
         """
         -H -P -O0 -O1 -O2 -O3 -name= -iname= -path= -ipath= -wholename= -iwholename= -regex= -iregex=
@@ -560,9 +590,14 @@ RULES: Mapping[str, Options] = {
         """
     ),
     "ruff": _options(_RUFF),
-    "tox": _options("-e= -q -v -r -p= -l --recreate --parallel= --skip-missing-interpreters", free=True),
+    "tox": _options(
+        "-e= -q -v -r -p= -l --recreate --parallel= --skip-missing-interpreters", free=True, led=True, most=0
+    ),
     "nox": _options(
-        "-s= -e= -k= -t= -r -R -l --session= --sessions= --list --reuse-existing-virtualenvs", free=True
+        "-s= -e= -k= -t= -r -R -l --session= --sessions= --list --reuse-existing-virtualenvs",
+        free=True,
+        led=True,
+        most=0,
     ),
     "unittest": _options("-v -q -f -b -k= -s= -p= -t= --verbose --quiet --failfast --buffer --locals"),
     "uv tree": _options("-d= --depth= --frozen --locked --offline --invert --no-dedupe --package="),
@@ -718,6 +753,10 @@ RULES: Mapping[str, Options] = {
     **dict.fromkeys(
         ("actionlint", "hadolint", "ktlint", "markdownlint", "swiftlint", "yamllint"), _options(_ONE_LINT)
     ),
+}
+
+RULES: Mapping[str, Options] = {
+    name: replace(options, attached=name.partition(" ")[0] in _GETOPT) for name, options in _RULES.items()
 }
 """What a rule may be for: a program, or one and its subcommand, with the options that are let pass."""
 

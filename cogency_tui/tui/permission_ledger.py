@@ -71,7 +71,11 @@ class Ledger:
     async def rows(self) -> list[Row]:
         """All that there is now."""
         rules = await asyncio.to_thread(self.rules.list)
-        return list_rows(self._agent.permissions, self._grants(), rules, str(self._agent.project))
+        project = str(self._agent.project)
+        there = {(rule.effect, rule.pattern) for rule in rules if rule.project in ("", project)}
+        # Another process may have revoked the rule that came with one.
+        grants = [each for each in self._grants() if not each.pattern or (each.effect, each.pattern) in there]
+        return list_rows(self._agent.permissions, grants, rules, project)
 
     async def withdraw(self, row: GrantRow | RuleRow) -> None:
         """Ask again about what it allows.

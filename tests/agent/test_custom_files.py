@@ -111,7 +111,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def settings_of(project: Path, folder: Path, own: Settings) -> ProjectSettings:
-    return ProjectSettings(Trust(folder / FILE_NAME), project, own, folder)
+    return ProjectSettings(Trust(folder / FILE_NAME), project, lambda: own, folder)
 
 
 def test_the_persons_files_count_at_once_and_a_projects_when_it_is_trusted(

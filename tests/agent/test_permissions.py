@@ -300,6 +300,61 @@ async def test_always_makes_a_rule_that_holds_in_other_conversations(person: Per
     assert not await person.lets(run(person, "pytest tests"), NO)
 
 
+@pytest.mark.parametrize("effect", ["command", "network", "tool", "write"])
+async def test_a_rule_that_another_process_revokes_holds_no_more(person: Person, effect: str) -> None:
+    intents = {
+        "command": run(person, "pytest -x"),
+        "network": page_of("docs.python.org"),
+        "tool": Intent("tool", "Call x", brings="the MCP server demo", tool="demo.x"),
+        "write": change(person, "src/a.py"),
+    }
+    intent = intents[effect]
+    assert await person.lets(intent, ALWAYS)
+    assert await person.lets(intent)
+    other = Rules(person.rules.path, person.project)
+    other.revoke(other.list()[0].id)
+    assert not await person.lets(intent, NO)
+    assert person.asked
+
+
+async def test_a_rule_that_is_revoked_takes_no_other_yes_with_it(person: Person) -> None:
+    assert await person.lets(run(person, "pytest -x"), ALL_ALONG)
+    assert await person.lets(run(person, "pytest"), ALWAYS)
+    other = Rules(person.rules.path, person.project)
+    other.revoke(other.list()[0].id)
+    assert await person.lets(run(person, "pytest -x"))
+    assert not await person.lets(run(person, "pytest"), NO)
+
+
+async def test_a_rule_is_asked_about_again_when_what_decides_has_changed(person: Person) -> None:
+    makefile = person.project / "Makefile"
+    makefile.write_text("test:\n\ttrue\n")
+    assert await person.lets(run(person, "make test"), ALWAYS)
+    assert await person.lets(run(person, "make test"))
+    makefile.write_text("test:\n\tevil\n")
+    assert not await person.lets(run(person, "make test"), NO)
+    assert person.reason == (
+        "it runs a command. There is a rule, but the files that decide what runs are not those that it was "
+        "made for"
+    )
+    assert await person.lets(run(person, "make test"), ALWAYS)
+    assert await person.lets(run(person, "make test"), gate=person.new_gate())
+    assert len(person.rules.list()) == 1
+
+
+async def test_an_always_in_a_conversation_that_has_read_something_lasts_as_long_as_the_rule(
+    person: Person,
+) -> None:
+    person.mode = "auto"
+    person.gate.tainted("example.org")
+    host = page_of("docs.python.org")
+    assert await person.lets(host, ALWAYS)
+    assert await person.lets(host)
+    other = Rules(person.rules.path, person.project)
+    other.revoke(other.list()[0].id)
+    assert not await person.lets(host, NO)
+
+
 async def test_always_for_changes_and_hosts(person: Person) -> None:
     assert await person.lets(change(person, "src/a.py"), ALWAYS)
     assert await person.lets(page_of("docs.python.org"), ALWAYS)

@@ -35,7 +35,7 @@ class Desk:
         self.file.parent.mkdir(parents=True)
         self.own = Settings(agents={"own": AgentSettings(description="mine")})
         self.settings = ProjectSettings(
-            Trust(root / "config" / FILE_NAME), self.project, self.own, root / "config"
+            Trust(root / "config" / FILE_NAME), self.project, lambda: self.own, root / "config"
         )
 
     def brings(self, text: str | bytes) -> None:

@@ -37,8 +37,7 @@ class Desk:
         return Intent("write", "Change them", paths=tuple(self.project / name for name in names))
 
     def allows(self, intent: Intent) -> bool:
-        self.rules.refresh()
-        return self.rules.allow(intent)
+        return self.rules.judge(intent).allows
 
 
 @pytest.fixture
@@ -66,9 +65,8 @@ def test_a_rule_of_one_project_does_not_hold_in_another(desk: Desk, tmp_path: Pa
     everywhere = desk.rules.add("command", "ruff", everywhere=True)
     (tmp_path / "other").mkdir()
     other = Rules(desk.file, tmp_path / "other")
-    other.refresh()
-    assert not other.allow(replace(desk.command("pytest"), paths=(other.project,)))
-    assert other.allow(replace(desk.command("ruff check"), paths=(other.project,)))
+    assert not other.judge(replace(desk.command("pytest"), paths=(other.project,))).allows
+    assert other.judge(replace(desk.command("ruff check"), paths=(other.project,))).allows
     assert everywhere.project == ""
 
 
@@ -160,7 +158,7 @@ def test_no_rule_reaches_what_is_asked_about_each_time(desk: Desk, more: dict[st
     assert desk.allows(desk.command("pytest"))
     intent = Intent("command", "Run it", "pytest", (desk.project,), everything=True, **more)
     assert not desk.allows(intent)
-    assert desk.rules.pattern_for(intent) == ""
+    assert desk.rules.judge(intent).pattern == ""
 
 
 def test_what_is_no_command_of_the_shell_has_no_rule(desk: Desk) -> None:
@@ -184,8 +182,8 @@ def test_a_script_that_is_a_link_to_a_program_elsewhere_has_no_rule(desk: Desk) 
     (desk.project / "own.sh").write_text("true")
     (desk.project / "check.sh").symlink_to("own.sh")
     (desk.project / "lint.sh").symlink_to("/bin/sh")
-    assert desk.rules.pattern_for(desk.command("./check.sh")) == "./check.sh"
-    assert desk.rules.pattern_for(desk.command("./lint.sh -x")) == ""
+    assert desk.rules.judge(desk.command("./check.sh")).pattern == "./check.sh"
+    assert desk.rules.judge(desk.command("./lint.sh -x")).pattern == ""
 
 
 @pytest.mark.parametrize("pattern", ["rm", "mytool", "split", "pytest; rm", "gcc"])

@@ -49,7 +49,9 @@ class Keeper:
         journal = Journal(workspace, opened)
         recall = Recall(opened, str(project))
         settings = Settings()
-        own = ProjectSettings(Trust(project.parent / "trusted.toml"), project, settings, project.parent)
+        own = ProjectSettings(
+            Trust(project.parent / "trusted.toml"), project, lambda: settings, project.parent
+        )
         servers = Servers(Surroundings(workspace.root))
         engine = Engine(
             settings,

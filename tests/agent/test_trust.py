@@ -216,18 +216,136 @@ def test_the_program_of_a_server_is_trusted_with_its_configuration(name: str, de
     assert desk.trust.contents(desk.project)
     desk.put(f"../{file}", "after")
     assert desk.survey().standing is Standing.CHANGED
-    assert desk.survey().changed == (f"../{file}",)
+    assert f"../{file}" in desk.survey().changed
     assert desk.trust.contents(desk.project) == {}
     (desk.project / file).unlink()
-    assert desk.survey().changed == (f"../{file}",)
+    assert f"../{file}" in desk.survey().changed
     desk.accept()
     desk.put(f"../{file}", "once more")
     assert desk.survey().standing is Standing.CHANGED
 
 
+LOADED = {
+    "an import": ('command = "python"\nargs = ["tools/server.py"]', "tools/server.py", "tools/helper.py"),
+    "a package": ('command = "python"\nargs = ["server.py"]', "server.py", "pack/deep/x.py"),
+    "a module": ('command = "python"\nargs = ["-m", "pack.server"]', "pack/server.py", "helper.py"),
+    "an extension": ('command = "python"\nargs = ["server.py"]', "server.py", "helper.abi3.so"),
+    "a require": ('command = "node"\nargs = ["tools/server.js"]', "tools/server.js", "tools/lib/x.js"),
+    "a program without an ending": ('command = "./bin/serve"', "bin/serve", "bin/lib.sh"),
+    "a script of npm": ('command = "npm"\nargs = ["run", "mcp"]', "package.json", "server.js"),
+    "its configuration": ('command = "npm"\nargs = ["start"]', "server.js", "package.json"),
+    "a script of uv": ('command = "uv"\nargs = ["run", "mcp"]', "pyproject.toml", "pack/__init__.py"),
+    "uv and a file": ('command = "uv"\nargs = ["run", "tools/x.py"]', "tools/x.py", "tools/y.py"),
+    "a package of npx": ('command = "npx"\nargs = ["."]', "package.json", "bin/x.js"),
+    "a target": ('command = "make"\nargs = ["serve"]', "Makefile", "tools/serve.py"),
+    "below its directory": (
+        'command = "uv"\nargs = ["run", "x"]\ncwd = "srv"',
+        "srv/pyproject.toml",
+        "srv/x.py",
+    ),
+    "a lock file": ('command = "uv"\nargs = ["run", "x"]', "pyproject.toml", "uv.lock"),
+    "an option": (
+        'command = "node"\nenv = {NODE_OPTIONS = "-r ./hook.js"}\nargs = ["a/x.js"]',
+        "a/x.js",
+        "hook.js",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_what_the_program_of_a_server_loads_is_trusted_with_it(name: str, desk: Desk) -> None:
+    server, file, loaded = LOADED[name]
+    desk.put("config.toml", f"[mcp.x]\n{server}\n")
+    desk.put(f"../{file}", "before")
+    (desk.project / file).chmod(0o755)
+    desk.put(f"../{loaded}", "before")
+    desk.put("../README.md", "before")
+    desk.accept()
+    assert not desk.survey().unknown
+    desk.put("../README.md", "after")
+    assert desk.survey().standing is Standing.TRUSTED
+    desk.put(f"../{loaded}", "after")
+    assert desk.survey().standing is Standing.CHANGED
+    assert desk.trust.contents(desk.project) == {}
+    desk.put(f"../{loaded}", "before")
+    assert desk.survey().standing is Standing.TRUSTED
+    (desk.project / loaded).unlink()
+    assert desk.survey().standing is Standing.CHANGED
+
+
+def test_a_source_that_comes_beside_the_program_is_a_change(desk: Desk) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "python"\nargs = ["tools/server.py"]\n')
+    desk.put("../tools/server.py", "import json")
+    desk.accept()
+    desk.put("../tools/json.py", "evil")
+    assert desk.survey().changed == ("../tools/**",)
+    kinds = {entry.name: entry.kind for entry in desk.survey().entries}
+    assert kinds["../tools/**"] == "2 source files"
+
+
+@pytest.mark.parametrize(
+    ("text", "loaded"),
+    [
+        ("require('../lib/x')", "lib/x.js"),
+        ('import x from "../lib/x.mjs"', "lib/x.mjs"),
+        ("import(`./../lib/x.js`)", "lib/x.js"),
+        ('require("../lib")', "lib/index.js"),
+        ('sys.path.insert(0, "../lib")', "lib/helper.py"),
+        ("require('../lib/a')", "other/b.js"),
+    ],
+)
+def test_what_a_source_names_elsewhere_is_a_source_too(desk: Desk, text: str, loaded: str) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "node"\nargs = ["tools/server.js"]\n')
+    desk.put("../tools/server.js", text)
+    desk.put("../lib/a.js", 'require("../other/b")')
+    desk.put(f"../{loaded}", "before")
+    desk.put("../src/app.js", "before")
+    desk.accept()
+    desk.put("../src/app.js", "after")
+    assert desk.survey().standing is Standing.TRUSTED
+    desk.put(f"../{loaded}", "after")
+    assert desk.survey().standing is Standing.CHANGED
+
+
+def test_installed_packages_are_no_sources(desk: Desk) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "npm"\nargs = ["start"]\n')
+    desk.put("../package.json", "{}")
+    desk.accept()
+    for name in ("node_modules/x/index.js", ".venv/lib/x.py", "__pycache__/x.pyc", ".git/hooks/x.sh"):
+        desk.put(f"../{name}", "x")
+    assert desk.survey().standing is Standing.TRUSTED
+
+
+def test_a_link_to_sources_in_the_project_is_followed_and_none_out_of_it(desk: Desk, tmp_path: Path) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "node"\nargs = ["tools/server.js"]\n')
+    desk.put("../tools/server.js", "require('./lib/x')")
+    desk.put("../real/x.js", "before")
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "y.js").write_text("before")
+    (desk.project / "tools/lib").symlink_to("../real")
+    (desk.project / "tools/out").symlink_to(tmp_path / "else")
+    (desk.project / "tools/loop").symlink_to(".")
+    os.mkfifo(desk.project / "tools/fifo.js")
+    desk.accept()
+    (tmp_path / "else" / "y.js").write_text("after")
+    assert desk.survey().standing is Standing.TRUSTED
+    desk.put("../real/x.js", "after")
+    assert desk.survey().changed == ("../tools/**",)
+
+
 def test_what_a_server_is_started_from_is_said_where_it_cannot_be_told(desk: Desk) -> None:
-    desk.put("config.toml", '[mcp.x]\ncommand = "uv"\nargs = ["run", "serve"]\n')
-    assert desk.survey().unknown == ("uv run serve",)
+    desk.put("config.toml", '[mcp.x]\ncommand = "npx"\nargs = ["-y", "some-server"]\n')
+    assert desk.survey().unknown == ("npx -y some-server",)
+
+
+def test_more_sources_than_are_compared_are_said(desk: Desk) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "python"\nargs = ["tools/server.py"]\n')
+    for number in range(2_001):
+        desk.put(f"../tools/m{number}.py", "")
+    desk.put("../tools/server.py", "x")
+    survey = desk.survey()
+    assert survey.unknown == ("python tools/server.py",)
+    assert "../tools/server.py" in survey.files
 
 
 def test_no_file_outside_the_project_is_read_for_a_server(desk: Desk, tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ class ScriptedAgent:
         self.project_settings = ProjectSettings(
             Trust(project.with_name("trusted.toml")),
             self.workspace.root,
-            self.settings,
+            lambda: self.settings,
             project.with_name("config"),
         )
         self.gate = asyncio.Event()

@@ -7,7 +7,7 @@ its tools are still known: the next call starts it again. One that never answere
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
@@ -44,13 +44,21 @@ class State(Enum):
     ENDED = "ended"
 
 
+async def _as_configured() -> None:
+    """Leave the servers as they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where servers work: the project, our environment and the keys in it."""
+    """Where servers work: the project, our environment and the keys in it.
+
+    `refresh` is awaited before a call: it closes the servers that are not configured any more.
+    """
 
     root: Path
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+    refresh: Callable[[], Awaitable[None]] = _as_configured
 
 
 class Server:
@@ -109,10 +117,10 @@ class Server:
         await self._end()
         self.start()
 
-    async def close(self) -> None:
-        """End it for good: no call that still knows of it starts it again."""
+    def close(self) -> Coroutine[Any, Any, None]:
+        """End it for good: from now on no call that still knows of it starts it again."""
         self._closed = True
-        await self._end()
+        return self._end()
 
     async def _end(self) -> None:
         # As long as it takes: others may end it, or start it again, meanwhile.
@@ -130,6 +138,7 @@ class Server:
         Raises:
             ToolError: the server cannot be asked, did not answer in time, or ended meanwhile.
         """
+        await self._around.refresh()
         try:
             async with asyncio.timeout(self.settings.timeout):
                 return await self._call(tool, args, report)
@@ -141,6 +150,8 @@ class Server:
         if self.state in (State.ENDED, State.IDLE):
             self.start()
         await self.settle()
+        if self._closed:
+            raise self._gone()
         writer = self._writer
         if self.state is not State.READY or writer is None:
             raise self._gone()

@@ -18,9 +18,9 @@ _MOST = 40
 _MEANS = (
     "Trusting it adds its sub-agents, workflows, commands and MCP servers below your own, and a few options, "
     "those of safety only where they are narrower. Servers are programs: they are started here with the next "
-    "message, from the files named here and whatever these load. What all of these do asks like everything "
-    "else. It can choose no provider, model or key, and allows nothing. A file that changes is not used "
-    "until you have looked again."
+    "message, from the files and sources named here; installed packages are not compared. What all of these "
+    "do asks like everything else. It can choose no provider, model or key, and allows nothing. When a file "
+    "changes, nothing of it is used until you have looked again."
 )
 _UNUSABLE = "As it is it cannot be trusted, and nothing of it is used."
 _STANDINGS = {
