@@ -87,6 +87,8 @@ class CycleSetup:
     channel: Channel
     tools: Collection[str]
     runs_calls: bool
+    patience: float
+    """Seconds between two pieces of the answer."""
 
 
 class Cycle:
@@ -160,7 +162,7 @@ class Cycle:
     def start(self) -> None:
         """Ask the model."""
         chunks = self.channel.generate(self._setup.messages)
-        self._generation = Generation(chunks, self._news.set)
+        self._generation = Generation(chunks, self._news.set, patience=self._setup.patience)
 
     def stop(self) -> None:
         """Stop generating and running."""

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from cogency_tui.errors import ProviderProtocolError
+from cogency_tui.errors import ProviderProtocolError, ProviderTimeoutError
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta, Usage
 
 GRACE = 1.0
@@ -19,10 +19,20 @@ LONGEST = 4 << 20
 """Characters of one answer and its reasoning: several times what any model writes."""
 
 
-class Generation:
-    """Reads `chunks` to their end, or until it is stopped; `wake` is called when there is news."""
+PATIENCE = 600.0
+"""Seconds that an endpoint may send what is nothing of an answer: comments, blank lines, empty pieces."""
 
-    def __init__(self, chunks: AsyncGenerator[Chunk, None], wake: Callable[[], None]) -> None:
+
+class Generation:
+    """Reads `chunks` to their end, or until it is stopped; `wake` is called when there is news.
+
+    Each comes within `patience` seconds of the one before.
+    """
+
+    def __init__(
+        self, chunks: AsyncGenerator[Chunk, None], wake: Callable[[], None], *, patience: float = PATIENCE
+    ) -> None:
+        self._patience = patience
         self._ready: list[Chunk] = []
         self._wake = wake
         self.trailing = ""
@@ -35,7 +45,7 @@ class Generation:
     async def _read(self, source: AsyncGenerator[Chunk, None]) -> None:
         length = 0
         async with aclosing(source) as chunks:
-            async for chunk in chunks:
+            while (chunk := await self._next(chunks)) is not None:
                 if isinstance(chunk, TextDelta | ReasoningDelta):
                     length += len(chunk.text)
                     if length > LONGEST:
@@ -54,6 +64,19 @@ class Generation:
                         return
                 elif isinstance(chunk, ReasoningDelta):
                     return
+
+    async def _next(self, chunks: AsyncGenerator[Chunk, None]) -> Chunk | None:
+        try:
+            async with asyncio.timeout(self._patience):
+                async for chunk in chunks:
+                    if not isinstance(chunk, TextDelta | ReasoningDelta) or chunk.text:
+                        return chunk
+                return None
+        except TimeoutError as exc:
+            raise ProviderTimeoutError(
+                f"Nothing of an answer came for {self._patience:g} s, though the endpoint went on sending.",
+                "What came before it is kept; ask again, or choose another model.",
+            ) from exc
 
     @property
     def usage(self) -> Usage | None:
