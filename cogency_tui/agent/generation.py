@@ -6,7 +6,7 @@ a session whose answer ended by itself can be used again.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 
 from cogency_tui.errors import ProviderProtocolError, ProviderTimeoutError
@@ -18,6 +18,9 @@ GRACE = 1.0
 LONGEST = 4 << 20
 """Characters of one answer and its reasoning: several times what any model writes."""
 
+
+PIECE = 4096
+"""Characters that are parsed at once: an endpoint may send a whole answer in one event."""
 
 PATIENCE = 600.0
 """Seconds that an endpoint may send what is nothing of an answer: comments, blank lines, empty pieces."""
@@ -56,7 +59,7 @@ class Generation:
                 if isinstance(chunk, Usage):
                     self._usage = chunk
                 elif self._concluding is None:
-                    self._ready.append(chunk)
+                    self._ready += _in_pieces(chunk)
                     self._wake()
                 elif isinstance(chunk, TextDelta):
                     self.trailing += chunk.text
@@ -119,3 +122,9 @@ class Generation:
             self._concluding.cancel()
         if not self._task.cancelled():
             self._task.exception()
+
+
+def _in_pieces(chunk: Chunk) -> Iterable[Chunk]:
+    if not isinstance(chunk, TextDelta) or len(chunk.text) <= PIECE:
+        return (chunk,)
+    return (TextDelta(chunk.text[at : at + PIECE]) for at in range(0, len(chunk.text), PIECE))
