@@ -8,6 +8,7 @@ from typing import Any
 
 from cogency_tui import __version__
 from cogency_tui.config import DIALECTS, MODES, PERMISSIONS
+from cogency_tui.standard_streams import remark
 
 _ACTIONS = {
     "list": "the conversations of this project, newest first",
@@ -26,7 +27,10 @@ class _Parser(argparse.ArgumentParser):
     """Reports what cannot be written, which argparse passes over."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        print(message, end="", file=file or sys.stderr)
+        if file is sys.stdout:
+            print(message, end="")
+        else:
+            remark(message, end="")
 
 
 def interface_parser(commands: Iterable[str], *, prompt: bool = True) -> argparse.ArgumentParser:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from cogency_tui import standard_streams
 from cogency_tui.arguments import interface_parser, parser_of
 from cogency_tui.config import data_path
 from cogency_tui.errors import CogencyError, PersonError, UsageError
@@ -30,33 +31,33 @@ _FRAMES = "200"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status: 0 done, 1 failed, 2 usage, 130 interrupted."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        # Whatever the locale says, what we print is UTF-8.
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(encoding="utf-8", errors="replace")
+    standard_streams.prepare()
+    try:
+        return _status_of(arguments)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        standard_streams.discard_unwritable()
+
+
+def _status_of(arguments: list[str]) -> int:
     try:
         try:
             return _carry_out(arguments)
         finally:
-            if sys.stdout is not None:
-                # At exit the interpreter could only complain of what cannot be written.
-                sys.stdout.flush()
+            # At exit the interpreter could only complain of what cannot be written.
+            sys.stdout.flush()
     except CogencyError as exc:
-        print(clean(f"cogency-tui: {exc.advice}"), file=sys.stderr)
+        standard_streams.remark(clean(f"cogency-tui: {exc.advice}"))
         return USAGE_STATUS if isinstance(exc, PersonError) else 1
     except BrokenPipeError:
         # Whoever read our output has had enough.
-        _discard_output()
         return 1
     except OSError as exc:
         if not (trouble := _describe(exc)):
             raise
-        _discard_output()
-        print(clean(f"cogency-tui: {trouble}"), file=sys.stderr)
+        standard_streams.remark(clean(f"cogency-tui: {trouble}"))
         return 1
-    except KeyboardInterrupt:
-        return 130
 
 
 def _carry_out(arguments: list[str]) -> int:
@@ -75,12 +76,6 @@ def _describe(error: OSError) -> str:
     if error.filename is None and error.errno in _UNWRITABLE:
         return f"The output cannot be written: {error.strerror}."
     return ""
-
-
-def _discard_output() -> None:
-    """Write what is left to nowhere: the interpreter must not complain about it at exit."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -137,9 +132,9 @@ def _linear(options: argparse.Namespace) -> int:
     """The interface as plain lines on stdin and stdout."""
     from cogency_tui.headless.linear.session import run_session
 
-    if sys.stdin is None or sys.stdout is None:
+    if sys.stdin is None:
         raise UsageError(
-            "--linear reads messages from stdin and writes to stdout, and one of them is closed.",
+            "--linear reads messages from stdin, which is closed.",
             "Use `cogency-tui run PROMPT` in scripts.",
         )
     conversation = _chosen(options)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from cogency_tui.agent.accumulator import Accumulator
-from cogency_tui.agent.generation import Generation
+from cogency_tui.agent.generation import PIECE, Generation
 from cogency_tui.agent.metrics import Meter
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.replay import Channel
@@ -36,6 +36,9 @@ from cogency_tui.protocol.foreign import Slip, find_slip
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
+
+MOST_WRITTEN_CALLS = 1000
+"""Calls of one answer; of these the scheduler runs some, and says so of the others."""
 
 MOST_UNITS = 5000
 """Thoughts, texts, calls and errors of one answer."""
@@ -67,6 +70,9 @@ _UNCLOSED = Slip(
 )
 _UNFINISHED = "Not run: the call was not written to its end."
 _BROKEN_OFF = "Not run: the connection broke off before the block was complete. Write it again."
+_TOO_MANY_CALLS = (
+    f"Not run: the answer had more than {MOST_WRITTEN_CALLS:,} calls. Write fewer, or one that does it all."
+)
 _GO_ON = (
     "The connection broke off here. What you wrote before it is kept; nothing of an unfinished block ran. "
     "Go on from there."
@@ -88,6 +94,8 @@ class CycleSetup:
     channel: Channel
     tools: Collection[str]
     runs_calls: bool
+    patience: float
+    """Seconds between two pieces of the answer."""
 
 
 class Cycle:
@@ -131,6 +139,7 @@ class Cycle:
         self._units: list[ThinkEvent | RespondEvent] = []
         self._events: deque[Event] = deque()
         self._written = 0
+        self._called = 0
         self._unit = ""
         self._closed = False
         self._stopped = False
@@ -162,7 +171,7 @@ class Cycle:
     def start(self) -> None:
         """Ask the model."""
         chunks = self.channel.generate(self._setup.messages)
-        self._generation = Generation(chunks, self._news.set)
+        self._generation = Generation(chunks, self._news.set, patience=self._setup.patience)
 
     def stop(self) -> None:
         """Stop generating and running."""
@@ -281,7 +290,9 @@ class Cycle:
         await self.result(result)
 
     async def answer_open(self, why: str) -> None:
-        """Answer every call that has no result with this failure."""
+        """Answer every call that has no result with this failure, or with why there are too many."""
+        if self._called > MOST_WRITTEN_CALLS:
+            why = _TOO_MANY_CALLS
         for call in list(self._open.values()):
             name = as_tool_call(call_record(call)).get("name")
             tool = name if isinstance(name, str) else "unknown"
@@ -323,17 +334,20 @@ class Cycle:
             return True
         for chunk in chunks:
             await self._take(chunk)
-            if self._written > MOST_UNITS:
+            if endless := self._describe_endless():
                 self._generation.stop()
                 self._break_off(
                     ProviderProtocolError(
-                        f"The answer does not end: it has more than {MOST_UNITS:,} parts.",
+                        f"The answer does not end: {endless}.",
                         "What came before it is kept; ask again, or choose another model.",
                     )
                 )
                 return True
             if self._parser.finished:
                 break
+            if isinstance(chunk, TextDelta) and len(chunk.text) == PIECE:
+                # Much has arrived at once, and the user may want to stop it.
+                await asyncio.sleep(0)
         if self._parser.finished:
             self._generation.conclude()
         if self._parser.finished or self._generation.over:
@@ -341,6 +355,12 @@ class Cycle:
             self._events.extend(self._parser.close())
             return True
         return bool(chunks)
+
+    def _describe_endless(self) -> str:
+        """What an answer has too much of; empty as long as it may go on."""
+        if self._called > MOST_WRITTEN_CALLS:
+            return f"it has more than {MOST_WRITTEN_CALLS:,} calls"
+        return f"it has more than {MOST_UNITS:,} parts" if self._written > MOST_UNITS else ""
 
     def _break_off(self, why: ProviderError) -> None:
         """End the answer here. What came stays; calls of a block that was cut off do not run."""
@@ -356,6 +376,7 @@ class Cycle:
                 self._unit = event["id"]
             elif not event.get("partial"):
                 self._written += 1
+                self._called += event["type"] == "call"
             self._events.append(event)
 
     async def _take(self, chunk: Chunk) -> None:

@@ -6,10 +6,10 @@ a session whose answer ended by itself can be used again.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 
-from cogency_tui.errors import ProviderProtocolError
+from cogency_tui.errors import ProviderProtocolError, ProviderTimeoutError
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta, Usage
 
 GRACE = 1.0
@@ -19,10 +19,23 @@ LONGEST = 4 << 20
 """Characters of one answer and its reasoning: several times what any model writes."""
 
 
-class Generation:
-    """Reads `chunks` to their end, or until it is stopped; `wake` is called when there is news."""
+PIECE = 4096
+"""Characters that are parsed at once: an endpoint may send a whole answer in one event."""
 
-    def __init__(self, chunks: AsyncGenerator[Chunk, None], wake: Callable[[], None]) -> None:
+PATIENCE = 600.0
+"""Seconds that an endpoint may send what is nothing of an answer: comments, blank lines, empty pieces."""
+
+
+class Generation:
+    """Reads `chunks` to their end, or until it is stopped; `wake` is called when there is news.
+
+    Each comes within `patience` seconds of the one before.
+    """
+
+    def __init__(
+        self, chunks: AsyncGenerator[Chunk, None], wake: Callable[[], None], *, patience: float = PATIENCE
+    ) -> None:
+        self._patience = patience
         self._ready: list[Chunk] = []
         self._wake = wake
         self.trailing = ""
@@ -35,7 +48,7 @@ class Generation:
     async def _read(self, source: AsyncGenerator[Chunk, None]) -> None:
         length = 0
         async with aclosing(source) as chunks:
-            async for chunk in chunks:
+            while (chunk := await self._next(chunks)) is not None:
                 if isinstance(chunk, TextDelta | ReasoningDelta):
                     length += len(chunk.text)
                     if length > LONGEST:
@@ -46,7 +59,7 @@ class Generation:
                 if isinstance(chunk, Usage):
                     self._usage = chunk
                 elif self._concluding is None:
-                    self._ready.append(chunk)
+                    self._ready += _in_pieces(chunk)
                     self._wake()
                 elif isinstance(chunk, TextDelta):
                     self.trailing += chunk.text
@@ -54,6 +67,19 @@ class Generation:
                         return
                 elif isinstance(chunk, ReasoningDelta):
                     return
+
+    async def _next(self, chunks: AsyncGenerator[Chunk, None]) -> Chunk | None:
+        try:
+            async with asyncio.timeout(self._patience):
+                async for chunk in chunks:
+                    if not isinstance(chunk, TextDelta | ReasoningDelta) or chunk.text:
+                        return chunk
+                return None
+        except TimeoutError as exc:
+            raise ProviderTimeoutError(
+                f"Nothing of an answer came for {self._patience:g} s, though the endpoint went on sending.",
+                "What came before it is kept; ask again, or choose another model.",
+            ) from exc
 
     @property
     def usage(self) -> Usage | None:
@@ -96,3 +122,9 @@ class Generation:
             self._concluding.cancel()
         if not self._task.cancelled():
             self._task.exception()
+
+
+def _in_pieces(chunk: Chunk) -> Iterable[Chunk]:
+    if not isinstance(chunk, TextDelta) or len(chunk.text) <= PIECE:
+        return (chunk,)
+    return (TextDelta(chunk.text[at : at + PIECE]) for at in range(0, len(chunk.text), PIECE))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.cycle import Cycle, CycleSetup, Interrupted
+from cogency_tui.agent.generation import PATIENCE
 from cogency_tui.agent.history import Compacted, History, Prepared
 from cogency_tui.agent.metrics import Calibration, Meter, characters_in
 from cogency_tui.agent.progress import first_line
@@ -193,6 +194,7 @@ class Turn:
                 channel=channel,
                 tools=setup.tools,
                 runs_calls=not last,
+                patience=max(PATIENCE, setup.settings.first_byte_timeout, setup.settings.idle_timeout),
             ),
             self._recorder,
             setup.scheduler,

@@ -1,7 +1,6 @@
 """`cogency-tui conversations` and `import`: listed, shown, put in order, carried over."""
 
 import json
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ from cogency_tui.agent.export.markdown import as_markdown
 from cogency_tui.agent.export.page import as_page
 from cogency_tui.agent.recall import Recall, Tree
 from cogency_tui.errors import UsageError
-from cogency_tui.headless.output import print_json, print_json_line, print_text, talk
+from cogency_tui.headless.output import print_json, print_json_line, print_text, standard_input, talk
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import call_record
 from cogency_tui.store.conversations import Conversation, Store
@@ -150,7 +149,7 @@ async def compare_conversations(
 def _read(path: Path | None) -> str:
     """What the file holds, or stdin, and no more than a character too much."""
     if path is None:
-        return sys.stdin.read(_LARGEST + 1)
+        return standard_input().read(_LARGEST + 1)
     with path.open(encoding="utf-8", newline="") as file:
         return file.read(_LARGEST + 1)
 

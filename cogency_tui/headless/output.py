@@ -4,9 +4,10 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
-from cogency_tui.errors import CogencyError
+from cogency_tui.errors import CogencyError, UsageError
+from cogency_tui.standard_streams import remark
 from cogency_tui.text import clean, reveal
 
 _ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -36,7 +37,18 @@ def print_text(text: str) -> None:
 
 def talk(text: str, end: str = "\n") -> None:
     """A remark beside the data, on stderr."""
-    print(clean(text), end=end, file=sys.stderr, flush=True)
+    remark(clean(text), end)
+
+
+def standard_input() -> TextIO:
+    """stdin, to be read from.
+
+    Raises:
+        UsageError: it is closed.
+    """
+    if sys.stdin is None:
+        raise UsageError("stdin is closed.", "Give a file, or pipe something in.")
+    return sys.stdin
 
 
 def complain(error: CogencyError) -> None:

@@ -1,6 +1,5 @@
 """`cogency-tui parse`: wire text to events, one JSON object a line; to see what a model's text means."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -8,7 +7,7 @@ from typing import TextIO
 from cogency_tui.agent.accumulator import Accumulator
 from cogency_tui.config import Dialect
 from cogency_tui.errors import UsageError
-from cogency_tui.headless.output import print_json
+from cogency_tui.headless.output import print_json, standard_input
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.events import Event
 
@@ -22,7 +21,7 @@ def parse_file(path: Path | None, dialect: Dialect, *, size: int | None, chunks:
         UsageError: the file cannot be read.
     """
     if path is None:
-        _print_events(sys.stdin, dialect, size or _CHUNK, chunks=chunks)
+        _print_events(standard_input(), dialect, size or _CHUNK, chunks=chunks)
         return 0
     try:
         with path.open(encoding="utf-8", errors="replace", newline="") as file:

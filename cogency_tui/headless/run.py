@@ -132,7 +132,7 @@ async def _ask(question: Question) -> Answer:
     wider = ", [a]ll in this conversation" if question.grant else ""
     if question.grant:
         talk(f"[a]: {question.grant}")
-    answer = await asyncio.to_thread(_read_answer, wider)
+    answer = await _read_answer(wider)
     if answer in ("y", "yes"):
         return Answer(allow=True)
     if answer in ("a", "all") and question.grant:
@@ -149,8 +149,15 @@ def _advice(refusal: Refusal) -> str:
     return f"Refused: {one_line(refusal.summary)} ({refusal.reason}). {cure}"
 
 
-def _read_answer(wider: str) -> str:
+async def _read_answer(wider: str) -> str:
     talk(f"Allow it? [y]es{wider}, [N]o: ", end="")
+    # A thread that waits for a line would hold up the end of the program.
+    loop, typed = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, typed.set)
+    try:
+        await typed.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
     return sys.stdin.readline().strip().lower()
 
 

@@ -19,6 +19,7 @@ from cogency_tui.tools.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.git_destruction import examine_git
 from cogency_tui.tools.shell_paths import MOST, Places, joined
+from cogency_tui.tools.shell_scan import MOST_WORDS
 from cogency_tui.tools.shell_words import TOO_DEEP, TOO_MANY, Simple, Word
 from cogency_tui.tools.stakes import AtStake, Stakes
 from cogency_tui.workspace.names import shown
@@ -27,7 +28,7 @@ from cogency_tui.workspace.paths import Workspace
 UNKNOWN = "files whose names are not known beforehand"
 _UNREADABLE = {
     TOO_DEEP: "what it does cannot be told: it is nested too deeply",
-    TOO_MANY: f"what is after its first {MOST_COMMANDS:,} commands is not looked at",
+    TOO_MANY: f"what is after its first {MOST_COMMANDS:,} commands or {MOST_WORDS:,} words is not looked at",
 }
 _NEGATIONS = frozenset(("!", "-not", "-o", "-or", ",", "("))
 

@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cogency_tui.tools.shell_variables import Variables, substituted
-from cogency_tui.tools.shell_words import TOO_DEEP, Redirection, Simple, Word
+from cogency_tui.tools.shell_words import TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
 LONGEST = 1 << 17
 """Characters: the system starts no longer command."""
+
+MOST_WORDS = 4000
+"""Words of one text that are looked at."""
 
 DEEPEST = 10
 """Commands inside each other that are looked into."""
@@ -38,12 +41,12 @@ _HEADERS = frozenset(("for", "select", "case", "esac"))
 
 
 def scan(text: str, depth: int = 0) -> list[Simple]:
-    """The simple commands of a text, what is substituted in one before it."""
+    """The simple commands of a text, what is substituted in one before it; of a long one the first."""
     if depth > DEEPEST:
         return [TOO_DEEP]
     scanner = _Scanner(text[:LONGEST], depth)
     scanner.scan()
-    return scanner.found
+    return [*scanner.found, TOO_MANY] if scanner.too_long or len(text) > LONGEST else scanner.found
 
 
 class _Scanner:
@@ -56,15 +59,21 @@ class _Scanner:
         self._at: int = 0
         self._word: _Building | None = None
         self._words: list[Word] = []
+        self._count = 0
         self._redirections: list[Redirection] = []
         self._operator = ""
         self._bodies: list[tuple[str, bool]] = []
         self._variables = Variables(text)
 
+    @property
+    def too_long(self) -> bool:
+        """Whether it has more words than are looked at."""
+        return self._count > MOST_WORDS
+
     def scan(self) -> None:
         """Take the whole text apart."""
         text = self.text
-        while self._at < len(text):
+        while self._at < len(text) and not self.too_long:
             character = text[self._at]
             if character in _SPACE:
                 self._at += 1
@@ -193,6 +202,7 @@ class _Scanner:
         built = word.build()
         if not self._operator:
             self._words.append(built)
+            self._count += 1
             return
         operator, self._operator = self._operator, ""
         if operator in ("<<", "<<-"):

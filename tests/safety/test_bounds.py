@@ -27,7 +27,7 @@ from cogency_tui.workspace.globs import compiled
 from cogency_tui.workspace.ignore import Tree
 from cogency_tui.workspace.paths import Workspace
 
-FLOOR = 0.1
+FLOOR = 0.03
 """Seconds of CPU time below which nothing is said of growth."""
 
 GROWTH = 8
@@ -70,25 +70,25 @@ def _cost(run: Callable[[Any], object], value: object) -> float:
 
 
 COMMANDS: list[tuple[str, Callable[[int], str], int]] = [
-    ("commas in braces left open", lambda n: "rm *{" + "," * n, 20_000),
-    ("dots in braces left open", lambda n: "rm *{" + "." * n, 20_000),
-    ("braces left open", lambda n: "rm *" + "{a" * n, 10_000),
-    ("braces in braces", lambda n: "rm *" + "{,a" * n + "}" * n, 10_000),
-    ("words with alternatives", lambda n: "rm " + ("*{" + "," * 60 + "} ") * n, 200),
-    ("globs", lambda n: "rm " + "*/*/* " * n, 500),
-    ("a pattern of stars", lambda n: "rm " + "*a" * n, 15_000),
-    ("components of a path", lambda n: "rm " + "a/" * n, 15_000),
-    ("commands", lambda n: "rm a;" * n, 5_000),
-    ("directories gone to", lambda n: "cd a;" * n, 5_000),
-    ("files", lambda n: "rm " + "a " * n, 2_000),
-    ("shells in shells", lambda n: "eval " * n, 2_000),
+    ("commas in braces left open", lambda n: "rm *{" + "," * n, 10_000),
+    ("dots in braces left open", lambda n: "rm *{" + "." * n, 10_000),
+    ("braces left open", lambda n: "rm *" + "{a" * n, 5_000),
+    ("braces in braces", lambda n: "rm *" + "{,a" * n + "}" * n, 4_000),
+    ("words with alternatives", lambda n: "rm " + ("*{" + "," * 60 + "} ") * n, 50),
+    ("globs", lambda n: "rm " + "*/*/* " * n, 60),
+    ("a pattern of stars", lambda n: "rm " + "*a" * n, 5_000),
+    ("components of a path", lambda n: "rm " + "a/" * n, 4_000),
+    ("commands", lambda n: "rm a;" * n, 400),
+    ("directories gone to", lambda n: "cd a;" * n, 400),
+    ("files", lambda n: "rm " + "a " * n, 900),
+    ("shells in shells", lambda n: "eval " * n, 300),
 ]
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Workspace:
     root = tmp_path / "project"
-    for number in range(40):
+    for number in range(12):
         place = root / f"d{number}" / "below"
         place.mkdir(parents=True)
         (place / "file").write_text("x")
@@ -110,9 +110,9 @@ def test_a_command_is_looked_into_in_linear_time(
 
 def test_what_is_too_much_to_look_into_is_asked_about(project: Workspace) -> None:
     commands = "true;" * MOST + "rm file1"
-    assert "commands is not looked at" in at_stake(commands, project.root, project).what
+    assert "is not looked at" in at_stake(commands, project.root, project).what
     assert "too much" in reach(commands, project.root, project).guarded
-    words = "rm " + "file1 " * 11_000
+    words = "rm " + "*/below/file1 " * 3_000
     assert UNKNOWN in at_stake(words, project.root, project).what
     assert "too much" in reach(words, project.root, project).guarded
 

@@ -101,7 +101,12 @@ class Terminal:
 
     def send(self, keys: str) -> None:
         """Type."""
-        os.write(self._primary, keys.encode())
+        self.send_bytes(keys.encode())
+
+    def send_bytes(self, data: bytes) -> None:
+        """Send what no keyboard has."""
+        while data:
+            data = data[os.write(self._primary, data) :]
 
     def wait_for(self, wanted: str | Callable[[str], object], timeout: float = 60.0) -> str:
         """Wait until a text stands on the screen, or the screen is as wanted; the screen then."""

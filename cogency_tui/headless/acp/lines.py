@@ -7,8 +7,13 @@ import asyncio
 import json
 from typing import Any, cast
 
+LONGEST = 64 << 20
+"""Bytes of a line; a longer one is answered with an error, and not held."""
+
 _PARSE_ERROR = -32700
 _INVALID_REQUEST = -32600
+_TOO_LONG = b"\x00"
+"""In the place of a line that is too long."""
 
 
 class Lines(asyncio.StreamReader):
@@ -37,13 +42,22 @@ class Lines(asyncio.StreamReader):
             await self._answers.drain()
 
     async def _line(self, separator: bytes) -> bytes:
+        """The next line, or `_TOO_LONG` in its place."""
         pieces: list[bytes] = []
+        size = 0
         while True:
+            ended = True
             try:
-                pieces.append(await self._source.readuntil(separator))
+                piece = await self._source.readuntil(separator)
             except asyncio.LimitOverrunError as exc:
-                pieces.append(await self._source.readexactly(exc.consumed))
+                piece = await self._source.readexactly(exc.consumed)
+                ended = False
+            size += len(piece)
+            if size > LONGEST:
+                pieces = [_TOO_LONG]
             else:
+                pieces.append(piece)
+            if ended:
                 return b"".join(pieces)
 
 
@@ -51,6 +65,8 @@ def _error_in(line: bytes) -> dict[str, object] | None:
     """What is wrong with a line, as JSON-RPC has it; None for a message, and for an empty line."""
     if not line.strip():
         return None
+    if line == _TOO_LONG:
+        return {"code": _INVALID_REQUEST, "message": f"A message may have {LONGEST:,} bytes."}
     try:
         message: object = json.loads(line)
     except (ValueError, RecursionError):

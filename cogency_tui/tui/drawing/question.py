@@ -1,7 +1,10 @@
 """A question as lines: what would happen, whole and with all that hides in it, and why it is asked."""
 
+from typing import NamedTuple
+
 import msgspec
 from rich.segment import Segment
+from textual.geometry import Size
 
 from cogency_tui.agent.permissions import Question
 from cogency_tui.text import fold_blanks, one_line, reveal
@@ -39,8 +42,21 @@ class Reply(msgspec.Struct, frozen=True):
     reach: str = ""
 
 
-def draw_question(question: Question, width: int, inks: Inks) -> list[Line]:
-    """What is asked, then what exactly it is about."""
+class Drawing(NamedTuple):
+    """A question as lines. `subject`: those of them that say what a yes would allow."""
+
+    lines: list[Line]
+    subject: range
+
+
+SMALLEST = Size(20, 6)
+"""The window in which a question can be read, if only by scrolling."""
+
+TOO_SMALL = "Enlarge the window"
+
+
+def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
+    """Draw what is asked, then what exactly it is about."""
     head = [
         Segment("? ", inks("edit", attributes="bold")),
         Segment(one_line(question.tool), inks("text", attributes="bold")),
@@ -58,25 +74,37 @@ def draw_question(question: Question, width: int, inks: Inks) -> list[Line]:
         lines += wrap([Segment(f"A, the rule: {rule}", inks("dim"))], width)
     detail = question.detail.rstrip("\n")
     if question.effect != "command" or not detail:
-        summary = Segment(reveal(question.summary), inks("text", attributes="bold"))
-        lines += [BLANK, *wrap([summary], width)]
+        summary = wrap([Segment(reveal(question.summary), inks("text", attributes="bold"))], width)
+        lines += [BLANK, *summary]
+        subject = range(len(lines) - len(summary), len(lines))
+    else:
+        subject = range(len(lines) + 1, len(lines) + 1)
     if not detail:
-        return lines
+        return Drawing(lines, subject)
     if question.tool in _EDITING:
-        return [*lines, BLANK, *draw_diff(detail, width, inks)]
+        return Drawing([*lines, BLANK, *draw_diff(detail, width, inks)], subject)
     mark = "$ " if question.effect == "command" else ""
     parts = fold_blanks(mark + reveal(detail))
     whole = wrap([Segment(text, inks("dim" if note else "edit")) for text, note in parts], width)
-    return [*lines, BLANK, *_summarise(whole, width, inks), *whole]
+    essence = _summarise(whole, width, inks)
+    shown = [*lines, BLANK, *essence]
+    subject = range(subject.start, len(shown))
+    return Drawing(shown if essence is whole else [*shown, BLANK, *whole], subject)
+
+
+def draw_too_small(width: int, inks: Inks) -> Drawing:
+    """Draw what to do about a window that shows nothing of the question: no answer but no counts there."""
+    lines = wrap([Segment(f"{TOO_SMALL}.", inks("text"))], width)
+    return Drawing(lines, range(len(lines), len(lines) + 1))
 
 
 def _summarise(whole: list[Line], width: int, inks: Inks) -> list[Line]:
-    """Beginning and end of a text that is too long to be seen at once."""
+    """Cut a text that is too long to be seen at once to its beginning and its end."""
     between = len(whole) - _HEAD - _TAIL
     if len(whole) <= _TALL:
-        return []
+        return whole
     cut = wrap([Segment(f"… {between} more lines; all of them below …", inks("dim"))], width)
-    return [*whole[:_HEAD], *cut, *whole[-_TAIL:], BLANK]
+    return [*whole[:_HEAD], *cut, *whole[-_TAIL:]]
 
 
 def _rule_of(question: Question) -> str:
@@ -93,12 +121,16 @@ def answers_to(question: Question) -> list[Reply]:
         )
     if question.pattern:
         answers.append(Reply("A", "always in this project", "answer(True, 'always')", _rule_of(question)))
-    return [
-        *answers,
-        Reply("n", "no", "answer(False, 'once')"),
-        Reply("r", "no, with a reason", "reason"),
-    ]
+    return [*answers, *REFUSING]
 
+
+REFUSING = (
+    Reply("n", "no", "answer(False, 'once')"),
+    Reply("r", "no, with a reason", "reason"),
+)
+
+UNREAD = (Reply("down", "read on", "scroll(1)"), *REFUSING)
+"""What one can do in a window that has not shown yet what a yes would allow."""
 
 REASONING = (
     Reply("enter", "no, for this reason", "refuse"),

@@ -1,6 +1,7 @@
 """The driver of the terminal: Textual's, which neither waits for the terminal nor leaves it changed."""
 
 import os
+import selectors
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,14 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from cogency_tui.tui.manners.input import TerminalInput
 from cogency_tui.tui.manners.output import TerminalOutput
+
+_TICK = 0.1
+"""Seconds without input after which the rest of a sequence is waited for no longer."""
+
+_CHUNK = 4096
+"""Bytes of input read at once."""
 
 
 class TerminalDriver(LinuxDriver):
@@ -77,6 +85,31 @@ class TerminalDriver(LinuxDriver):
 
     def suspend_application_mode(self) -> None:
         self.stop_application_mode()
+
+    def run_input_thread(self) -> None:
+        """Hand on what is typed until the app is left, or the terminal is gone, which `hangup` reports."""
+        source = TerminalInput()
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                data = b""
+                if selector.select(_TICK):
+                    try:
+                        data = os.read(self.fileno, _CHUNK)
+                    except OSError:
+                        return
+                    if not data:
+                        return
+                for message in (*source.feed(data), *source.tick()):
+                    self.process_message(message)
+
+    def _run_input_thread(self) -> None:
+        try:
+            self.run_input_thread()
+        except Exception as error:
+            # Textual's own way ends with the status 0.
+            fail = self._app._handle_exception  # pyright: ignore[reportPrivateUsage] (there is no other)
+            self._loop.call_soon_threadsafe(fail, error)
 
     def _end_output(self) -> None:
         output, self._output = self._output, None

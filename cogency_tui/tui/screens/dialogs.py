@@ -1,6 +1,6 @@
 """Questions to the person. Each is a modal screen that returns a typed answer, and changes nothing itself."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import ClassVar, Literal, TypeAlias
@@ -10,15 +10,26 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.screen import ModalScreen
+from textual.strip import Strip
 from textual.widgets import Input
 
 from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.tui.drawing.keys import key_name
 from cogency_tui.tui.drawing.lines import Line, width_of, wrap
-from cogency_tui.tui.drawing.question import REASONING, answers_to, draw_question
+from cogency_tui.tui.drawing.question import (
+    REASONING,
+    REFUSING,
+    SMALLEST,
+    UNREAD,
+    Drawing,
+    Reply,
+    answers_to,
+    draw_question,
+    draw_too_small,
+)
 from cogency_tui.tui.host import app_of
 from cogency_tui.tui.manners.driver import is_read
 from cogency_tui.tui.theming import Inks
@@ -127,6 +138,49 @@ class DialogBody(LineView):
         self.refresh()
 
 
+class QuestionBody(DialogBody):
+    """What a question is about, and whether the window has shown all of its subject."""
+
+    class SubjectSeen(Message):
+        """The last line of the subject is rendered."""
+
+    def __init__(self, draw: Callable[[int, Inks], Drawing], *, id: str | None = None) -> None:
+        super().__init__(self._lines_of, id=id)
+        self._draw_question = draw
+        self._drawn_for = 0
+        self._subject = range(0)
+        self._seen: set[int] = set()
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether each line of the subject has been in the window as it is now."""
+        return bool(self._subject) and self._seen.issuperset(self._subject)
+
+    def forget(self) -> None:
+        """Start over: the window is another."""
+        self._seen.clear()
+        self.redraw()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # The compositor renders what is in the window, and nothing else.
+        if crop.column_span == (0, self.size.width) and self.size.width >= self.text_width + self.MARGIN:
+            self._note(range(self.scroll_offset.y + crop.y, self.scroll_offset.y + crop.bottom))
+        return super().render_lines(crop)
+
+    def _note(self, lines: range) -> None:
+        seen = self.is_seen
+        self._seen.update(lines)
+        if self.is_seen and not seen:
+            self.post_message(self.SubjectSeen())
+
+    def _lines_of(self, width: int, inks: Inks) -> list[Line]:
+        lines, self._subject = self._draw_question(width, inks)
+        if width != self._drawn_for:
+            self._drawn_for = width
+            self._seen.clear()
+        return lines
+
+
 class PermissionQuestion(ModalScreen[Answer | None]):
     """Shows exactly what a call would do, and returns the answer; None if nobody waits for it any more."""
 
@@ -185,7 +239,7 @@ class PermissionQuestion(ModalScreen[Answer | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="question"):
-            yield DialogBody(self._draw, id="question-body")
+            yield QuestionBody(self._draw, id="question-body")
             yield Input(placeholder="Why not? Enter sends it to the model", id="question-reason")
             with Vertical(classes="dialog-foot", id="question-foot"):
                 yield Answers(answers_to(self._question), id="answers")
@@ -199,14 +253,38 @@ class PermissionQuestion(ModalScreen[Answer | None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave room for the answers however long the detail is."""
-        height = event.size.height
-        self.set_class(height < _SHORT, "-short")
-        self._leave_room(height)
+        self.set_class(event.size.height < _SHORT, "-short")
+        self.query_one(QuestionBody).forget()
+        if not self._reasoning:
+            self._begin_deaf()
+        self._offer()
 
-    def _leave_room(self, height: int) -> None:
-        answers = self.query_one(Answers).count + self.query_one("#question-reason").display
+    def on_question_body_subject_seen(self) -> None:
+        self._offer()
+
+    def _offer(self) -> None:
+        """Offer the answers that can be given now, or that a deaf question is about to hear."""
+        answers = self.query_one(Answers)
+        if self._reasoning:
+            answers.offer(REASONING)
+        elif answers.deaf and not self._is_too_small:
+            answers.offer(answers_to(self._question))
+        else:
+            answers.offer(self._answers)
+        height = self.size.height
         around = 1 if height < _SHORT else 4 + height * 14 // 100
-        self.query_one(DialogBody).styles.max_height = max(3, height - answers - around)
+        room = height - answers.count - self._reasoning - around
+        self.query_one(QuestionBody).styles.max_height = max(1, room)
+
+    @property
+    def _answers(self) -> Sequence[Reply]:
+        if self.query_one(QuestionBody).is_seen:
+            return answers_to(self._question)
+        return REFUSING[:1] if self._is_too_small else UNREAD
+
+    @property
+    def _is_too_small(self) -> bool:
+        return self.size.width < SMALLEST.width or self.size.height < SMALLEST.height
 
     def _begin_deaf(self) -> None:
         """Take no answer until nothing has been typed for a while.
@@ -227,6 +305,7 @@ class PermissionQuestion(ModalScreen[Answer | None]):
             self.set_timer(max(0.0, self._hears_from - self.clock()), self._end_deaf)
             return
         self.query_one(Answers).hear(deaf=False)
+        self._offer()
         # By now the other calls of its batch wait as well.
         self.query_one(DialogBody).redraw()
 
@@ -272,7 +351,7 @@ class PermissionQuestion(ModalScreen[Answer | None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action not in ("answer", "reason"):
             return True
-        offered = {answer.action for answer in answers_to(self._question)}
+        offered = {answer.action for answer in self._answers}
         if action == "answer" and f"answer({parameters[0]}, '{parameters[1]}')" not in offered:
             return False
         return self._hears
@@ -294,8 +373,7 @@ class PermissionQuestion(ModalScreen[Answer | None]):
         field = self.query_one("#question-reason", Input)
         field.display = shown
         self.set_focus(field if shown else None)
-        self.query_one(Answers).offer(REASONING if shown else answers_to(self._question))
-        self._leave_room(self.size.height)
+        self._offer()
 
     def action_enter(self) -> None:
         """Nothing but what every key does that goes into the question."""
@@ -312,7 +390,9 @@ class PermissionQuestion(ModalScreen[Answer | None]):
         event.stop()
         self.action_refuse()
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
+    def _draw(self, width: int, inks: Inks) -> Drawing:
+        if self._is_too_small:
+            return draw_too_small(width, inks)
         return draw_question(self._question, width, inks)
 
 
@@ -322,6 +402,8 @@ class Confirmation(ModalScreen[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y,enter", "answer(True)", "Yes", id="confirm.yes"),
         Binding("n,escape", "answer(False)", "No", id="confirm.no"),
+        Binding("up,k", "scroll(-1)", "Up", show=False, id="confirm.up"),
+        Binding("down,j", "scroll(1)", "Down", show=False, id="confirm.down"),
     ]
     AUTO_FOCUS = ""
     CSS_PATH = STYLES
@@ -332,7 +414,7 @@ class Confirmation(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="confirmation"):
-            yield DialogBody(self._draw, id="confirmation-body")
+            yield QuestionBody(self._draw, id="confirmation-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices([("y", "yes", "answer(True)"), ("n", "no", "answer(False)")])
 
@@ -340,8 +422,20 @@ class Confirmation(ModalScreen[bool]):
         event.stop()
         self.call_next(self.run_action, event.action)
 
+    def on_resize(self) -> None:
+        self.query_one(QuestionBody).forget()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hear a yes once the whole text was in the window."""
+        return parameters != (True,) or self.query_one(QuestionBody).is_seen
+
     def action_answer(self, yes: bool) -> None:
         self.dismiss(yes)
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
-        return wrap([Segment(self._text, inks("text"))], width)
+    def action_scroll(self, lines: int) -> None:
+        body = self.query_one(QuestionBody)
+        body.jump(body.scroll_offset.y + lines)
+
+    def _draw(self, width: int, inks: Inks) -> Drawing:
+        lines = wrap([Segment(self._text, inks("text"))], width)
+        return Drawing(lines, range(len(lines)))

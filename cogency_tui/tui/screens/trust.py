@@ -7,15 +7,18 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
 from cogency_tui.agent.trust import Standing, Survey
-from cogency_tui.tui.drawing.lines import Line
+from cogency_tui.tui.drawing.question import Drawing
 from cogency_tui.tui.drawing.trust import describe_survey, draw_survey
-from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, DialogBody
+from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, QuestionBody
 from cogency_tui.tui.screens.permissions import OWN_STYLES
 from cogency_tui.tui.screens.reading import ReadingScreen
 from cogency_tui.tui.theming import Inks
 from cogency_tui.tui.widgets.pane_title import PaneTitle
 
 Decision: TypeAlias = Literal["trust", "refuse", "withdraw"]
+
+_ESSENTIAL = 5
+"""Lines of what the project brings that the window shows before trust is heard."""
 
 _TRUST: Choice = ("t", "trust it", "decide('trust')")
 _LATER: Choice = ("n", "not now", "close")
@@ -48,7 +51,7 @@ class TrustScreen(ReadingScreen[Decision]):
     def compose(self) -> ComposeResult:
         with Vertical(id="trust"):
             yield PaneTitle("What this project brings", id="trust-title")
-            yield DialogBody(self._draw, id="trust-body")
+            yield QuestionBody(self._draw, id="trust-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices(self._choices())
 
@@ -58,6 +61,8 @@ class TrustScreen(ReadingScreen[Decision]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action != "decide":
             return True
+        if parameters == ("trust",) and not self.query_one(QuestionBody).is_seen:
+            return False
         return any(offered == f"decide({parameters[0]!r})" for _key, _label, offered in self._choices())
 
     def action_decide(self, decision: Decision) -> None:
@@ -75,5 +80,6 @@ class TrustScreen(ReadingScreen[Decision]):
                 # What cannot be used cannot be trusted either.
                 return [*([_TRUST] if self._survey.digest else []), _LATER, _NEVER]
 
-    def _draw(self, width: int, inks: Inks) -> list[Line]:
-        return draw_survey(self._survey, self._problem, width, inks)
+    def _draw(self, width: int, inks: Inks) -> Drawing:
+        lines = draw_survey(self._survey, self._problem, width, inks)
+        return Drawing(lines, range(min(len(lines), _ESSENTIAL)))

@@ -1,0 +1,44 @@
+"""Pages, Markdown and merges of any nesting cost time in proportion to their length."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cogency_tui.store.search.query import parse as parse_query
+from cogency_tui.tools.web_html import to_markdown
+from cogency_tui.tui.drawing.markdown import parse
+from cogency_tui.workspace.merge import merge
+from tests.safety.test_bounds import Case, assert_linear
+
+PAGES = ["<div>", "<ul><li>", "<blockquote>", "<table><tr><td>", "<b>", "<", "<!--", "<script>", "<main>"]
+TEXTS = ["```\na\n```\n", "```\n", ">", "- ", "*a", "[", "[a](", "![", "|a", "[a]: b\n", "<a ", "&", "~~a"]
+QUERIES = ["a ", '"a b" ', '"', "file:", "cost:>0 ", "since:1d "]
+
+
+@pytest.mark.parametrize("unit", PAGES)
+def test_a_page_is_read_in_linear_time(unit: str) -> None:
+    def read(html: str) -> None:
+        to_markdown(html, "http://example.org/", [])
+
+    assert_linear(Case(unit, lambda n: unit * n + "x", read, 2_000))
+
+
+@pytest.mark.parametrize("unit", TEXTS)
+def test_markdown_is_parsed_in_linear_time(unit: str) -> None:
+    assert_linear(Case(unit, lambda n: unit * n + "x", parse, 700))
+
+
+@pytest.mark.parametrize("unit", QUERIES)
+def test_a_query_is_read_in_linear_time(unit: str) -> None:
+    assert_linear(Case(unit, lambda n: unit * n, parse_query, 10_000))
+
+
+MERGES: list[Callable[[int], tuple[bytes, bytes, bytes]]] = [
+    lambda n: (b"a\n" * n, b"b\n" * n, b"c\n" * n),
+    lambda n: (b"a\nb\n" * n, b"b\na\n" * n, b"a\na\nb\n" * n),
+]
+
+
+@pytest.mark.parametrize("build", MERGES)
+def test_a_merge_takes_linear_time(build: Callable[[int], tuple[bytes, bytes, bytes]]) -> None:
+    assert_linear(Case("merge", build, lambda texts: merge(*texts), 2_000))
