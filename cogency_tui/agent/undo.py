@@ -7,12 +7,13 @@ same lines nothing is written before a person has decided. An undo needs no git,
 import secrets
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from cogency_tui.agent.contents import Contents
-from cogency_tui.agent.journal import Journal
 from cogency_tui.agent.preview import Plan, Planned, difference, planned
-from cogency_tui.agent.reversal import Reversal
+from cogency_tui.agent.reversal import Obstacle, Reversal
 from cogency_tui.agent.selection import (
+    GUARD,
     REDO,
     RESTORE,
     UNDO,
@@ -35,13 +36,16 @@ from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.place import located
 
+if TYPE_CHECKING:
+    from cogency_tui.agent.journal import Journal
+
 _MOST_NAMED = 5
 
 
 class Undo:
     """Undoes edits of a conversation. All methods raise `StoreError`."""
 
-    def __init__(self, journal: Journal, conversation: str) -> None:
+    def __init__(self, journal: "Journal", conversation: str) -> None:
         self._journal = journal
         self._conversation = conversation
 
@@ -57,6 +61,16 @@ class Undo:
                 "There is nothing to undo: these edits are taken back already, or changed nothing."
             )
         return await self._plan(UNDO, steps(chosen))
+
+    async def put_back(self, ids: Collection[int]) -> tuple[Obstacle, ...]:
+        """Take back these edits at once, for the engine; what stands in the way of some of them.
+
+        Raises:
+            WorkspaceError: nothing could be put back.
+        """
+        plan = await self._plan(GUARD, steps(to_undo(await self._edits(), ids)))
+        await self.apply(replace(plan, obstacles=()), for_good=True, agreed=True)
+        return plan.obstacles
 
     async def of_turn(self, turn: int | None = None, path: str | None = None) -> Plan:
         """Take back what the agent changed in a turn, the last that is not undone if none is given; with
