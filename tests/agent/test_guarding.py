@@ -1,6 +1,7 @@
 """What commands change of guarded files without consent is put back, whatever it was that changed it."""
 
 import asyncio
+import json
 import subprocess
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.command_edits import CommandEdits
+from cogency_tui.agent.permissions import Answer, Question
+from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
 
 HOOK = ".git/hooks/pre-commit"
@@ -174,3 +177,73 @@ async def test_what_is_put_back_is_not_lost(desk: Desk) -> None:
     plan = await desk.undo.restore(edits[:1])
     await desk.undo.apply(plan)
     assert (desk.root / "AGENTS.md").read_text() == "evil\n"
+
+
+async def test_a_model_in_auto_is_told_what_was_put_back(make_agent: MakeAgent, project: Path) -> None:
+    git(project, "init", "-q")
+    call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
+    (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
+    agent = make_agent(call, "Done.")
+    async with agent:
+        results = [event async for event in agent("go") if event["type"] == "result"]
+        gate = agent.gate(None)
+    payload = results[-1]["payload"]
+    assert not (project / "AGENTS.md").exists()
+    assert payload["error"]
+    assert payload["outcome"].endswith("put back: AGENTS.md")
+    assert "Use edit or write" in str(payload["content"])
+    assert gate is None
+
+
+@pytest.mark.parametrize("allow", [True, False])
+async def test_the_user_is_asked_after_a_command(make_agent: MakeAgent, project: Path, allow: bool) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(allow)
+
+    call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
+    (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
+    agent = make_agent(call, "Done.", ask=ask)
+    async with agent:
+        async for _ in agent("go"):
+            pass
+    (question,) = asked
+    assert "created AGENTS.md" in question.summary
+    assert "+evil" in question.detail
+    assert (project / "AGENTS.md").exists() is allow
+
+
+async def test_what_the_user_agreed_to_before_stays(make_agent: MakeAgent, project: Path) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(True)
+
+    call = (
+        '<execute>[{"name": "shell", "args": {"command": "echo x > AGENTS.md; echo y > .envrc"}}]</execute>'
+    )
+    agent = make_agent(call, "Done.", ask=ask)
+    async with agent:
+        async for _ in agent("go"):
+            pass
+    assert len(asked) == 1
+    assert (project / "AGENTS.md").read_text() == "x\n"
+    assert (project / ".envrc").read_text() == "y\n"
+
+
+async def test_a_command_in_the_background_is_watched_until_its_end(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    command = "until [ -e go ]; do sleep 0.01; done; python3 make.py; touch done"
+    start = {"name": "shell", "args": {"command": command, "background": True}}
+    wait = {"name": "shell", "args": {"command": "touch go; until [ -e done ]; do sleep 0.01; done"}}
+    (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
+    calls = [f"<execute>{json.dumps([each])}</execute>" for each in (start, wait)]
+    agent = make_agent(*calls, "Done.")
+    async with agent:
+        async for _ in agent("go"):
+            pass
+    assert not (project / "AGENTS.md").exists()
