@@ -163,6 +163,7 @@ class Commands:
         self._late: list[tuple[Begun, list[Edit]]] = []
         self._following: set[asyncio.Task[None]] = set()
         self._problem = ""
+        self._closing = False
         self._notes: list[str] = []
         """What is to be said with the next command."""
 
@@ -244,6 +245,7 @@ class Commands:
 
     async def close(self) -> None:
         """Wait until the last changes of the commands in the background, which have ended, are recorded."""
+        self._closing = True
         while self._following:
             await asyncio.wait(self._following)
 
@@ -251,7 +253,12 @@ class Commands:
         """Settle what commands in the background have changed of guarded files."""
         while self._late:
             begun, edits = self._late.pop()
-            if begun.keeps is not None:
+            if edits and self._closing:
+                # Nobody is there to be asked, and the user may have made the change.
+                named = ", ".join(shown(edit.path) for edit in edits)
+                notice = f"{named} changed while a command ran in the background. Look whether you want that."
+                (await self._journal.store()).notices.append(notice)
+            elif begun.keeps is not None:
                 caller = begun.call.origin.caller
                 found = await settle_guarded(self._journal, caller, edits, begun.keeps)
                 self._notes += [f"[A command in the background: {note[1:]}" for note in found.notes]
