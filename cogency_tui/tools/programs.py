@@ -76,10 +76,10 @@ _BY_FACT: Mapping[Fact, str] = {
     "words": "[ [[ echo exit export expr false printf test true",
     "prints": """
         . ack ag arch b2sum base64 basename bat cat cd cksum cloc cmp colordiff column comm cut date df diff
-        dirname du egrep expand fd fgrep file find fmt fold getconf grep head hexdump id jq join less ls lsblk
+        dirname du egrep expand fd fgrep find fmt fold getconf grep head hexdump id jq join less ls lsblk
         man md5sum more nl nproc od paste pgrep popd pr printenv ps pushd pwd readlink realpath rev rg scc seq
         sha1sum sha224sum sha256sum sha384sum sha512sum shellcheck sort source stat strings sum tac tail tokei
-        tr tree tsort type uname unexpand uniq uptime wc wdiff which whoami yq
+        tr tree tsort type uname unexpand uniq uptime wc wdiff which whoami
     """,
 }
 
@@ -115,7 +115,8 @@ PLACE_OPTIONS: Mapping[str, Sequence[str]] = {
     for program, names in {
         **dict.fromkeys(("cp", "install", "ln", "mv"), "-t --target-directory"),
         **dict.fromkeys(
-            ("cc", "clang", "clang++", "g++", "gcc", "iconv", "ld", "rustc", "shuf", "sort"), "-o --output"
+            ("cc", "clang", "clang++", "g++", "gcc", "iconv", "ld", "less", "rustc", "shuf", "sort", "tree"),
+            "-o --output",
         ),
         "bsdtar": "-C",
         "cargo": "-C --target-dir",

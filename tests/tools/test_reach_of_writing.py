@@ -71,6 +71,8 @@ GUARDED = [
     "touch $'.gi\\x74/hooks/x'",
     "touch $'.\\145nvrc'",
     "rsync a .git/hooks/",
+    "tree -o .envrc",
+    "yq -i . .envrc",
     "unknown-program .envrc",
     "unknown-program --file=.envrc",
     "unknown-program -w.envrc",
