@@ -27,11 +27,13 @@ from cogency_tui.agent.attribution import (
     shared,
     unclaimed,
 )
+from cogency_tui.agent.guarding import Settled, of_guarded, settle_guarded, without_ordinary
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
 from cogency_tui.store.intents import Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
+from cogency_tui.tools.journaling import Keeps
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
@@ -78,13 +80,16 @@ class KeptPaths:
 class CommandEdits:
     """What a command changed, complete when its block is left; and what was kept of what is at stake.
 
-    `made_and_removed` and `touched` are paths that it made and removed again, and of files that it wrote or
-    touched and that hold what they held. `unwatched` says why these are not known, where they are not;
-    `unrecorded` that its edits could not be recorded.
+    `guarded` are those edits that no command makes unasked, `settled` what became of them, where the user had
+    not agreed to them. `made_and_removed` and `touched` are paths that it made and removed again, and of
+    files that it wrote or touched and that hold what they held. `unwatched` says why these are not known,
+    where they are not; `unrecorded` that its edits could not be recorded.
     """
 
     at_stake: KeptPaths
     edits: list[Edit] = field(default_factory=list[Edit])
+    guarded: list[Edit] = field(default_factory=list[Edit])
+    settled: Settled = field(default_factory=Settled)
     made_and_removed: list[str] = field(default_factory=list[str])
     touched: list[str] = field(default_factory=list[str])
     unwatched: str = ""
@@ -97,9 +102,15 @@ class CommandEdits:
         self.lasting = over
 
     @property
+    def put_back(self) -> list[str]:
+        """The guarded files that it changed and that were put back."""
+        return self.settled.put_back
+
+    @property
     def notes(self) -> list[str]:
         """What no edit says, in words."""
         return [
+            *self.settled.notes,
             *([self.unrecorded] if self.unrecorded else []),
             *_told("made and removed again", self.made_and_removed),
             *_told("written or touched, and as before", self.touched),
@@ -138,7 +149,8 @@ class _Look:
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A command that runs since `at`. `also` are files to look at, ignored or not; `beside` are the calls of
-    commands that ran when it began; `intent` is the number of its intent."""
+    commands that ran when it began; `intent` is the number of its intent; `keeps` is asked whether changes of
+    guarded files stay, unless the user has agreed to them."""
 
     call: Call
     before: _Look
@@ -147,6 +159,7 @@ class Begun:
     watching: "_Watching"
     intent: int
     at: float
+    keeps: Keeps | None
 
 
 class Commands:
@@ -154,13 +167,17 @@ class Commands:
 
     def __init__(self, journal: "Journal") -> None:
         self._journal = journal
-        self._running: list[Call] = []
+        self._running: list[Begun] = []
         self._lasting: list[Begun] = []
         self._looked: _Look | None = None
+        self._late: list[tuple[Begun, list[Edit]]] = []
         self._following: set[asyncio.Task[None]] = set()
         self._problem = ""
+        self._closing = False
+        self._notes: list[str] = []
+        """What is to be said with the next command."""
 
-    async def begin(self, call: Call, also: list[str]) -> Begun:
+    async def begin(self, call: Call, also: list[str], keeps: Keeps | None = None) -> Begun:
         """Look at the project before a command; `end` has to be called."""
         journal = self._journal
         edits, intents = await journal.edits(), await journal.intents()
@@ -182,11 +199,11 @@ class Commands:
                 intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
                 elsewhere = rivals(await intents.below(journal.root), call.origin.conversation)
                 beside = frozenset(
-                    [other.key for other in self._running]
+                    [other.call.key for other in self._running]
                     + [(other.origin.caller, other.call) for other in elsewhere]
                 )
-                begun = Begun(call, look, also, beside, watching, intent, time.time())
-                self._running.append(call)
+                begun = Begun(call, look, also, beside, watching, intent, time.time(), keeps)
+                self._running.append(begun)
                 contents.retaining = True
         except BaseException:
             await completed(in_thread(watching.end))
@@ -209,7 +226,7 @@ class Commands:
                 journal.unfinished.add(begun.intent)
                 found.unrecorded = unrecorded(error)
             finally:
-                self._running.remove(begun.call)
+                self._running.remove(begun)
                 (await journal.contents()).retaining = bool(self._running)
         found.unwatched = self._first_time(begun.watching.problem)
         if found.lasting is not None:
@@ -223,6 +240,7 @@ class Commands:
         if self._lasting:
             async with self._journal.lock:
                 await self._account(await in_thread(self._journal.take))
+        await self._settle_late()
 
     async def warm(self) -> None:
         """Remember what the project's files hold, so that commands need not wait for it."""
@@ -241,18 +259,43 @@ class Commands:
 
     async def close(self) -> None:
         """Wait until the last changes of the commands in the background, which have ended, are recorded."""
+        self._closing = True
         while self._following:
             await asyncio.wait(self._following)
 
+    async def _settle_late(self) -> None:
+        """Settle what commands in the background have changed of guarded files."""
+        while self._late:
+            begun, edits = self._late.pop()
+            if edits and self._closing:
+                # Nobody is there to be asked, and the user may have made the change.
+                named = ", ".join(shown(edit.path) for edit in edits)
+                notice = f"{named} changed while a command ran in the background. Look whether you want that."
+                (await self._journal.store()).notices.append(notice)
+            elif begun.keeps is not None:
+                caller = begun.call.origin.caller
+                found = await settle_guarded(self._journal, caller, edits, begun.keeps)
+                self._notes += [f"[A command in the background: {note[1:]}" for note in found.notes]
+
+    def _guarded(self, edits: list[Edit], *looks: snapshot.Snapshot) -> list[Edit]:
+        """The edits that no command may make unasked, unless the user has agreed to those of one that runs.
+        Blocks."""
+        if any(each.keeps is None for each in (*self._running, *self._lasting)):
+            return []
+        watched = frozenset[str]().union(*(each.guarded for each in looks))
+        return of_guarded(edits, watched, self._journal.workspace)
+
     async def _record(self, begun: Begun, found: CommandEdits, touched: set[str], ended: float) -> None:
         journal = self._journal
-        edits, contents = await journal.edits(), await journal.contents()
+        edits, contents, blobs = await journal.edits(), await journal.contents(), await journal.blobs()
         origin = begun.call.origin
 
         def look() -> tuple[snapshot.Snapshot, list[FileChange], list[str], list[str]]:
             before, after = begun.before.snapshot, journal.take(begun.also)
             differences = snapshot.differences(journal.workspace, before, after, touched)
             changes = changes_of(differences, contents, journal.limits.left)
+            watched = before.guarded | after.guarded
+            changes = without_ordinary(changes, watched, journal.workspace, blobs)
             return after, changes, *snapshot.passing(journal.workspace, touched, before, after)
 
         after, changes, gone, there = await in_thread(look)
@@ -263,6 +306,8 @@ class Commands:
         own = [change for change in changes if not belongs_to(elsewhere, change, after, begun.at, ended)]
         own = shared(elsewhere, unclaimed(own, others, begun.beside), after, ended)
         found.edits = await self._add(begun, own, going_on=found.lasting is not None)
+        found.guarded = await in_thread(self._guarded, found.edits, begun.before.snapshot, after)
+        found.settled.notes, self._notes = self._notes, []
         if self._lasting or found.lasting is not None:
             self._looked = _Look(after, await edits.last())
         if found.lasting is not None:
@@ -290,6 +335,7 @@ class Commands:
         if not self._lasting or looked is None or self._running:
             return
         begun, contents, edits = self._lasting[-1], await journal.contents(), await journal.edits()
+        blobs = await journal.blobs()
         origin = begun.call.origin
         others, intents = await (await journal.intents()).since(journal.root, origin.project, looked.last)
         elsewhere = rivals(intents, origin.conversation)
@@ -299,11 +345,14 @@ class Commands:
 
         def compare() -> list[FileChange]:
             found = snapshot.differences(journal.workspace, looked.snapshot, after)
-            return changes_of(found, contents, journal.limits.left)
+            changes = changes_of(found, contents, journal.limits.left)
+            watched = looked.snapshot.guarded | after.guarded
+            return without_ordinary(changes, watched, journal.workspace, blobs)
 
         changes = await in_thread(compare)
         changes = unclaimed(changes, [*others, *planned_by(intents)])
-        await self._add(begun, shared(elsewhere, changes, after, time.time()), going_on=True)
+        made = await self._add(begun, shared(elsewhere, changes, after, time.time()), going_on=True)
+        self._late.append((begun, await in_thread(self._guarded, made, looked.snapshot, after)))
         self._looked = _Look(after, await edits.last())
         for each in self._lasting:
             await self._move(each, after)

@@ -2,19 +2,19 @@
 
 Nobody says beforehand which files a command will change. Before each, in this order and within `Limits`:
 
-1. Small files are remembered in memory, compressed, the latest first; later only those are read again whose
-   stamp has changed. Of one that turns out to be changed the bytes are kept. For the case that the process is
-   killed they are on the disk too, but for those that git has (see `shadow`).
+1. Small files are remembered in memory, compressed, the guarded first, then the latest; later only those are
+   read again whose stamp has changed. Of one that turns out to be changed the bytes are kept. For the case
+   that the process is killed they are on the disk too, but for those that git has (see `shadow`).
 2. What is tracked by git and as the index has it is left there, whatever its size, and read from git's
    objects when it turns out to be changed. Not so what a filter or an encoding stands between (Git LFS).
 3. The rest, large or beyond the number of small ones, is kept on the disk, read in pieces: in the background
    from the first turn on (`keep_some`), and a few of the large ones before a command (`keep_large`).
 
 What none of these covers is unknown, and said to be: files above `kept` bytes; untracked ones beyond
-`beforehand` bytes in all, or not come to yet; ignored ones; what git had, if the command removes the objects
-with it, or changes more than 1,000 files that only git has. Copies that share their blocks with the file
-(hard links, reflinks) would be cheaper, but change with it, or are not everywhere. The calls block, and are
-not for several threads at once.
+`beforehand` bytes in all, or not come to yet; ignored ones, and large ones outside the project; what git
+had, if the command removes the objects with it, or changes more than 1,000 files that only git has. Copies
+that share their blocks with the file (hard links, reflinks) would be cheaper, but change with it, or are not
+everywhere. The calls block, and are not for several threads at once.
 """
 
 import hashlib
@@ -125,7 +125,7 @@ class Contents:
         """Remember what small files hold now, as far as the limits go; what is gone is forgotten."""
         files = snapshot.files
         self._git.begin()
-        wanted = self._wanted(files)
+        wanted = self._wanted(snapshot)
         unknown: defaultdict[str, list[str]] = defaultdict(list)
         for path in wanted:
             known = self._known.get(path)
@@ -144,7 +144,8 @@ class Contents:
             ):
                 for path in paths:
                     self._remember(path, files[path], place)
-        self._see_to_the_rest(files, wanted)
+        elsewhere = {path for path in snapshot.guarded if path.startswith("/")}
+        self._see_to_the_rest(files, wanted | elsewhere)
 
     def keep_large(self) -> None:
         """Keep large files that nothing else covers, `at_once` bytes of them: before a command."""
@@ -211,11 +212,15 @@ class Contents:
             return None
         return [self._workspace.name_of(file) for file in files_below(top)]
 
-    def _wanted(self, files: dict[str, Stamp]) -> set[str]:
+    def _wanted(self, snapshot: Snapshot) -> set[str]:
         """The small files to remember."""
-        limits = self._limits
+        limits, files, guarded = self._limits, snapshot.files, snapshot.guarded
         small = [path for path, stamp in files.items() if stamp.size <= limits.small]
         small.sort(key=lambda path: files[path].modified, reverse=True)
+        small = [
+            *(path for path in small if path in guarded),
+            *(path for path in small if path not in guarded),
+        ]
         wanted: set[str] = set()
         total = 0
         for path in small[: limits.small_files]:

@@ -15,7 +15,7 @@ Tools reach it through a protocol of theirs (`tools` may not import `agent`), wh
         ) -> AbstractAsyncContextManager[Recorded]: ...
 
         def around_command(
-            self, call: str, tool: str, at_stake: Sequence[Path] = ()
+            self, call: str, tool: str, at_stake: Sequence[Path] = (), keeps: Keeps | None = None
         ) -> AbstractAsyncContextManager[CommandEdits]: ...
 """
 
@@ -28,6 +28,7 @@ from pathlib import Path
 from cogency_tui.agent import keeping
 from cogency_tui.agent.command_edits import Call, CommandEdits, Commands, KeptPaths, unrecorded
 from cogency_tui.agent.contents import Contents, Limits
+from cogency_tui.agent.guarding import refuse_all, settle_guarded
 from cogency_tui.agent.settling import settle
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import JournalError, StoreError
@@ -39,6 +40,7 @@ from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.temporary import sweep
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.changes import Change
+from cogency_tui.tools.journaling import Keeps
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.paths import Workspace
 
@@ -223,12 +225,14 @@ class CallJournal:
 
     @asynccontextmanager
     async def around_command(
-        self, call: str, tool: str, at_stake: Sequence[Path] = ()
+        self, call: str, tool: str, at_stake: Sequence[Path] = (), keeps: Keeps | None = None
     ) -> AsyncGenerator[CommandEdits]:
         """Record what changes in the project while a command runs in this block.
 
         `at_stake` are files and directories, resolved, that it is about to destroy: they are kept whole
-        within limits, ignored ones too. Whose a change is where others work meanwhile: see `command_edits`.
+        within limits, ignored ones too. What it changes of guarded files is put back unless `keeps`, where it
+        is given, lets it stay; nobody is asked about a command that did not end by itself. Whose a change is
+        where others work meanwhile: see `command_edits`.
 
         Raises:
             JournalError: what it changes cannot be recorded; the block does not begin.
@@ -238,12 +242,22 @@ class CallJournal:
         with _beforehand("The command was not run"):
             origin = await (await self._journal.edits()).origin(self._conversation)
             kept = await self.snapshot_paths(call, tool, at_stake) if at_stake else KeptPaths()
-            begun = await commands.begin(Call(origin, call, tool), [edit.path for edit in kept.edits])
+            begun = await commands.begin(Call(origin, call, tool), [edit.path for edit in kept.edits], keeps)
         found = CommandEdits(kept)
         try:
             yield found
-        finally:
+        except BaseException:
             await completed(commands.end(begun, found))
+            if keeps is not None:
+                await completed(self._settle(found, refuse_all))
+            raise
+        await completed(commands.end(begun, found))
+        if keeps is not None:
+            await self._settle(found, keeps)
+
+    async def _settle(self, found: CommandEdits, keeps: Keeps) -> None:
+        settled = await settle_guarded(self._journal, self._conversation, found.guarded, keeps)
+        found.settled.put_back, found.settled.notes = settled.put_back, [*found.settled.notes, *settled.notes]
 
     async def snapshot_paths(self, call: str, tool: str, paths: Sequence[Path]) -> KeptPaths:
         """Keep what these files, and the files in these directories, hold now.

@@ -8,7 +8,7 @@ nothing is ever assumed to be allowed. A refusal tells the model why, and what t
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from time import time
 from typing import Literal, cast
@@ -200,6 +200,17 @@ class Gate:
         async with self._state.asking:
             ask = self._ask()
             return None if ask is None else await ask(question)
+
+    async def keeps(self, call_id: str, tool: str, changed: Sequence[str], diff: str) -> bool:
+        """Whether the user wants to keep what a call has changed of guarded files without asking before."""
+        summary = f"Keep what it has changed: {'; '.join(changed)}"
+        reason = "files that it may change only when you agree were changed; no puts them back"
+        asked = f" ({self._asker} ran it)" if self._asker else ""
+        question = Question(self._call_id or call_id, tool, "write", summary, diff, reason + asked)
+        answer = await self.put(question)
+        if answer is None:
+            self._state.refusals.append(Refusal(summary, reason, None))
+        return answer is not None and answer.allow
 
     def refuse_by_mode(self, intent: Intent) -> None:
         """Return unless the mode in force refuses such a call, whatever anybody would answer.

@@ -297,6 +297,9 @@ class Scheduler:
             if intent.effect in ("command", "tool"):
                 # It may leave files behind, whatever ends it.
                 self._note(job, intent, intent.sources)
+            if not intent.guarded:
+                keeps = partial(self._gate.keeps, self._call_id(job), job.tool)
+                bound = replace(bound, context=replace(bound.context, keeps=keeps))
             async with timer:
                 outcome = await bound.run(partial(self._report, job))
             self._note(job, intent, intent.sources | outcome.sources)

@@ -14,6 +14,8 @@ from cogency_tui.store.versions import Edit, FileChange, Undone
 UNDO = "undo"
 REDO = "redo"
 RESTORE = "restore"
+GUARD = "guard"
+"""Takes back what a command changed of guarded files without consent: the engine's, no user's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ same lines nothing is written before a person has decided. An undo needs no git,
 import secrets
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from cogency_tui.agent.attribution import named_conversations
 from cogency_tui.agent.contents import Contents
-from cogency_tui.agent.journal import Journal
 from cogency_tui.agent.preview import Plan, Planned, difference, left_out, planned
-from cogency_tui.agent.reversal import Reversal
+from cogency_tui.agent.reversal import Obstacle, Reversal
 from cogency_tui.agent.selection import (
+    GUARD,
     REDO,
     RESTORE,
     UNDO,
@@ -36,13 +37,16 @@ from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.place import located
 
+if TYPE_CHECKING:
+    from cogency_tui.agent.journal import Journal
+
 _MOST_NAMED = 5
 
 
 class Undo:
     """Undoes edits of a conversation. All methods raise `StoreError`."""
 
-    def __init__(self, journal: Journal, conversation: str) -> None:
+    def __init__(self, journal: "Journal", conversation: str) -> None:
         self._journal = journal
         self._conversation = conversation
 
@@ -67,6 +71,16 @@ class Undo:
         if left and not own:
             raise UsageError(f"Nothing was changed. {left_out(left)}")
         return replace(await self.of_edits(own), left=tuple(left))
+
+    async def put_back(self, ids: Collection[int]) -> tuple[Obstacle, ...]:
+        """Take back these edits at once, for the engine; what stands in the way of some of them.
+
+        Raises:
+            WorkspaceError: nothing could be put back.
+        """
+        plan = await self._plan(GUARD, steps(to_undo(await self._edits(), ids)))
+        await self.apply(replace(plan, obstacles=()), for_good=True, agreed=True)
+        return plan.obstacles
 
     async def of_turn(self, turn: int | None = None, path: str | None = None) -> Plan:
         """Take back what the agent changed in a turn, the last that is not undone if none is given; with

@@ -16,7 +16,7 @@ import msgspec
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.redaction import MARKER, RedactedStream, Redactor, holds_marker
-from cogency_tui.tools.journaling import Journal
+from cogency_tui.tools.journaling import Journal, Keeps
 from cogency_tui.tools.places import Places
 from cogency_tui.workspace.paths import Location, Workspace
 
@@ -186,7 +186,8 @@ class ToolContext:
     text, where the tool takes them as its environment; `wants_value` says whether the `value` of the outcome
     is used; `output_limit` is how many characters of a result the model is sent. `refuse_by_mode` is asked
     by a plan whose next look at the project costs something, or trusts what is there. `places` are where the
-    paths of the call lead, set for each call.
+    paths of the call lead, set for each call. `keeps` is asked whether changes of guarded files stay, where
+    the user has not agreed to them before.
     """
 
     workspace: Workspace
@@ -200,6 +201,7 @@ class ToolContext:
     output_limit: int = 30_000
     refuse_by_mode: Callable[[Intent], None] = field(default=lambda _intent: None)
     places: Places | None = None
+    keeps: Keeps | None = None
 
     def locate(self, given: str) -> Location:
         """Where a path leads: in a call that was planned, where it led then.

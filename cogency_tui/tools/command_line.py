@@ -5,9 +5,9 @@ being asked about is stricter: `agent/command_patterns.py`.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
 from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
@@ -58,6 +58,9 @@ _LOGGING = {"time": ("-o", "--output"), "strace": ("-o", "--output")}
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
+_ESCAPED = re.compile(r"\\([nt\\])")
+_CHARACTERS = {"n": "\n", "t": "\t", "\\": "\\"}
+
 MOST = 1000
 """Simple commands of one text that are looked at."""
 
@@ -73,7 +76,59 @@ def parse(command: str) -> list[Simple]:
 
 
 def _parsed(command: str, depth: int) -> list[Simple]:
-    return [each for found in scan(command, depth) for each in _unwrapped(found, depth)]
+    found: list[Simple] = []
+    scripts: dict[str, str] = {}
+    before: Simple | None = None
+    for simple in scan(command, depth):
+        found += _unwrapped(simple, depth)
+        if len(found) > MOST:
+            break
+        text = _fed(simple, before, scripts)
+        if text and depth < DEEPEST:
+            found += _parsed(text, depth + 1)
+        for each in simple.redirections:
+            if each.writes:
+                scripts[_plain(each.target)] = _written(simple)
+        before = simple if simple.piped else None
+    return found
+
+
+def _fed(simple: Simple, before: Simple | None, scripts: Mapping[str, str]) -> str:
+    """The text that a shell is given on its input, or in a file that the same command writes; empty where
+    that is not written out."""
+    while simple.program in WRAPPERS and (inner := inside(simple)) is not None:
+        simple = inner
+    if simple.program in (".", "source") or simple.program in SHELLS:
+        operand = next(iter(simple.operands()), None)
+        if operand is not None and operand.text not in ("-", "/dev/stdin"):
+            return scripts.get(_plain(operand), "")
+        for each in simple.redirections:
+            if each.operator in ("<<", "<<<"):
+                return _given(each)
+        return "" if before is None else _written(before)
+    # What is written and made executable is run by its path.
+    path = simple.words[0] if simple.words else None
+    return scripts.get(_plain(path), "") if path is not None and "/" in path.text else ""
+
+
+def _written(simple: Simple) -> str:
+    """What a program prints that is written out in the command; empty where it prints something else."""
+    if simple.program == "echo":
+        return " ".join(word.text for word in simple.operands())
+    if simple.program == "printf":
+        texts = [_ESCAPED.sub(lambda found: _CHARACTERS[found[1]], word.text) for word in simple.arguments]
+        return "\n".join(texts)
+    if simple.program in ("cat", "tee"):
+        return "\n".join(_given(each) for each in simple.redirections if each.operator in ("<<", "<<<"))
+    return ""
+
+
+def _given(redirection: Redirection) -> str:
+    return "\n".join(redirection.body) if redirection.operator == "<<" else redirection.target.text
+
+
+def _plain(word: Word) -> str:
+    return word.text.removeprefix("./")
 
 
 def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
@@ -96,11 +151,17 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
                 return
     elif program == "eval":
         yield from _script(list(simple.arguments), depth)
+    elif program == "trap":
+        yield from _script(simple.operands()[:1], depth)
+    elif program == "alias":
+        for word in simple.operands():
+            yield from _script([word.after(word.text[: word.text.find("=") + 1])], depth)
     elif program == "find":
         for index, word in enumerate(simple.arguments):
             if word.text in _RUNNING:
+                starts = [each for each in takewhile(_is_operand, simple.arguments) if each.known]
                 run = [each for each in simple.arguments[index + 1 :] if each.text not in (";", "+")]
-                words = tuple(_found(each) if "{}" in each.text else each for each in run)
+                words = tuple(_found(each, starts) if "{}" in each.text else each for each in run)
                 yield from _unwrapped(Simple(words), depth + 1)
                 return
 
@@ -137,9 +198,15 @@ def _script(words: list[Word], depth: int) -> list[Simple]:
     return found if all(word.known for word in words) else [*found, Simple((Word("", known=False),))]
 
 
-def _found(word: Word) -> Word:
+def _is_operand(word: Word) -> bool:
+    return not word.text.startswith(("-", "(", "!"))
+
+
+def _found(word: Word, starts: Sequence[Word]) -> Word:
     """A word in which `find` puts what it has found, below where it starts."""
-    return replace(word, known=False, resolved=word.text.replace("{}", "0") if word.known else "")
+    places = [f"{start.pattern or start.text}/0" for start in starts] or ["0"]
+    place = places[0] if len(places) == 1 else f"{{{','.join(places)}}}"
+    return replace(word, known=False, resolved=word.text.replace("{}", place) if word.known else "")
 
 
 def inside(simple: Simple) -> Simple | None:

@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from cogency_tui.tools.changes import Change
 
 
+Keeps = Callable[[Sequence[str], str], Awaitable[bool]]
+"""Asks the user whether a command's changes of guarded files stay: names with reasons, and a diff. Without a
+user to ask they do not."""
+
+
 class Kept(Protocol):
     """What was kept of the files that a command is about to destroy: all but `left_out` of them."""
 
@@ -28,6 +33,11 @@ class Found(Protocol):
     @property
     def notes(self) -> Sequence[str]:
         """Lines about what was seen of it and is in no edit."""
+        ...
+
+    @property
+    def put_back(self) -> Sequence[str]:
+        """The guarded files that it changed and that were put back."""
         ...
 
     def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:
@@ -59,10 +69,11 @@ class Journal(Protocol):
         ...
 
     def around_command(
-        self, call: str, tool: str, at_stake: Sequence[Path] = ()
+        self, call: str, tool: str, at_stake: Sequence[Path] = (), keeps: Keeps | None = None
     ) -> AbstractAsyncContextManager[Found]:
         """Record what changes in the project while a command runs in this block. `at_stake` are files and
-        directories that it is about to destroy.
+        directories that it is about to destroy. Changes of guarded files are put back unless `keeps` lets
+        them stay; without it they stay, as the user has agreed to them before.
 
         Raises:
             JournalError: what it changes cannot be recorded; the block does not begin.

@@ -11,14 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Fact = Literal["launcher", "shell", "interpreter", "network", "reader", "destructive", "writer", "words"]
+Fact = Literal[
+    "launcher", "shell", "interpreter", "network", "reader", "destructive", "writer", "words", "prints"
+]
 """One thing that a program is known for.
 
 `launcher`: runs another program, or as another user. `shell`: is a shell, or a word of it that runs or
 changes something else. `interpreter`: an argument can be a program. `network`: goes to the network or to
 other machines, or installs what comes from there. `reader`: prints what a stranger on the network says.
 `destructive`: its work cannot be undone. `writer`: writes the files that it names. `words`: its arguments
-are no files.
+are no files. `prints`: it writes no file but that of an option for its output; what has neither this nor
+`writer` may write each file that it names.
 """
 
 _BY_FACT: Mapping[Fact, str] = {
@@ -76,6 +79,13 @@ _BY_FACT: Mapping[Fact, str] = {
         tee touch truncate unlink wipe
     """,
     "words": "[ [[ echo exit export expr false printf test true",
+    "prints": """
+        . ack ag arch b2sum base64 basename bat cat cd cksum cloc cmp colordiff column comm cut date df diff
+        dirname du egrep expand fd fgrep find fmt fold getconf grep head hexdump id jq join less ls lsblk
+        man md5sum more nl nproc od paste pgrep popd pr printenv ps pushd pwd readlink realpath rev rg scc seq
+        sha1sum sha224sum sha256sum sha384sum sha512sum shellcheck sort source stat strings sum tac tail tokei
+        tr tree tsort type uname unexpand uniq uptime wc wdiff which whoami
+    """,
 }
 
 
@@ -109,13 +119,17 @@ PLACE_OPTIONS: Mapping[str, Sequence[str]] = {
     program: names.split()
     for program, names in {
         **dict.fromkeys(("cp", "install", "ln", "mv"), "-t --target-directory"),
-        **dict.fromkeys(("cc", "clang", "clang++", "g++", "gcc", "ld", "rustc", "sort"), "-o --output"),
+        **dict.fromkeys(
+            ("cc", "clang", "clang++", "g++", "gcc", "iconv", "ld", "less", "rustc", "shuf", "sort", "tree"),
+            "-o --output",
+        ),
         "bsdtar": "-C",
         "cargo": "-C --target-dir",
         "cmake": "-B --prefix",
         "curl": "-o --output --output-dir",
         "git": "-C --git-dir --work-tree",
         "gmake": "-C --directory",
+        "find": "-fls -fprint -fprint0 -fprintf",
         "go": "-C -o",
         "hg": "-R --cwd",
         "just": "-d --working-directory",
@@ -133,6 +147,14 @@ PLACE_OPTIONS: Mapping[str, Sequence[str]] = {
     }.items()
 }
 """Options that say where a program works or writes."""
+
+_GIT_READING = """
+    add blame branch cat-file check-attr check-ignore cherry commit describe diff diff-files diff-index
+    diff-tree for-each-ref grep log ls-files ls-remote ls-tree merge-base name-rev notes push range-diff
+    reflog remote rev-list rev-parse shortlog show show-ref status tag verify-commit whatchanged
+"""
+GIT_READING = frozenset(_GIT_READING.split())
+"""Commands of git that write no file that they name."""
 
 NETWORK_COMMANDS: Mapping[str, frozenset[str]] = {
     program: frozenset(commands.split())

@@ -8,29 +8,36 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from cogency_tui.protocol.sources import Sources
-from cogency_tui.tools.command_line import option_values, parse
+from cogency_tui.tools.command_line import SHELLS, option_values, parse
 from cogency_tui.tools.confinement import alters, unconfined
 from cogency_tui.tools.indirect_network import indirect_network, settings_in, written_names
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Visit, visit
-from cogency_tui.tools.programs import PLACE_OPTIONS, base_name, facts, goes_to_network, is_interpreter
+from cogency_tui.tools.programs import (
+    GIT_READING,
+    PLACE_OPTIONS,
+    base_name,
+    facts,
+    goes_to_network,
+    is_interpreter,
+)
 from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
 from cogency_tui.tools.shell_variables import lists_names
 from cogency_tui.tools.shell_words import LISTED, TOO_MANY, Simple, Word
 from cogency_tui.tools.system_files import is_home, is_own_temporary, is_public
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.names import protected, shown
 from cogency_tui.workspace.paths import Location, Workspace
 
 _TOO_LONG = "the command: it names too much for all of it to be looked at"
 _HARMLESS = re.compile(
     r"/dev/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd(?:/\d+)?)|/proc/self/fd/\d+"
 )
-_OPTION_PATH = re.compile(r"-[A-Za-z]((?:/|~|\.\.).*)|(?:--?)?[\w.-]+=(.*)")
+_OPTION_PATH = re.compile(r"-[A-Za-z]+((?:/|~|\.\.).*)|(?:--?)?[\w.-]+=(.*)")
 
 _BUNDLE = re.compile(r"-[A-Za-z]")
 _LONGEST_BUNDLE = 8
@@ -52,6 +59,22 @@ _COPYING = frozenset(("cp", "install", "ln", "mv", "rsync"))
 
 _SAYING_FIRST = frozenset(("chgrp", "chmod", "chown", "sed"))
 """Programs whose first operand is no file."""
+
+_OUTPUT = "--output"
+_EXCLUDING = re.compile(r"--?(?:exclude|ignore|i?glob|prune|not|skip)[\w-]*|-[EIx]")
+"""Options whose values are names to pass over."""
+
+_TOKEN = re.compile(r"[\w.~@+-]*(?:/[\w.~@+-]+)+|\.?[\w-]+(?:\.[\w-]+)+|\.[\w-]+")
+_WRITING = re.compile(
+    r"writ|open\([^)]*[\"'][rbt]*[wax][bt]*\+?[\"']|unlink|remove|rename|replace\(|copy|move|mkdir|link|chmod"
+    r"|append|trunc|>|dump|save|makedirs|rmtree|extract|system|popen|subprocess|spawn|exec|\bw\b|touch",
+    re.IGNORECASE,
+)
+"""What code has that writes files."""
+
+_LONGEST_BUNDLE = 64
+_BUNDLED_OUTPUT = re.compile(r"-[A-Za-z]+?o")
+_PATCHING = frozenset(("git", "patch"))
 
 _UNSURE = "where it writes is known only when it runs, and may be outside the project"
 _PATTERN_FIRST = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "gawk", "grep", "jq", "rg", "sed", "tr"))
@@ -87,6 +110,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     settings = settings_in(command)
     made = frozenset[str]()
     listed = False
+    listing: list[Location] = []
     if _REROUTED.search(command):
         ports = None
     for simple in parse(command):
@@ -108,9 +132,13 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         could_bring = could_bring or ("" if local else unconfined(simple))
         guarded = guarded or _own_limits(simple)
         guarded = guarded or _unsure(simple, places, listed=listed)
+        given = listing if any(word is LISTED for word in simple.words) and not _only_reads(simple) else []
         listed = lists_names(simple, piped=listed)
+        listing = listing if listed else []
         through = _through(reading, places, workspace)
-        for location, read in chain(_named(simple, places, workspace), through):
+        piped = ((each, False) for each in given)
+        for location, read in chain(_named(simple, places, workspace), through, piped):
+            listing += [location] if listed else []
             if not location.inside:
                 read_only = read and location.asked not in _targets(_placed(simple), places)
                 if _is_free(location.path, simple, workspace, read=read_only):
@@ -120,8 +148,9 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
                     continue
                 outside = outside or location.relative
                 brings = brings or (location.relative if read else "")
-            elif not read and (reason := workspace.guard(location)):
+            if not read and (reason := workspace.guard(location)):
                 guarded = guarded or f"{location.relative}: {reason}"
+        guarded = guarded or _named_in_code(simple, workspace)
         places.follow(simple)
         if simple == TOO_MANY or places.lookups.used_up:
             guarded = guarded or _TOO_LONG
@@ -208,10 +237,68 @@ def _named(simple: Simple, places: Places, workspace: Workspace) -> Iterator[tup
     if "words" in facts(simple.program):
         return
     for word in _placed(simple):
-        yield from ((location, True) for location in _located(word, places, workspace, written=True))
-    written = _writes(simple)
+        yield from ((location, False) for location in _located(word, places, workspace, written=True))
+    written, reads = _writes(simple), _only_reads(simple)
+    script = next(iter(simple.operands()), None) if _runs_files(simple) else None
     for word in _path_words(simple):
-        yield from ((each, not written) for each in _located(word, places, workspace, written=written))
+        read = reads or word is script
+        yield from ((each, read) for each in _located(word, places, workspace, written=written))
+    if not reads:
+        for word in _bundled(simple):
+            yield from ((each, False) for each in _located(word, places, workspace, written=True))
+
+
+def _only_reads(simple: Simple) -> bool:
+    """Whether a program is known to write none of the files that its arguments name."""
+    program = base_name(simple.program)
+    if program == "git":
+        return next((word.text for word in simple.operands("Cc")), "") in GIT_READING
+    if program in ("uniq", "xxd"):
+        return len(simple.operands("fswlsco")) <= 1
+    if program in ("awk", "gawk", "mawk", "nawk", "sed"):
+        return not _writes(simple)
+    return "prints" in facts(simple.program)
+
+
+def _runs_files(simple: Simple) -> bool:
+    return simple.program in SHELLS or is_interpreter(simple.program)
+
+
+def _bundled(simple: Simple) -> Iterator[Word]:
+    """Guarded names that are glued to the letters of options: `-rt.git/hooks`."""
+    for word in simple.arguments:
+        text = word.text[:_LONGEST_BUNDLE]
+        if word.known and re.match(r"-[A-Za-z]", text) and "=" not in text:
+            ends = (text[start:] for start in range(2, len(text)))
+            yield from (Word(each) for each in ends if protected(each.split("/")))
+
+
+def _named_in_code(simple: Simple, workspace: Workspace) -> str:
+    """Why code is asked about that is an argument or the input, and writes guarded files that it names; empty
+    where it does not."""
+    for text in _code(simple):
+        if not (simple.program in _PATCHING or _WRITING.search(text)):
+            continue
+        for token in dict.fromkeys(_TOKEN.findall(text)):
+            parts = token.split("/")
+            if reason := protected(parts):
+                return f"{shown(token)}: {reason}"
+    return ""
+
+
+def _code(simple: Simple) -> Iterator[str]:
+    """The texts that a program is given as programs."""
+    if _runs_files(simple) or "interpreter" in facts(simple.program):
+        yield from (
+            word.text for word in simple.arguments if not word.text.startswith("-") or " " in word.text
+        )
+    written = bool({"words", "writer"} & facts(simple.program))
+    if _only_reads(simple) or (written and simple.program not in _PATCHING):
+        return
+    for redirection in simple.redirections:
+        if redirection.operator == "<<<":
+            yield redirection.target.text
+        yield "\n".join(redirection.body)
 
 
 def _writes(simple: Simple) -> bool:
@@ -221,7 +308,20 @@ def _writes(simple: Simple) -> bool:
 
 
 def _placed(simple: Simple) -> list[Word]:
-    return option_values(simple, PLACE_OPTIONS.get(base_name(simple.program), ()))
+    """The values of options that say where a program works or writes."""
+    names = PLACE_OPTIONS.get(base_name(simple.program), ())
+    found = option_values(simple, names)
+    for word in simple.arguments:
+        name, equals, _ = word.text.partition("=")
+        # A long option may be cut short, a short one may stand behind others.
+        if equals and name not in names and name.startswith("--o") and _OUTPUT.startswith(name):
+            found.append(word.after(f"{name}="))
+    if "-o" in names:
+        for word, following in zip_longest(simple.arguments, simple.arguments[1:]):
+            if bundle := _BUNDLED_OUTPUT.match(word.text):
+                value = word.after(bundle[0])
+                found += [value] if value.text or following is None else [following]
+    return found
 
 
 def _unsure(simple: Simple, places: Places, *, listed: bool) -> str:
@@ -246,7 +346,11 @@ def _path_words(simple: Simple) -> Iterator[Word]:
     if simple.program in _PATTERN_FIRST and not simple.has("ef", "regexp", "file", "expression"):
         pattern = next(iter(simple.operands("Fv" if "awk" in simple.program else "ABCm")), None)
         arguments = [word for word in arguments if word is not pattern]
+    excluding = False
     for word in arguments:
+        excludes, excluding = excluding, bool(_EXCLUDING.fullmatch(word.text))
+        if excludes or _EXCLUDING.fullmatch(word.text.partition("=")[0]):
+            continue
         if found := _OPTION_PATH.fullmatch(word.text):
             yield word.after(word.text[: found.start(1 if found[1] else 2)])
         elif _BUNDLE.match(word.text):

@@ -188,6 +188,7 @@ class Shell:
             [*ended.notes, *notes, *_seen(found)],
             sandboxed=bool(wrapper),
         )
+        outcome = _with_put_back(outcome, found)
         return _with_value(outcome, produced) if context.wants_value else outcome
 
     async def _start(
@@ -217,9 +218,9 @@ class Shell:
             context.report(output)
         if process.ended is not None:
             notes = [*process.ended.notes, *notes]
-            return _outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper))
+            return _with_put_back(_outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper)), found)
         lines = [f"started in the background as {id}", output.rstrip("\n") or "(no output yet)", *notes]
-        return Outcome(f"{id} runs in the background", "\n".join(lines))
+        return _with_put_back(Outcome(f"{id} runs in the background", "\n".join(lines)), found)
 
 
 def _recorded(
@@ -228,7 +229,7 @@ def _recorded(
     """Has the journal record what changes meanwhile, if there is one."""
     if context.journal is None:
         return nullcontext()
-    return context.journal.around_command(context.call_id, tool, stake)
+    return context.journal.around_command(context.call_id, tool, stake, context.keeps)
 
 
 def _seen(found: Found | None) -> list[str]:
@@ -262,6 +263,13 @@ def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, s
         lines.append(_IN_SANDBOX)
     line = status if ended.timed_out or not ended.started else f"{status} after {ended.seconds:.1f} s"
     return Outcome(line, "\n".join(lines), failed=failed)
+
+
+def _with_put_back(outcome: Outcome, found: Found | None) -> Outcome:
+    """The outcome of a command that did not keep to what it may change: a failure."""
+    if found is None or not found.put_back:
+        return outcome
+    return replace(outcome, outcome=f"{outcome.outcome}; put back: {', '.join(found.put_back)}", failed=True)
 
 
 def _with_value(outcome: Outcome, produced: Kept) -> Outcome:

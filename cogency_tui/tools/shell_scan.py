@@ -6,6 +6,7 @@ for is not known (`Word.known`). No text takes more than time proportional to it
 
 import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,21 @@ _GLOB = "*?["
 _EXPANSION = re.compile(r"\$[A-Za-z_]\w*|\$[0-9@*#?$!-]")
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _PLACES = re.compile(r"GIT_\w+|DESTDIR|TMPDIR|HOME|PREFIX|XDG_\w+|CARGO_(?:HOME|TARGET_DIR)")
+_ESCAPE = re.compile(
+    r"\\(?:([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8})|(.))", re.DOTALL
+)
+_LETTERS = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "v": "\v",
+}
+_EVALUATED = re.compile(r"\[\s*(?:\$\(|`)")
 _OPERATOR = re.compile(r"&&|\|\||[;&|()]")
 _REDIRECTION = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>")
 _OPENING = frozenset(
@@ -62,7 +78,7 @@ class _Scanner:
         self._count = 0
         self._redirections: list[Redirection] = []
         self._operator = ""
-        self._bodies: list[tuple[str, bool]] = []
+        self._bodies: list[tuple[str, bool, list[str]]] = []
         self._variables = Variables(text)
 
     @property
@@ -104,7 +120,11 @@ class _Scanner:
             self._at += 2
         elif character == "'":
             end = self._find("'", self._at + 1)
-            word.add_quoted(self.text[self._at + 1 : end])
+            quoted = self.text[self._at + 1 : end]
+            if _EVALUATED.search(quoted) or ("PS4=" in word.text and "$(" in quoted):
+                # The shell expands a subscript, and the prompt of `set -x`, though they are quoted.
+                self._nested(f'"{quoted}"')
+            word.add_quoted(quoted)
             self._at = end + 1
         elif character == '"':
             self._at += 1
@@ -159,8 +179,7 @@ class _Scanner:
             end = at + 2
             while end < len(text) and text[end] != "'":
                 end += 2 if text[end] == "\\" else 1
-            word.add_quoted(text[at + 2 : end])
-            word.known = word.known and "\\" not in text[at + 2 : end]
+            word.add_quoted(_ESCAPE.sub(_unescaped, text[at + 2 : end]))
             self._at = end + 1
         elif text.startswith('$"', at) and not quoted:
             self._at = at + 2
@@ -206,8 +225,9 @@ class _Scanner:
             return
         operator, self._operator = self._operator, ""
         if operator in ("<<", "<<-"):
-            self._bodies.append((built.text, word.quoted))
-            self._redirections.append(Redirection("<<", Word("", known=word.quoted)))
+            body: list[str] = []
+            self._bodies.append((built.text, word.quoted, body))
+            self._redirections.append(Redirection("<<", Word("", known=word.quoted), body))
         else:
             self._redirections.append(Redirection(operator, built))
 
@@ -232,7 +252,7 @@ class _Scanner:
         variables.ended(operator)
         variables.reserved(operator)
         if words or self._redirections:
-            self.found.append(Simple(tuple(words), tuple(self._redirections)))
+            self.found.append(Simple(tuple(words), tuple(self._redirections), operator in ("|", "|&")))
         self._words.clear()
         self._redirections.clear()
 
@@ -244,8 +264,7 @@ class _Scanner:
 
     def _skip_bodies(self) -> None:
         """Step over here-documents; the shell runs what it finds substituted in them."""
-        for delimiter, quoted in self._bodies:
-            body: list[str] = []
+        for delimiter, quoted, body in self._bodies:
             while self._at < len(self.text):
                 end = self._line_end()
                 line = self.text[self._at : end]
@@ -345,6 +364,15 @@ class _Building:
         home = str(_home()) if not user else os.path.expanduser(f"~{user}")  # noqa: PTH111 (of any user)
         for pieces in (self.pieces, self.resolved or []):
             pieces[:2] = [(home, True), *([(slash + rest, pieces[1][1])] if slash else [])]
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """What an escape in `$'…'` stands for."""
+    code, letter = escape[1], escape[2]
+    if letter is not None:
+        return _LETTERS.get(letter, letter if letter in "\\'\"?" else escape[0])
+    number = int(code, 8) if code.isdecimal() else int(code[1:], 16)
+    return chr(number) if number < sys.maxunicode else escape[0]
 
 
 def _pattern(pieces: Sequence[tuple[str, bool]]) -> str:

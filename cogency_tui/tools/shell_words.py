@@ -36,11 +36,13 @@ class Word:
 class Redirection:
     """Where a command's input or output goes: `operator` as written, without the descriptor.
 
-    The target of `<<` has no text; it is known where nothing is expanded in the here-document.
+    The target of `<<` has no text; it is known where nothing is expanded in the here-document, whose lines
+    are the `body`.
     """
 
     operator: str
     target: Word
+    body: list[str] = field(default_factory=list[str], compare=False)
 
     @property
     def overwrites(self) -> bool:
@@ -55,10 +57,12 @@ class Redirection:
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """One program with its words and redirections; `words` may be empty."""
+    """One program with its words and redirections; `words` may be empty. `piped` is set where its output goes
+    to the next one."""
 
     words: tuple[Word, ...] = ()
     redirections: tuple[Redirection, ...] = ()
+    piped: bool = field(default=False, compare=False)
 
     @property
     def program(self) -> str:

@@ -75,13 +75,15 @@ class Entry(NamedTuple):
 
 
 class Level(NamedTuple):
-    """One directory of a walk: still open, with what is in it, sorted by name."""
+    """One directory of a walk: still open, with what is in it, sorted by name, and the names that are ignored
+    there."""
 
     directory: Directory
     path: str
     depth: int
     directories: list[Entry]
     others: list[Entry]
+    ignored: list[str]
 
 
 class Tree:
@@ -100,8 +102,8 @@ class Tree:
         location = self._workspace.locate(path)
         with self._workspace.open_directory(location) as directory, refusals(location.relative):
             layers = self._layers_above(location)
-            directories, others, _ = _listed(directory, self._prefix(location.path), layers, most)
-        return directories + others
+            found = _listed(directory, self._prefix(location.path), layers, most)
+        return found.directories + found.others
 
     def walk(self, start: Location, depth: int = _DEEPEST) -> Generator[Level, None, None]:
         """Every directory from `start` down to `depth` levels, each before those in it.
@@ -175,18 +177,22 @@ class _Layer(NamedTuple):
     runs: tuple[tuple[bool, re.Pattern[str]], ...]
 
 
+class _Listed(NamedTuple):
+    """What is in one directory, and the rules that hold there."""
+
+    directories: list[Entry]
+    others: list[Entry]
+    ignored: list[str]
+    layers: tuple[_Layer, ...]
+
+
 def _walked(
-    directory: Directory,
-    prefix: str,
-    listed: "tuple[list[Entry], list[Entry], tuple[_Layer, ...]]",
-    depth: int,
-    deepest: int,
+    directory: Directory, prefix: str, listed: _Listed, depth: int, deepest: int
 ) -> Generator[Level, None, None]:
-    directories, others, layers = listed
-    yield Level(directory, prefix, depth, directories, others)
+    yield Level(directory, prefix, depth, listed.directories, listed.others, listed.ignored)
     if depth >= deepest:
         return
-    for entry in directories:
+    for entry in listed.directories:
         path = f"{entry.path}/"
         try:
             child = directory.child(entry.name)
@@ -194,7 +200,7 @@ def _walked(
             continue
         with child:
             try:
-                below = _listed(child, path, layers)
+                below = _listed(child, path, listed.layers)
             except OSError:
                 continue
             yield from _walked(child, path, below, depth + 1, deepest)
@@ -202,18 +208,20 @@ def _walked(
 
 def _listed(
     directory: Directory, prefix: str, layers: "tuple[_Layer, ...]", most: int | None = None
-) -> "tuple[list[Entry], list[Entry], tuple[_Layer, ...]]":
+) -> _Listed:
     found = directory.entries(most)
     if len(found) == most or any(entry.name == ".gitignore" for entry in found):
         layers = _with_rules_of(directory, prefix, layers)
     directories: list[Entry] = []
     others: list[Entry] = []
+    ignored: list[str] = []
     for entry in found:
         name = entry.name
         path = prefix + name
         try:
             is_directory = entry.is_dir(follow_symlinks=False)
             if _ignored(name, f"{path}/" if is_directory else path, layers):
+                ignored.append(name)
                 continue
             if is_directory:
                 directories.append(Entry(name, path, "directory"))
@@ -227,7 +235,7 @@ def _listed(
         others.append(Entry(name, path, kind))
     directories.sort(key=_by_name)
     others.sort(key=_by_name)
-    return directories, others, layers
+    return _Listed(directories, others, ignored, layers)
 
 
 def _by_name(entry: Entry) -> tuple[str, str]:

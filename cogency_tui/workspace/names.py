@@ -12,6 +12,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -190,6 +191,12 @@ def protected(parts: Sequence[str]) -> str:
         return _STARTUP
     ending = next((ending for ending in _PROTECTED_ENDINGS if last.endswith(ending)), "")
     return _PROTECTED_FILES.get(last) or _PROTECTED_ENDINGS.get(ending, "")
+
+
+@lru_cache(maxsize=1 << 16)
+def is_guarded_name(name: str) -> bool:
+    """Whether any path with this component at its end is `protected`."""
+    return bool(protected((name,)))
 
 
 def in_repository(root: Path, parts: Sequence[str]) -> str:

@@ -2,7 +2,8 @@
 
 Invariant: a file counts as deleted only if it is really gone, and as created only if it was not merely
 hidden before (by an ignore rule that has gone since, or in a directory that could not be read). Ignored
-files, repositories and special files are left out. The calls block: run them in a thread.
+files, repositories and special files are left out, but for those that are guarded (see `guarded`). The calls
+block: run them in a thread.
 """
 
 import os
@@ -15,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace.ignore import Tree
+from cogency_tui.workspace import guarded
+from cogency_tui.workspace.ignore import Level, Tree
+from cogency_tui.workspace.names import is_guarded_name
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.place import TICK, Stamp, located, stamp_of, status
 
@@ -25,13 +28,14 @@ class Snapshot:
     """The files and links of the project with their stamps, and its directories, by path.
 
     `closed` are directories that could not be looked into. `began` is when the walk began, in nanoseconds
-    of Unix time.
+    of Unix time. `guarded` are the files that commands may not change unasked, some of them outside.
     """
 
     files: dict[str, Stamp]
     directories: frozenset[str]
     closed: frozenset[str]
     began: int
+    guarded: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +62,23 @@ def take(workspace: Workspace, also: Iterable[str] = (), without: Path | None = 
     files: dict[str, Stamp] = {}
     directories: set[str] = set()
     closed: set[str] = set()
+    found = _Guarded(workspace)
     for root in (workspace.root, *workspace.added):
         try:
-            _walk(workspace, root, files, directories, closed)
+            _walk(workspace, root, files, directories, closed, found)
         except WorkspaceError:
             # It was removed or closed to us: whether its files are gone is asked one by one.
             continue
+    found.add_elsewhere()
     for path in also:
         if path not in files and (stamp := _stamp(workspace, path)):
             files[path] = stamp
+    files |= found.hidden
     if without is not None and (hidden := workspace.name_of(Path(os.path.realpath(without)))):
         files = {path: stamp for path, stamp in files.items() if not path.startswith(f"{hidden}/")}
         directories = {path for path in directories if not f"{path}/".startswith(f"{hidden}/")}
-    return Snapshot(files, frozenset(directories), frozenset(closed), began)
+    watched = frozenset(path for path in (*found.named, *found.hidden) if path in files)
+    return Snapshot(files, frozenset(directories), frozenset(closed), began, watched)
 
 
 def differences(
@@ -119,8 +127,45 @@ def passing(
     return gone, there
 
 
+class _Guarded:
+    """Collects the guarded files while the project is walked: `named` are those that the walk finds, too,
+    `hidden` those that it does not."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.named: list[str] = []
+        self.hidden: dict[str, Stamp] = {}
+
+    def add(self, level: Level) -> None:
+        """Take note of the guarded files in one directory."""
+        inside = bool(level.path) and bool(guarded.reason(level.path))
+        candidates = (each for each in level.others if inside or is_guarded_name(each.name))
+        self.named += [each.path for each in candidates if guarded.reason(each.path)]
+        for name in filter(is_guarded_name, level.ignored):
+            self._hide(guarded.hidden(Path(level.directory.path), name))
+
+    def add_elsewhere(self) -> None:
+        """Take note of those that are in no directory of the project."""
+        roots = (self._workspace.root, *self._workspace.added)
+        for root in roots:
+            self._hide(guarded.around(root))
+        self._hide(path for path in guarded.at_home() if not any(map(path.is_relative_to, roots)))
+
+    def _hide(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            with suppress(OSError):
+                found = path.lstat()
+                if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
+                    self.hidden[self._workspace.name_of(path)] = stamp_of(found)
+
+
 def _walk(
-    workspace: Workspace, root: Path, files: dict[str, Stamp], directories: set[str], closed: set[str]
+    workspace: Workspace,
+    root: Path,
+    files: dict[str, Stamp],
+    directories: set[str],
+    closed: set[str],
+    found: _Guarded,
 ) -> None:
     start = workspace.locate(str(root))
     with closing(Tree(workspace).walk(start)) as levels:
@@ -128,6 +173,7 @@ def _walk(
             path = level.path.rstrip("/")
             directories.add(path)
             closed.discard(path)
+            found.add(level)
             closed.update(entry.path for entry in level.directories)
             for entry in level.others:
                 if entry.kind == "other":

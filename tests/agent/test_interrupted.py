@@ -188,9 +188,12 @@ async def test_a_shadow_has_what_git_does_not_have(tmp_path: Path) -> None:
         async with desk.calls.around_command(CALL, "shell"):
             (intent,) = await (await desk.journal.intents()).below(desk.journal.root)
             before, known, _ = (await desk.journal.shadow()).read(intent.shadow)
-        assert set(before.files) == {f"tracked{number}" for number in range(60)}
-        assert {path for path, each in known.items() if each.packed is not None} == {"tracked0"}
-        assert all(known[path].object for path in known.keys() - {"tracked0"})
+        assert set(before.files) == {".git/config", *(f"tracked{number}" for number in range(60))}
+        assert {path for path, each in known.items() if each.packed is not None} == {
+            ".git/config",
+            "tracked0",
+        }
+        assert all(known[path].object for path in known.keys() - {".git/config", "tracked0"})
 
 
 async def test_a_shadow_grows_by_what_changed_and_goes_with_its_process(tmp_path: Path) -> None:

@@ -1,14 +1,15 @@
 """Which conversation the main screen shows: a new one, or one of the past."""
 
 from collections.abc import Callable
+from time import time
 from typing import Any
 
 from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
-from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.protocol.events import Event, Measure, error_event
 from cogency_tui.store.prompts import Written
-from cogency_tui.tui.bridge import Bridge, error_event
+from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.drawing.document import prepare
 from cogency_tui.tui.forking import Forking
 from cogency_tui.tui.host import app_of
@@ -95,7 +96,7 @@ class Conversing(Collaborator):
                 imported = await self._bridge.is_imported()
                 await prepare()
             except CogencyError as exc:
-                past, total = list[Event]([error_event(exc)]), Measure()
+                past, total = list[Event]([error_event(exc, time())]), Measure()
                 imported = False
             self._display.show(await read_transcript(past), total)
             self._surroundings.look()

@@ -1,0 +1,175 @@
+"""Guarded files that a command changed though the user had not agreed to it: kept with a yes, else put back.
+
+Invariant: what is put back was recorded first, as an edit that is then taken back, so that nothing is lost.
+What git writes into the configuration of a repository in ordinary work is no change of a guarded file.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from cogency_tui.agent.preview import difference
+from cogency_tui.agent.undo import Undo
+from cogency_tui.errors import CogencyError, StoreError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.versions import Edit, FileChange, Version
+from cogency_tui.tools.blocking import completed, in_thread
+from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.journaling import Keeps
+from cogency_tui.workspace import guarded
+from cogency_tui.workspace.names import in_repository, is_guarded_name, shown
+from cogency_tui.workspace.paths import Workspace
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.journal import Journal
+
+_CURE = (
+    "A command changes such files only where the user agrees. Use edit or write for them, which ask first."
+)
+_ELSEWHERE = "programs start with it"
+_LONGEST_CONFIGURATION = 1 << 20
+_CONFIGURATIONS = frozenset(("config", "config.worktree"))
+_OF_BARE = _CONFIGURATIONS | {"HEAD", "commondir"}
+
+_ADDRESS = r"(?!-)(?![\w.+-]*::)(?:(?:https?|ssh|git|file|git\+ssh|ssh\+git)://|(?!\S*://))[^\n]*"
+"""An address that git reaches without a program that it would look for by the address."""
+
+_ORDINARY = re.compile(
+    rf"""
+    branch\..+\.(?:remote|pushremote)\n{_ADDRESS}
+    |branch\..+\.(?:merge|rebase|description|gh-merge-base|vscode-merge-base|github-pr-owner-number)\n.*
+    |remote\..+\.(?:url|pushurl)\n{_ADDRESS}
+    |remote\..+\.(?:fetch|push|mirror|tagopt|prune|promisor|partialclonefilter|skipdefaultupdate)\n.*
+    |submodule\..+\.url\n{_ADDRESS}
+    |submodule\.(?:.+\.)?active\n.*
+    |user\.(?:name|email)\n.*
+    |core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks
+        |autocrlf|eol|safecrlf|sparsecheckout|sparsecheckoutcone)\n.*
+    |extensions\.(?:worktreeconfig|objectformat|partialclone|refstorage|relativeworktrees)\n.*
+    |(?:pull\.(?:rebase|ff)|push\.(?:default|autosetupremote)|fetch\.prune|rerere\.enabled|gc\.auto)\n.*
+    |(?:init\.defaultbranch|maintenance\.(?:auto|strategy)|lfs\.repositoryformatversion)\n.*
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Settings that git and editors write in ordinary work, and that start nothing."""
+
+_WORKTREE = "core.worktree\n"
+
+
+@dataclass(slots=True)
+class Settled:
+    """What became of changes of guarded files: `put_back` are their paths, `notes` say so."""
+
+    put_back: list[str] = field(default_factory=list[str])
+    notes: list[str] = field(default_factory=list[str])
+
+
+def without_ordinary(
+    changes: Iterable[FileChange], watched: Collection[str], workspace: Workspace, blobs: Blobs
+) -> list[FileChange]:
+    """The changes without those that git makes in its own directory in ordinary work. Blocks."""
+    return [each for each in changes if each.path not in watched or not _is_gits(each, workspace, blobs)]
+
+
+def of_guarded(edits: Iterable[Edit], watched: Collection[str], workspace: Workspace) -> list[Edit]:
+    """The edits that a command may not make unasked; `watched` are guarded paths. Blocks."""
+    return [
+        edit for edit in edits if _reason(edit, watched, workspace) and not _went_with_all(edit, workspace)
+    ]
+
+
+async def refuse_all(_changed: Sequence[str], _diff: str) -> bool:
+    """Keeps nothing, and asks nobody."""
+    return False
+
+
+async def settle_guarded(
+    journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps
+) -> Settled:
+    """Put back what a command changed of guarded files, unless the user wants to keep it."""
+    if not edits:
+        return Settled()
+    named = [f"{edit.kind} {shown(edit.path)}" for edit in edits]
+    try:
+        wanted = await keeps(named, await _differences(journal, edits))
+    except BaseException:
+        await completed(_put_back(journal, conversation, edits))
+        raise
+    if wanted:
+        return Settled(notes=[f"[The user was asked, and keeps this: {', '.join(named)}]"])
+    return await completed(_put_back(journal, conversation, edits))
+
+
+async def _differences(journal: "Journal", edits: Sequence[Edit]) -> str:
+    blobs = await journal.blobs()
+    try:
+        return await in_thread(lambda: "\n".join(difference(edit, blobs) for edit in edits))
+    except StoreError as error:
+        return str(error)
+
+
+async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]) -> Settled:
+    names = {edit.path: shown(edit.path) for edit in edits}
+    settled = Settled()
+    try:
+        obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
+    except CogencyError as error:
+        left = dict.fromkeys(names, str(error))
+    else:
+        left = {each.path: each.reason for each in obstacles}
+    settled.put_back = [name for path, name in names.items() if path not in left]
+    if settled.put_back:
+        why = next((text for edit in edits if (text := guarded.reason(edit.path))), _ELSEWHERE)
+        listed = ", ".join(settled.put_back)
+        settled.notes.append(f"[Put back as it was before the command: {listed} ({why}). {_CURE}]")
+    for path, reason in left.items():
+        settled.notes.append(f"[Changed without consent, and could not be put back: {shown(path)}: {reason}]")
+    return settled
+
+
+def _reason(edit: Edit, watched: Collection[str], workspace: Workspace) -> bool:
+    return any(
+        path in watched or bool(guarded.reason(path)) or _is_of_bare(path, workspace)
+        for path in (edit.path, edit.old_path)
+        if path
+    )
+
+
+def _is_of_bare(path: str, workspace: Workspace) -> bool:
+    """Whether it is what leads to programs in a directory that git takes for a repository."""
+    parts = PurePosixPath(path).parts
+    leads = parts[-1] in _OF_BARE or "hooks" in parts
+    return leads and not path.startswith("/") and bool(in_repository(workspace.root, parts))
+
+
+def _went_with_all(edit: Edit, workspace: Workspace) -> bool:
+    """Whether it was removed together with the directory that it was for: nothing is there to be guarded."""
+    parts = PurePosixPath(edit.path).parts
+    first = next((index for index, part in enumerate(parts) if is_guarded_name(part)), 0)
+    return edit.kind == "deleted" and not Path(workspace.root, *parts[:first]).exists()
+
+
+def _is_gits(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
+    path = PurePosixPath(change.path)
+    if path.name not in _CONFIGURATIONS or change.old_path or change.after.kind != "file":
+        return False
+    if change.before.kind == "link" or (
+        change.before.kind == "file" and change.before.mode != change.after.mode
+    ):
+        return False
+    before, after = (_demanding(each, workspace, blobs) for each in (change.before, change.after))
+    if "modules" in path.parts and after is not None:
+        after = [each for each in after if not each.startswith(_WORKTREE)]
+    return before is not None and before == after
+
+
+def _demanding(version: Version, workspace: Workspace, blobs: Blobs) -> list[str] | None:
+    """The settings that are not ordinary, in their order; None where they are not known."""
+    if version.kind == "absent":
+        return []
+    if not version.kept or version.size > _LONGEST_CONFIGURATION:
+        return None
+    found = Repository(workspace.root).settings(blobs.read(version.digest, version.size))
+    return None if found is None else [each for each in found if not _ORDINARY.fullmatch(each)]

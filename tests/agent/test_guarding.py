@@ -1,0 +1,249 @@
+"""What commands change of guarded files without consent is put back, whatever it was that changed it."""
+
+import asyncio
+import json
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.command_edits import CommandEdits
+from cogency_tui.agent.permissions import Answer, Question
+from tests.agent.conftest import MakeAgent
+from tests.agent.journaling import Desk, desk_at, settle
+
+HOOK = ".git/hooks/pre-commit"
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        desk.put("a.py", "1\n")
+        desk.put("AGENTS.md", "be kind\n")
+        desk.put(".envrc", "export A=1\n")
+        desk.put(".gitignore", ".envrc\n.vscode/\nbuild/\n")
+        desk.put(".vscode/settings.json", "{}\n")
+        git(desk.root, "init", "-q", "-b", "main")
+        git(desk.root, "add", "-A")
+        git(desk.root, "commit", "-qm", "x")
+        git(desk.root, "switch", "-qc", "evil")
+        desk.put("AGENTS.md", "be evil\n")
+        desk.put(".mcp.json", "{}\n")
+        git(desk.root, "add", "-A")
+        git(desk.root, "commit", "-qm", "evil")
+        git(desk.root, "switch", "-q", "main")
+        desk.put("evil", "#!/bin/sh\n", 0o755)
+        settle()
+        yield desk
+
+
+def git(root: Path, *arguments: str) -> None:
+    user = ("-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run(["git", *user, *arguments], cwd=root, check=True, capture_output=True)
+
+
+async def watched(desk: Desk, command: str, *, keep: bool = False) -> tuple[CommandEdits, list[str]]:
+    """What is found of a command that nobody agreed to, and what the user was asked."""
+    asked: list[str] = []
+
+    async def keeps(changed: Sequence[str], _diff: str) -> bool:
+        asked.extend(changed)
+        return keep
+
+    async with desk.calls.around_command("call", "shell", keeps=keeps) as found:
+        process = await asyncio.create_subprocess_exec(
+            "bash", "-c", command, cwd=desk.root, stderr=subprocess.DEVNULL
+        )
+        await process.wait()
+    return found, asked
+
+
+def guarded_files(desk: Desk, home: Path) -> dict[str, tuple[int, bytes]]:
+    """All that must be as before: the project without git's own work, and the home directory."""
+    kept = {
+        name: each
+        for name, each in desk.tree().items()
+        if (name.startswith((".git/hooks", ".vscode", ".cogency")) and not name.endswith((".sample", "/")))
+        or name in ("AGENTS.md", ".envrc", ".mcp.json", ".git/config", "sub/.envrc", "sub/AGENTS.md")
+    }
+    for path in home.rglob("*"):
+        if path.is_file():
+            kept[str(path)] = (path.stat().st_mode, path.read_bytes())
+    return kept
+
+
+CHANGING = [
+    f"cp evil {HOOK}",
+    f"ln evil {HOOK}",
+    f"ln -s ../../evil {HOOK}",
+    f"mv evil {HOOK}",
+    "python3 -c \"open('.git' + '/hooks/pre-commit', 'w').write('x')\"",
+    "python3 -c \"import os; os.chmod('.git/hooks/pre-commit.sample', 0o644); os.rename('.git/hooks/pre-push.sample', '.git/hooks/pre-push')\"",
+    "git config core.hooksPath /tmp/x",
+    "git config alias.st '!sh'",
+    "git config --file .git/config core.sshCommand sh",
+    "git config branch.main.remote 'ext::sh -c x'",
+    "git config remote.x.url 'ext::sh -c x'",
+    "git config submodule.x.update '!sh'",
+    "git config include.path ../evil",
+    "printf '[core]\\n\\tpager = sh\\n' >> .git/config",
+    "git config --global alias.x '!sh'",
+    "echo evil > AGENTS.md",
+    "rm AGENTS.md",
+    "chmod 777 AGENTS.md",
+    "echo evil >> .envrc",
+    "rm .envrc",
+    "echo '{1}' > .vscode/settings.json",
+    "echo '{1}' > .vscode/tasks.json",
+    "rm -r .vscode",
+    "mkdir sub; echo x > sub/.envrc",
+    "mkdir sub; echo x > sub/AGENTS.md",
+    "mkdir -p .cogency; echo x > .cogency/config.toml",
+    "git merge -q evil",
+    "git switch -q evil",
+    "git checkout -q evil -- .",
+    "git show evil:AGENTS.md > x; cat x > AGENTS.md",
+    "echo x > ~/.bashrc",
+    "echo x >> ~/.profile",
+    "mkdir -p ~/.ssh; echo x > ~/.ssh/authorized_keys",
+    "mkdir -p ~/.local/bin; cp evil ~/.local/bin/ls",
+    "mkdir -p ~/.config/fish/conf.d; echo x > ~/.config/fish/conf.d/x.fish",
+    "rm -r .git/hooks; mkdir build; cp evil build/pre-commit; ln -s ../build .git/hooks",
+    "tar -cf x.tar --transform 's,evil,.git/hooks/pre-push,' evil; tar -xf x.tar",
+    "printf 'evil' | sed 'w AGENTS.md'",
+    "echo x | awk '{print > \"AGENTS.md\"}'",
+    "cat <<X | sh\necho x > AGENTS.md\nX",
+    "printf '%s' 'echo x > AGENTS.md' > s.sh; sh s.sh",
+    "git mv -f a.py AGENTS.md",
+]
+
+
+@pytest.mark.parametrize("command", CHANGING)
+async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Path, command: str) -> None:
+    (sealed_home / ".profile").write_text("here\n")
+    settle()
+    before = guarded_files(desk, sealed_home)
+    found, asked = await watched(desk, command)
+    assert asked
+    assert found.put_back
+    assert guarded_files(desk, sealed_home) == before
+    assert any("Put back as it was" in note and "edit or write" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("command", CHANGING)
+async def test_what_the_user_keeps_stays(desk: Desk, sealed_home: Path, command: str) -> None:
+    (sealed_home / ".profile").write_text("here\n")
+    settle()
+    before = guarded_files(desk, sealed_home)
+    found, asked = await watched(desk, command, keep=True)
+    assert asked
+    assert (found.put_back, guarded_files(desk, sealed_home) == before) == ([], False)
+
+
+ORDINARY = [
+    "echo 2 > a.py; git add -A; git -c user.name=a -c user.email=a@b commit -qm y",
+    "git switch -qc other",
+    "git branch --set-upstream-to=evil main",
+    "git remote add origin https://example.com/x.git",
+    "git remote add origin git@example.com:x.git; git config branch.main.remote origin",
+    "git config user.name b; git config user.email b@c",
+    "git stash; git stash pop",
+    "git gc -q",
+    "git worktree add -q build/wt",
+    "git init -q build/new; git init -q new",
+    "git clone -q . build/clone; git clone -q . clone && rm -rf clone",
+    "mkdir -p node_modules/x; echo x > node_modules/x/AGENTS.md",
+    "mkdir -p env/lib/site-packages; echo x > env/lib/site-packages/x.pth",
+    "mkdir -p .idea; echo x > .idea/workspace.xml",
+    "mkdir -p ~/.cache ~/.ssh; echo x > ~/.cache/x; echo x > ~/.ssh/known_hosts; echo x > ~/.bash_history",
+    "mkdir d; echo x > d/x; rm -r d",
+    "echo x > README.md; mkdir -p src; echo x > src/agents.py",
+]
+
+
+@pytest.mark.parametrize("command", ORDINARY)
+async def test_ordinary_work_is_not_asked_about(desk: Desk, command: str) -> None:
+    found, asked = await watched(desk, command)
+    assert (asked, found.put_back) == ([], [])
+
+
+async def test_what_is_put_back_is_not_lost(desk: Desk) -> None:
+    found, _ = await watched(desk, "echo evil > AGENTS.md; echo 2 > a.py")
+    assert found.put_back == ["AGENTS.md"]
+    assert (desk.root / "a.py").read_text() == "2\n"
+    edits = await desk.edits(path="AGENTS.md")
+    assert [edit.tool for edit in edits] == ["shell", "guard"]
+    plan = await desk.undo.restore(edits[:1])
+    await desk.undo.apply(plan)
+    assert (desk.root / "AGENTS.md").read_text() == "evil\n"
+
+
+async def test_a_model_in_auto_is_told_what_was_put_back(make_agent: MakeAgent, project: Path) -> None:
+    git(project, "init", "-q")
+    call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
+    (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
+    agent = make_agent(call, "Done.")
+    async with agent:
+        results = [event async for event in agent("go") if event["type"] == "result"]
+        gate = agent.gate(None)
+    payload = results[-1]["payload"]
+    assert not (project / "AGENTS.md").exists()
+    assert payload["error"]
+    assert payload["outcome"].endswith("put back: AGENTS.md")
+    assert "Use edit or write" in str(payload["content"])
+    assert gate is None
+
+
+@pytest.mark.parametrize("allow", [True, False])
+async def test_the_user_is_asked_after_a_command(make_agent: MakeAgent, project: Path, allow: bool) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(allow)
+
+    call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
+    (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
+    agent = make_agent(call, "Done.", ask=ask)
+    async with agent:
+        async for _ in agent("go"):
+            pass
+    (question,) = asked
+    assert "created AGENTS.md" in question.summary
+    assert "+evil" in question.detail
+    assert (project / "AGENTS.md").exists() is allow
+
+
+async def test_what_the_user_agreed_to_before_stays(make_agent: MakeAgent, project: Path) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(True)
+
+    call = (
+        '<execute>[{"name": "shell", "args": {"command": "echo x > AGENTS.md; echo y > .envrc"}}]</execute>'
+    )
+    agent = make_agent(call, "Done.", ask=ask)
+    async with agent:
+        async for _ in agent("go"):
+            pass
+    assert len(asked) == 1
+    assert (project / "AGENTS.md").read_text() == "x\n"
+    assert (project / ".envrc").read_text() == "y\n"
+
+
+async def test_a_command_in_the_background_is_watched_until_its_end(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    command = "until [ -e go ]; do sleep 0.01; done; python3 make.py; touch done"
+    start = {"name": "shell", "args": {"command": command, "background": True}}
+    wait = {"name": "shell", "args": {"command": "touch go; until [ -e done ]; do sleep 0.01; done"}}
+    (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
+    calls = [f"<execute>{json.dumps([each])}</execute>" for each in (start, wait)]
+    agent = make_agent(*calls, "Done.")
+    async with agent:
+        async for _ in agent("go"):
+            pass
+    assert not (project / "AGENTS.md").exists()

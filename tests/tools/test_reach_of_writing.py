@@ -1,0 +1,174 @@
+"""What a command may write that no table says it writes: each path that it names."""
+
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.tools.reach import Reach, reach
+from cogency_tui.workspace.paths import Workspace
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "proj"
+    (root / "src").mkdir(parents=True)
+    (root / ".git/hooks").mkdir(parents=True)
+    (root / ".envrc").write_text("x")
+    (root / "AGENTS.md").write_text("x")
+    (root / "src/a.py").write_text("x")
+    return root
+
+
+def of(project: Path, command: str) -> Reach:
+    return reach(command, project, Workspace(project))
+
+
+GUARDED = [
+    "sort -o .envrc a",
+    "sort -uo.envrc a",
+    "sort -uo .envrc a",
+    "sort --outpu=.envrc a",
+    "sort a --output .envrc",
+    "uniq a .envrc",
+    "shuf -o .envrc a",
+    "xxd -r -p a .git/hooks/x",
+    "split a .git/hooks/",
+    "csplit -f .git/hooks/x a 2",
+    "find . -fprint .envrc",
+    "find . -fprintf .envrc %p",
+    "find . -fls .envrc",
+    "find .git/hooks -name x -exec cp evil {} ;",
+    "find .git -exec tee {} +",
+    "tar -C .git -xf a.tar",
+    "tar xCf .git a.tar",
+    "tar -xPf a.tar .envrc",
+    "zip .envrc a",
+    "ar r .git/hooks/x a",
+    "openssl enc -in a -out .envrc",
+    "iconv -o .envrc a",
+    "gcc -o .git/hooks/x a.c",
+    "script -qc 'echo x' .envrc",
+    "scp a .git/hooks/x",
+    "sqlite3 .envrc 'select 1'",
+    "curl -o .envrc file:///x",
+    "curl --output-dir .git/hooks -O file:///x",
+    "git diff --output=.envrc",
+    "git log --outpu=.envrc",
+    "git archive -o .envrc HEAD",
+    "git archive -o.envrc HEAD",
+    "git bundle create .envrc HEAD",
+    "git format-patch -o .git/hooks HEAD",
+    "git checkout-index --prefix=.git/hooks/ a",
+    "git worktree add .git/hooks/x",
+    "git checkout evil -- .envrc",
+    "git restore --source evil .envrc",
+    "git mv a .git/hooks/x",
+    "git config --file .git/config a.b c",
+    "cp -ft.git/hooks evil",
+    "cp -t.git/hooks evil",
+    "cp --target-directory=.git/hooks evil",
+    "install -Dt.git/hooks evil",
+    "touch $'.gi\\x74/hooks/x'",
+    "touch $'.\\145nvrc'",
+    "rsync a .git/hooks/",
+    "tree -o .envrc",
+    "yq -i . .envrc",
+    "unknown-program .envrc",
+    "unknown-program --file=.envrc",
+    "unknown-program -w.envrc",
+    "python gen.py .git/hooks/x",
+    "sed 'w .envrc' a",
+    "sed -n 's/a/b/w .envrc' a",
+    "sed -e 's/a/b/' -e 'w AGENTS.md' a",
+    "awk '{print > \".envrc\"}' a",
+    "ed -s a <<X\nw .envrc\nX",
+    "vim -es -c 'w! .envrc' a",
+    "bash <<X\necho x > .envrc\nX",
+    "bash <<'X'\necho x > .envrc\nX",
+    "bash <<< 'echo x > .envrc'",
+    "cat <<X | sh\necho x > .envrc\nX",
+    "echo 'echo x > .envrc' | sh",
+    "echo 'touch .envrc' | sudo bash -s",
+    "printf 'touch %s' .envrc | sh -c 'cat > .envrc'",
+    "echo 'touch .envrc' > s.sh; bash s.sh",
+    "cat > s.sh <<X\ntouch .envrc\nX\nsh ./s.sh",
+    "printf 'touch .envrc\\n' > s.sh && chmod +x s.sh && ./s.sh",
+    "echo 'touch .envrc' > s.sh; . ./s.sh",
+    "trap 'touch .envrc' EXIT",
+    "shopt -s expand_aliases; alias x='touch .envrc'\nx",
+    "PS4='$(touch .envrc)'; set -x; true",
+    "[[ -v 'a[$(touch .envrc)]' ]]",
+    "test -v 'a[$(touch .envrc)]'",
+    "printf -v 'a[$(touch .envrc)]' x",
+    "echo $(( a[$(touch .envrc)] ))",
+    "env --split-string='touch .envrc'",
+    "env --split-string 'touch .envrc'",
+    "python3 -c \"open('.envrc', 'w').write('x')\"",
+    "python3 - <<X\nfrom pathlib import Path\nPath('.git/hooks/x').write_text('x')\nX",
+    "node -e \"fs.writeFileSync('.envrc', 'x')\"",
+    "perl -e 'open F, \">.envrc\"; print F 1'",
+    "ruby -e 'File.write(\".envrc\", 1)'",
+    "ls -d .git/hooks | xargs cp evil",
+    "find .git/hooks -type d | xargs cp evil",
+    "ls AGENTS.md | xargs sed -i s/a/b/",
+    "git apply <<X\n--- /dev/null\n+++ b/.envrc\n@@ -0,0 +1 @@\n+x\nX",
+    "patch -p1 <<X\n--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ -1 +1 @@\n-x\n+y\nX",
+    "make -f - <<X\nall:\n\ttouch .envrc\nX",
+]
+
+ORDINARY = [
+    "cat AGENTS.md .envrc",
+    "grep -rn x .vscode AGENTS.md",
+    "git add AGENTS.md && git commit -m 'Change AGENTS.md'",
+    "git diff AGENTS.md",
+    "git log --oneline -- .envrc",
+    "ls -la .git .git/hooks",
+    "find . -not -path './.git/*' -name '*.py'",
+    "find . -path ./.git -prune -o -print",
+    "tar --exclude=.git -czf a.tgz src",
+    "tar --exclude .git -czf a.tgz src",
+    "rsync -a --exclude=.git src/ out/",
+    "rg --glob '!.git' x",
+    "tree -a -I .git",
+    "du -sh --exclude=.git .",
+    "source .envrc",
+    "bash .git/hooks/pre-commit",
+    "diff AGENTS.md src/a.py",
+    "wc -l AGENTS.md",
+    "python3 -c \"print(open('AGENTS.md').read())\"",
+    "python3 -c 'print(1)'",
+    "python3 - <<X\nprint(open('.envrc').read())\nX",
+    "sed -n 1,5p AGENTS.md",
+    "sed -i 's/AGENTS.md/README.md/' src/a.py",
+    "awk '{print $1}' AGENTS.md > out",
+    "sort -u AGENTS.md",
+    "echo 'see .envrc'",
+    "echo 'touch .envrc' > notes.txt",
+    "echo x | sh -c 'cat > out'",
+    "trap 'rm -f tmp' EXIT",
+    "bash <<X\npytest -q\nX",
+    "echo 'print(1)' > x.py; python3 x.py",
+    "pytest -q tests",
+    "npm test",
+    "make all",
+    "git status; git switch main",
+    "test -f .envrc && echo yes",
+    "[ -d .git ] || git init",
+    "ls src | xargs wc -l",
+    "git commit -m 'a $(b) c'",
+]
+
+
+@pytest.mark.parametrize("command", GUARDED)
+def test_what_may_write_a_guarded_file_is_asked_about(project: Path, command: str) -> None:
+    assert of(project, command).guarded
+
+
+@pytest.mark.parametrize("command", ORDINARY)
+def test_what_only_names_a_guarded_file_is_not(project: Path, command: str) -> None:
+    assert of(project, command).guarded == ""
+
+
+@pytest.mark.parametrize("command", ["cp -rt/outside x", "cp -ft/outside x", "install -Dt../new x"])
+def test_a_path_outside_that_is_glued_to_options_is_seen(project: Path, command: str) -> None:
+    assert of(project, command).outside
