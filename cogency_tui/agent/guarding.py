@@ -171,5 +171,5 @@ def _demanding(version: Version, workspace: Workspace, blobs: Blobs) -> list[str
         return []
     if not version.kept or version.size > _LONGEST_CONFIGURATION:
         return None
-    found = Repository(workspace.root).settings(blobs.read(version.digest, version.size))
+    found = Repository(workspace.root).settings_of(blobs.read(version.digest, version.size))
     return None if found is None else [each for each in found if not _ORDINARY.fullmatch(each)]

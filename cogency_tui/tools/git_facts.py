@@ -174,7 +174,7 @@ class Repository:
         """Write the content of an object into a file; whether that could be done."""
         return self._run(["cat-file", "blob", name], target=target) is not None
 
-    def settings(self, configuration: bytes) -> list[str] | None:
+    def settings_of(self, configuration: bytes) -> list[str] | None:
         """The settings of a configuration file that holds these bytes, each as `name`, newline, value."""
         answer = self._run(["config", "--file", "-", "--no-includes", "--list", "-z"], said=configuration)
         return None if answer is None else [os.fsdecode(each) for each in answer.split(b"\0") if each]

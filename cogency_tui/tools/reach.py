@@ -40,7 +40,7 @@ _HARMLESS = re.compile(
 _OPTION_PATH = re.compile(r"-[A-Za-z]+((?:/|~|\.\.).*)|(?:--?)?[\w.-]+=(.*)")
 
 _BUNDLE = re.compile(r"-[A-Za-z]")
-_LONGEST_BUNDLE = 8
+_MOST_LETTERS = 8
 
 _INLINE = re.compile(r"://|\bsocket\b|\burllib\b|\brequests\b|\bhttp\b|\bfetch\(", re.IGNORECASE)
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
@@ -355,7 +355,7 @@ def _path_words(simple: Simple) -> Iterator[Word]:
             yield word.after(word.text[: found.start(1 if found[1] else 2)])
         elif _BUNDLE.match(word.text):
             # Any of the letters may be the option that takes the rest.
-            yield from (word.after(word.text[:at]) for at in range(2, min(len(word.text), _LONGEST_BUNDLE)))
+            yield from (word.after(word.text[:at]) for at in range(2, min(len(word.text), _MOST_LETTERS)))
         elif not word.text.startswith("-"):
             yield word
 
