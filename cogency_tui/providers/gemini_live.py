@@ -136,12 +136,13 @@ class LiveSession:
         answer: list[str] = []
         reported: dict[str, Any] = {}
         content: dict[str, Any] = {}
+        frame: dict[str, Any] = {}
         interrupted = over = False
         try:
             while self._notices:
                 yield self._notices.pop(0)
             while not over:
-                frame = self._last = await self._next(first=not written)
+                frame = await self._next(first=not written)
                 # The counts may come in parts, and the last part empty.
                 reported |= table(frame.get("usageMetadata"))
                 content = table(frame.get("serverContent"))
@@ -159,6 +160,7 @@ class LiveSession:
             self._link.answered = True
             self._whole = finish == "stop" and not interrupted
             self._answer = "".join(answer)
+            self._last = frame
             yield self._used(reported, written)
         finally:
             if not self._whole:

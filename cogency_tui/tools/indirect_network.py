@@ -6,6 +6,7 @@ project (scripts, builds, tests) are not meant: they are named by the user's own
 """
 
 import filecmp
+import os
 import re
 import shutil
 import stat
@@ -127,6 +128,9 @@ _COPYABLE = (
 )
 """Programs that a program with a path is compared with."""
 
+_COPYABLE_CLIENTS = frozenset(each for each in _COPYABLE if not is_interpreter(each))
+"""Those of them that are no interpreters: one of these runs as such under its own name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -182,6 +186,8 @@ def _runs_text(simple: Simple, command: str, made: frozenset[str]) -> bool:
     """Whether a program runs commands that are written in its arguments, its input, or a file that the
     command makes."""
     program, texts = simple.program, [word.text for word in simple.arguments]
+    if program == "trap" and texts[:1] in ([""], ["-"]):
+        return False
     if program in _STRING_RUNNERS or has_starting_option(simple):
         return True
     if "launcher" in facts(program) and program not in WRAPPERS and unconfined(simple):
@@ -303,6 +309,11 @@ def _unsure_device(target: Word) -> bool:
 def _is_copy(path: Path) -> bool:
     """Whether a program is one of the system's that goes to the network, by another name."""
     try:
+        if path.is_symlink():
+            # It is the program that it leads to, whatever it is called.
+            return base_name(Path(os.path.realpath(path)).name) in _COPYABLE_CLIENTS
+        if is_interpreter(path.name):
+            return False
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             return False

@@ -75,6 +75,7 @@ _NAMING: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """Options by which a program takes the names of files from a file or from its input."""
 
+_PYTHON = re.compile(r"python[\d.]*")
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _RECURSIVE = re.compile(r"-[A-Za-z]{0,3}[rR]|--(?:recursive|dereference-recursive)")
 _JQ_IMPORT = re.compile(r"\b(?:import|include)\b")
@@ -259,7 +260,16 @@ class _Links:
         if not entry.is_symlink():
             return entry.is_dir(follow_symlinks=False)
         target = Path(os.path.realpath(entry.path))
+        if _PYTHON.fullmatch(target.name) and _is_interpreter_of_environment(entry.path):
+            return False
         outside = not any(target.is_relative_to(root) for root in self._roots)
         if outside and (entry.is_file() or (self._directories and entry.is_dir())):
             self.outward.append(Path(entry.path))
         return False
+
+
+def _is_interpreter_of_environment(path: str) -> bool:
+    """Whether a link is the interpreter of a virtual environment: it holds no text of anybody's."""
+    directory, name = os.path.split(path)
+    top = os.path.dirname(directory)  # noqa: PTH120 (as text, for each link of a tree)
+    return bool(_PYTHON.fullmatch(name)) and os.path.isfile(os.path.join(top, "pyvenv.cfg"))  # noqa: PTH113, PTH118

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.command_line import SHELLS, option_values, parse
@@ -101,6 +102,14 @@ class Reach:
         return Sources(*((name,) if name else () for name in (self.brings, self.could_bring)))
 
 
+class _Named(NamedTuple):
+    """A path that a command names, whether the command may read it, and whether it may write it."""
+
+    location: Location
+    reads: bool
+    writes: bool
+
+
 def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts | None = None) -> Reach:
     """What `command` names if it runs in `cwd` (resolved). With `ports` this machine is no network, but for
     the servers on it that the conversation did not start."""
@@ -136,8 +145,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         listed = lists_names(simple, piped=listed)
         listing = listing if listed else []
         through = _through(reading, places, workspace)
-        piped = ((each, False) for each in given)
-        for location, read in chain(_named(simple, places, workspace), through, piped):
+        piped = (_Named(each, reads=False, writes=True) for each in given)
+        for location, read, written_to in chain(_named(simple, places, workspace), through, piped):
             listing += [location] if listed else []
             if not location.inside:
                 read_only = read and location.asked not in _targets(_placed(simple), places)
@@ -148,7 +157,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
                     continue
                 outside = outside or location.relative
                 brings = brings or (location.relative if read else "")
-            if not read and (reason := workspace.guard(location)):
+            if written_to and (reason := workspace.guard(location)):
                 guarded = guarded or f"{location.relative}: {reason}"
         guarded = guarded or _named_in_code(simple, workspace)
         places.follow(simple)
@@ -171,12 +180,14 @@ def _is_free(path: Path, simple: Simple, workspace: Workspace, *, read: bool) ->
     return lists_home or is_own_temporary(path, workspace.root)
 
 
-def _through(reading: IndirectReads, places: Places, workspace: Workspace) -> Iterator[tuple[Location, bool]]:
+def _through(reading: IndirectReads, places: Places, workspace: Workspace) -> Iterator[_Named]:
     """The paths that a command reads without naming them."""
     for path in reading.paths:
-        yield Location(path.resolve(), shown(str(path.resolve())), False, path), True
+        location = Location(path.resolve(), shown(str(path.resolve())), False, path)
+        yield _Named(location, reads=True, writes=False)
     for word in reading.words:
-        yield from ((location, True) for location in _located(word, places, workspace, written=False))
+        for location in _located(word, places, workspace, written=False):
+            yield _Named(location, reads=True, writes=False)
 
 
 def _written_in(simple: Simple, command: str) -> str:
@@ -229,23 +240,34 @@ def _own_limits(simple: Simple) -> str:
     return f"{_OWN_NAMES[0]} {said}: what the agent may do is the person's to say" if said else ""
 
 
-def _named(simple: Simple, places: Places, workspace: Workspace) -> Iterator[tuple[Location, bool]]:
-    """The paths that a command names, each with whether it is read at most."""
+def _named(simple: Simple, places: Places, workspace: Workspace) -> Iterator[_Named]:
+    """The paths that a command names."""
+
+    def located(word: Word, *, reads: bool, writes: bool) -> Iterator[_Named]:
+        for each in _located(word, places, workspace, written=not reads):
+            yield _Named(each, reads, writes)
+
     for redirection in simple.redirections:
-        for location in _located(redirection.target, places, workspace, written=redirection.writes):
-            yield location, not redirection.writes
+        yield from located(redirection.target, reads=not redirection.writes, writes=redirection.writes)
     if "words" in facts(simple.program):
         return
     for word in _placed(simple):
-        yield from ((location, False) for location in _located(word, places, workspace, written=True))
-    written, reads = _writes(simple), _only_reads(simple)
+        yield from located(word, reads=False, writes=True)
+    reads, only_reads = not _writes(simple), _only_reads(simple)
     script = next(iter(simple.operands()), None) if _runs_files(simple) else None
     for word in _path_words(simple):
-        read = reads or word is script
-        yield from ((each, read) for each in _located(word, places, workspace, written=written))
-    if not reads:
+        yield from located(
+            word, reads=reads, writes=not (only_reads or word is script or _is_revision(word, simple))
+        )
+    if not only_reads:
         for word in _bundled(simple):
-            yield from ((each, False) for each in _located(word, places, workspace, written=True))
+            yield from located(word, reads=False, writes=True)
+
+
+def _is_revision(word: Word, simple: Simple) -> bool:
+    """Whether a word names a commit, though a file of a repository has the same name."""
+    moves = any(each.text == "mv" for each in simple.operands("Cc")[:1])
+    return simple.program == "git" and word.text == "HEAD" and not moves
 
 
 def _only_reads(simple: Simple) -> bool:
@@ -353,7 +375,7 @@ def _path_words(simple: Simple) -> Iterator[Word]:
             continue
         if found := _OPTION_PATH.fullmatch(word.text):
             yield word.after(word.text[: found.start(1 if found[1] else 2)])
-        elif _BUNDLE.match(word.text):
+        if _BUNDLE.match(word.text):
             # Any of the letters may be the option that takes the rest.
             yield from (word.after(word.text[:at]) for at in range(2, min(len(word.text), _MOST_LETTERS)))
         elif not word.text.startswith("-"):

@@ -162,6 +162,8 @@ _LABELS = {
 
 def _is_remade(kind: str, path: Path) -> bool:
     """Whether a directory is made anew by a build, a test or an installation, and git has nothing of it."""
+    if path.suffix == ".pyc" and path.parent.name == "__pycache__" and path.is_file():
+        return kind == "ignored"
     if path.is_symlink() or not path.is_dir() or any(os.path.lexists(path / name) for name in _OWN_WORK):
         return False
     remade = path.name in _CACHES or (kind == "ignored" and path.name in _BUILT)

@@ -264,8 +264,7 @@ async def test_what_a_tooltip_says(project: Path) -> None:
             await pilot.hover("#status-bar", offset=(2, 0))
             await until(pilot, lambda: "How turns are run" in str(status_of(pilot).tooltip))
             assert text in str(status_of(pilot).tooltip)
-            await pilot.pause(0.5)
-            assert "How turns are run" in screen_of(pilot.app)
+            await until(pilot, lambda: "How turns are run" in screen_of(pilot.app))
             await pilot.hover("#prompt")
 
 

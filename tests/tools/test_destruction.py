@@ -287,6 +287,7 @@ def test_what_builds_make_again_is_no_loss(repo: Repo) -> None:
     for name in ("build", "node_modules", "src/__pycache__", ".venv", "build node_modules"):
         assert repo.stake(f"rm -rf {name}").what == ""
     assert repo.paths("rm -rf build") == {"build"}
+    assert repo.stake("rm src/__pycache__/a.pyc").what == ""
 
 
 def test_what_only_has_the_name_of_a_build_is_a_loss(repo: Repo) -> None:

@@ -1,6 +1,8 @@
 """Commands that may reach the network although none of its programs is written out in them."""
 
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -212,3 +214,19 @@ def test_a_copy_of_a_system_s_client_is_known_by_its_bytes(project: Path) -> Non
     assert "a copy of a program of the system" in network(project, "./x fetch")
     assert "a copy of a program of the system" in network(project, "./y fetch")
     assert network(project, "./tool fetch") == ""
+
+
+def test_the_interpreter_of_an_environment_is_no_copy(project: Path) -> None:
+    (project / ".venv/bin").mkdir(parents=True)
+    (project / ".venv/bin/python").symlink_to(sys.executable)
+    shutil.copy(os.path.realpath(sys.executable), project / ".venv/bin/python3")
+    assert not reach(
+        ".venv/bin/python -m pytest -q; .venv/bin/python3 a.py", project, Workspace(project)
+    ).network
+    (project / ".venv/bin/pytest").symlink_to(shutil.which("git") or "/usr/bin/git")
+    assert reach(".venv/bin/pytest -q", project, Workspace(project)).network
+
+
+def test_a_trap_that_ignores_signals_runs_nothing(project: Path) -> None:
+    assert not reach('trap "" TERM INT; trap - TERM', project, Workspace(project)).network
+    assert reach('trap "curl $U" EXIT', project, Workspace(project)).network

@@ -185,3 +185,16 @@ def test_a_pipe_in_the_tree_is_not_opened(project: Path) -> None:
     os.mkfifo(project / "src/pipe")
     (project / "linked/pipe").symlink_to(project / "src/pipe")
     assert of(project, "grep -R x src").outside == ""
+
+
+def test_the_interpreter_of_an_environment_is_no_link_outside(project: Path, tmp_path: Path) -> None:
+    (project / ".venv/bin").mkdir(parents=True)
+    (project / ".venv/pyvenv.cfg").touch()
+    (tmp_path / "outside/python3.11").write_text("x")
+    (project / ".venv/bin/python").symlink_to(tmp_path / "outside/python3.11")
+    (project / "linked/file").unlink()
+    (project / "linked/directory").unlink()
+    found = of(project, "find . -type f | xargs grep x")
+    assert (found.outside, found.brings) == ("", "")
+    (project / ".venv/bin/python3").symlink_to(tmp_path / "outside/s")
+    assert of(project, "find . | xargs grep x").outside

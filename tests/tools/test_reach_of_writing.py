@@ -172,3 +172,16 @@ def test_what_only_names_a_guarded_file_is_not(project: Path, command: str) -> N
 @pytest.mark.parametrize("command", ["cp -rt/outside x", "cp -ft/outside x", "install -Dt../new x"])
 def test_a_path_outside_that_is_glued_to_options_is_seen(project: Path, command: str) -> None:
     assert of(project, command).outside
+
+
+HEADS = ["git reset HEAD", "git checkout HEAD -- src", "git switch -c z HEAD", "git worktree add w HEAD"]
+
+
+@pytest.mark.parametrize("command", HEADS)
+def test_head_is_a_commit_to_git(project: Path, command: str) -> None:
+    assert not reach(command, project, Workspace(project)).guarded
+
+
+def test_head_is_a_file_elsewhere(project: Path) -> None:
+    assert reach("git mv a HEAD", project, Workspace(project)).guarded
+    assert reach("cp a HEAD", project, Workspace(project)).guarded

@@ -147,3 +147,13 @@ async def test_the_real_cursor_is_at_the_prompt(project: Path) -> None:
         await type_text(pilot, "ab")
         prompt = prompt_of(pilot)
         assert pilot.app.cursor_position == prompt.content_region.offset + (2, 0)
+
+
+async def test_the_last_line_is_cut(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
+        for text, left in [("", ""), ("one", ""), ("one\ntwo", "one\n")]:
+            prompt = prompt_of(pilot)
+            prompt.load_text(text)
+            prompt.move_cursor(prompt.document.end)
+            await pilot.press("ctrl+x")
+            assert prompt.text == left

@@ -92,7 +92,9 @@ class TerminalInput:
         self._pasted = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """Take the next bytes, which may end anywhere."""
+        """Take the next bytes, which may end anywhere; none change nothing."""
+        if not data:
+            return
         now = self._clock()
         if self._state is _State.PASTE and data == _CTRL_C and now - self._fed_at >= STALL:
             yield from self._end_paste()

@@ -93,6 +93,9 @@ class ChipArea(TextArea):
     def _outside(self, location: Location, side: int) -> Location:
         """`location`, or the edge on this side of the chip that it lies in."""
         row, column = location
+        if row >= self.document.line_count:
+            # Textual cuts the last line up to the one after it.
+            return location
         for start, end in chips_in(self.document.get_line(row), self._pastes):
             if start < column < end:
                 return row, start if side < 0 else end
