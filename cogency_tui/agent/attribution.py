@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cogency_tui.agent.contents import Contents
 from cogency_tui.errors import WorkspaceError
@@ -10,6 +10,25 @@ from cogency_tui.store.intents import Intent
 from cogency_tui.store.versions import ABSENT, Edit, FileChange, Version
 from cogency_tui.workspace.place import TICK, Stamp
 from cogency_tui.workspace.snapshot import Difference, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Who worked in a project while somebody looked at it: `calls` (conversation and call) that had begun,
+    and whoever had recorded an edit by that of the number `last`.
+
+    What they found says nothing about what was there at the look.
+    """
+
+    calls: frozenset[tuple[str, str]] = frozenset()
+    last: int = 0
+
+    def made(self, edit: Edit) -> bool:
+        """Whether one of them made an edit."""
+        return 0 < edit.id <= self.last or (edit.origin.caller, edit.call) in self.calls
+
+
+_NOBODY = Beside()
 
 
 def changes_of(differences: Iterable[Difference], contents: Contents, limit: int) -> list[FileChange]:
@@ -39,17 +58,12 @@ def changes_of(differences: Iterable[Difference], contents: Contents, limit: int
 
 
 def unclaimed(
-    changes: Iterable[FileChange], recorded: Sequence[Edit], beside: Collection[tuple[str, str]] = ()
+    changes: Iterable[FileChange], recorded: Sequence[Edit], beside: Beside = _NOBODY
 ) -> list[FileChange]:
-    """The changes without what was recorded meanwhile: what other tools did is theirs.
-
-    `beside` are the conversations and calls that had begun before: what they found then says nothing about
-    what was there when these changes began.
-    """
+    """The changes without what was recorded meanwhile: what other tools did is theirs. `beside` are those
+    who worked when the changes began."""
     recorded = [
-        _from_there(edit) if (edit.origin.caller, edit.call) in beside else edit
-        for edit in recorded
-        if edit.kind != "snapshot"
+        _from_there(edit) if beside.made(edit) else edit for edit in recorded if edit.kind != "snapshot"
     ]
     left: list[FileChange] = []
     for change in changes:
