@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from cogency_tui.agent.contents import Contents
 from cogency_tui.errors import WorkspaceError
@@ -58,10 +59,14 @@ def changes_of(differences: Iterable[Difference], contents: Contents, limit: int
 
 
 def unclaimed(
-    changes: Iterable[FileChange], recorded: Sequence[Edit], beside: Beside = _NOBODY
+    changes: Iterable[FileChange],
+    recorded: Sequence[Edit],
+    beside: Beside = _NOBODY,
+    last: int | None = None,
 ) -> list[FileChange]:
     """The changes without what was recorded meanwhile: what other tools did is theirs. `beside` are those
-    who worked when the changes began."""
+    who worked when the changes began; `last` is the number of the last edit before it was looked what they
+    came to: later ones, and those only planned, may have been made after that."""
     recorded = [
         _from_there(edit) if beside.made(edit) else edit for edit in recorded if edit.kind != "snapshot"
     ]
@@ -78,7 +83,7 @@ def unclaimed(
                 FileChange(change.path, ABSENT, change.after, made=change.made),
             ]
         for part in parts:
-            left += _gaps(part, recorded)
+            left += _gaps(part, _until_the_look(part, recorded, last))
     return left
 
 
@@ -171,7 +176,21 @@ def _can_be_renamed(before: Version, change: FileChange) -> bool:
     return change.kind == "deleted" and bool(before.digest) and before.size > 0
 
 
-def _gaps(change: FileChange, recorded: Sequence[Edit]) -> Iterator[FileChange]:
+def _until_the_look(change: FileChange, recorded: Sequence[Edit], last: int | None) -> Iterable[Edit]:
+    """The edits but for those that were made after it was looked what a change came to."""
+    if last is None:
+        return recorded
+
+    def later(edit: Edit) -> bool:
+        return not 0 < edit.id <= last and any(
+            change.after.equals(before) if before.known else not change.after.equals(after)
+            for before, after in _sides(change.path, [edit])
+        )
+
+    return takewhile(lambda edit: not later(edit), recorded)
+
+
+def _gaps(change: FileChange, recorded: Iterable[Edit]) -> Iterator[FileChange]:
     """What happened to a path before, between and after what was recorded of it."""
     state, made = change.before, change.made
     for before, after in _sides(change.path, recorded):
@@ -182,7 +201,7 @@ def _gaps(change: FileChange, recorded: Sequence[Edit]) -> Iterator[FileChange]:
         yield FileChange(change.path, state, change.after, made=made)
 
 
-def _sides(path: str, recorded: Sequence[Edit]) -> Iterator[tuple[Version, Version]]:
+def _sides(path: str, recorded: Iterable[Edit]) -> Iterator[tuple[Version, Version]]:
     for edit in recorded:
         if edit.path == path:
             yield ABSENT if edit.old_path and edit.before.known else edit.before, edit.after

@@ -307,7 +307,7 @@ class Commands:
         )
         others, elsewhere = [*others, *planned_by(intents)], rivals(intents, origin.conversation)
         own = [change for change in changes if not belongs_to(elsewhere, change, after, begun.at, ended)]
-        own = shared(elsewhere, unclaimed(own, others, begun.before.beside), after, ended)
+        own = shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
         found.edits = await self._add(begun, own, going_on=found.lasting is not None)
         found.guarded = await in_thread(self._guarded, found.edits, before, after)
         found.settled.notes, self._notes = self._notes, []
@@ -352,7 +352,7 @@ class Commands:
             return without_ordinary(changes, watched, journal.workspace, blobs)
 
         changes = await in_thread(compare)
-        changes = unclaimed(changes, [*others, *planned_by(intents)], looked.beside)
+        changes = unclaimed(changes, [*others, *planned_by(intents)], looked.beside, last)
         made = await self._add(begun, shared(elsewhere, changes, after, time.time()), going_on=True)
         self._late.append((begun, await in_thread(self._guarded, made, looked.snapshot, after)))
         self._looked = _Look(after, last, await self._beside())

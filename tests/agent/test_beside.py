@@ -41,7 +41,7 @@ def meanwhile(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     """Has an act happen once within the next look that a desk begins a command with."""
     moment: str = request.param
     if moment == "before the intent":
-        return lambda desk, act: _before_the_intent(monkeypatch, desk, act)
+        return lambda _desk, act: _before(monkeypatch, "begin", act)
     return lambda desk, act: _at_the_look(monkeypatch, desk, act, after=moment.startswith("after"))
 
 
@@ -57,15 +57,16 @@ def _at_the_look(patch: pytest.MonkeyPatch, desk: Desk, act: Act, *, after: bool
     patch.setattr(desk.journal, "take", looked)
 
 
-def _before_the_intent(patch: pytest.MonkeyPatch, desk: Desk, act: Act) -> None:
-    begin = Intents.begin
+def _before(patch: pytest.MonkeyPatch, name: str, act: Act) -> None:
+    """Have an act happen once before a method of the intents is called."""
+    method = getattr(Intents, name)
 
-    async def begun(*args: object, **options: object) -> int:
-        patch.setattr(Intents, "begin", begin)
+    async def called(*args: object, **options: object) -> object:
+        patch.setattr(Intents, name, method)
         await act()
-        return await begin(*args, **options)  # pyright: ignore[reportArgumentType]
+        return await method(*args, **options)
 
-    patch.setattr(Intents, "begin", begun)
+    patch.setattr(Intents, name, called)
 
 
 async def _awaited(act: Act) -> None:
@@ -149,3 +150,16 @@ async def test_what_a_tool_records_at_a_look_is_not_of_a_command_in_the_backgrou
     edits = [(edit.call, edit.kind, edit.path) for edit in await two.own.edits()]
     assert edits == [("call-1", "changed", "second"), ("server", "created", "late")]
     assert await two.other.told() == [("created", name) for name in ("first", "second", "third")]
+
+
+async def test_what_a_tool_makes_of_a_file_after_the_last_look_is_not_changed_back(
+    two: _Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with two.own.calls.around_command("own", "shell"):
+        two.own.put("there", "own\n")
+        two.own.put("new", "own\n")
+        work = [("there", "later\n"), ("new", "later\n")]
+        _before(monkeypatch, "since", lambda: two.other.write(*work))
+    edits = [(edit.kind, edit.path, edit.after.size) for edit in await two.own.edits()]
+    assert sorted(edits) == [("changed", "there", 4), ("created", "new", 4)]
+    assert await two.other.told() == [("changed", "there"), ("changed", "new")]
