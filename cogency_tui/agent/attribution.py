@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from cogency_tui.agent.contents import Contents
 from cogency_tui.errors import WorkspaceError
@@ -10,6 +11,25 @@ from cogency_tui.store.intents import Intent
 from cogency_tui.store.versions import ABSENT, Edit, FileChange, Version
 from cogency_tui.workspace.place import TICK, Stamp
 from cogency_tui.workspace.snapshot import Difference, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Who worked in a project while somebody looked at it: `calls` (conversation and call) that had begun,
+    and whoever had recorded an edit by that of the number `last`.
+
+    What they found says nothing about what was there at the look.
+    """
+
+    calls: frozenset[tuple[str, str]] = frozenset()
+    last: int = 0
+
+    def made(self, edit: Edit) -> bool:
+        """Whether one of them made an edit."""
+        return 0 < edit.id <= self.last or (edit.origin.caller, edit.call) in self.calls
+
+
+_NOBODY = Beside()
 
 
 def changes_of(differences: Iterable[Difference], contents: Contents, limit: int) -> list[FileChange]:
@@ -39,17 +59,16 @@ def changes_of(differences: Iterable[Difference], contents: Contents, limit: int
 
 
 def unclaimed(
-    changes: Iterable[FileChange], recorded: Sequence[Edit], beside: Collection[tuple[str, str]] = ()
+    changes: Iterable[FileChange],
+    recorded: Sequence[Edit],
+    beside: Beside = _NOBODY,
+    last: int | None = None,
 ) -> list[FileChange]:
-    """The changes without what was recorded meanwhile: what other tools did is theirs.
-
-    `beside` are the conversations and calls that had begun before: what they found then says nothing about
-    what was there when these changes began.
-    """
+    """The changes without what was recorded meanwhile: what other tools did is theirs. `beside` are those
+    who worked when the changes began; `last` is the number of the last edit before it was looked what they
+    came to: later ones, and those only planned, may have been made after that."""
     recorded = [
-        _from_there(edit) if (edit.origin.caller, edit.call) in beside else edit
-        for edit in recorded
-        if edit.kind != "snapshot"
+        _from_there(edit) if beside.made(edit) else edit for edit in recorded if edit.kind != "snapshot"
     ]
     left: list[FileChange] = []
     for change in changes:
@@ -64,7 +83,7 @@ def unclaimed(
                 FileChange(change.path, ABSENT, change.after, made=change.made),
             ]
         for part in parts:
-            left += _gaps(part, recorded)
+            left += _gaps(part, _until_the_look(part, recorded, last))
     return left
 
 
@@ -157,7 +176,21 @@ def _can_be_renamed(before: Version, change: FileChange) -> bool:
     return change.kind == "deleted" and bool(before.digest) and before.size > 0
 
 
-def _gaps(change: FileChange, recorded: Sequence[Edit]) -> Iterator[FileChange]:
+def _until_the_look(change: FileChange, recorded: Sequence[Edit], last: int | None) -> Iterable[Edit]:
+    """The edits but for those that were made after it was looked what a change came to."""
+    if last is None:
+        return recorded
+
+    def later(edit: Edit) -> bool:
+        return not 0 < edit.id <= last and any(
+            change.after.equals(before) if before.known else not change.after.equals(after)
+            for before, after in _sides(change.path, [edit])
+        )
+
+    return takewhile(lambda edit: not later(edit), recorded)
+
+
+def _gaps(change: FileChange, recorded: Iterable[Edit]) -> Iterator[FileChange]:
     """What happened to a path before, between and after what was recorded of it."""
     state, made = change.before, change.made
     for before, after in _sides(change.path, recorded):
@@ -168,7 +201,7 @@ def _gaps(change: FileChange, recorded: Sequence[Edit]) -> Iterator[FileChange]:
         yield FileChange(change.path, state, change.after, made=made)
 
 
-def _sides(path: str, recorded: Sequence[Edit]) -> Iterator[tuple[Version, Version]]:
+def _sides(path: str, recorded: Iterable[Edit]) -> Iterator[tuple[Version, Version]]:
     for edit in recorded:
         if edit.path == path:
             yield ABSENT if edit.old_path and edit.before.known else edit.before, edit.after

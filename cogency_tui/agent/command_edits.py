@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cogency_tui.agent.attribution import (
+    Beside,
     belongs_to,
     changes_of,
     named_conversations,
@@ -132,30 +133,24 @@ class Call:
     id: str
     tool: str
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """The conversation and the call."""
-        return self.origin.caller, self.id
-
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What the project was at one moment, and the number of the last edit then."""
+    """What the project was at one moment, the number of the last edit before it, and who worked beside."""
 
     snapshot: snapshot.Snapshot
     last: int
+    beside: Beside
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A command that runs since `at`. `also` are files to look at, ignored or not; `beside` are the calls of
-    commands that ran when it began; `intent` is the number of its intent; `keeps` is asked whether changes of
-    guarded files stay, unless the user has agreed to them."""
+    """A command that runs since `at`. `also` are files to look at, ignored or not; `intent` is the number of
+    its intent; `keeps` is asked whether changes of guarded files stay, unless the user has agreed to them."""
 
     call: Call
     before: _Look
     also: list[str]
-    beside: frozenset[tuple[str, str]]
     watching: "_Watching"
     intent: int
     at: float
@@ -180,8 +175,8 @@ class Commands:
     async def begin(self, call: Call, also: list[str], keeps: Keeps | None = None) -> Begun:
         """Look at the project before a command; `end` has to be called."""
         journal = self._journal
-        edits, intents = await journal.edits(), await journal.intents()
-        contents, shadow = await journal.contents(), await journal.shadow()
+        intents, contents = await journal.intents(), await journal.contents()
+        shadow = await journal.shadow()
         watching = _Watching(journal.workspace, shadow)
 
         def prepare(found: snapshot.Snapshot) -> Shadow:
@@ -192,17 +187,12 @@ class Commands:
 
         try:
             async with journal.lock:
-                before = await in_thread(journal.take, also)
-                await self._account(before)
+                last, before = await self._take(also)
+                await self._account(last, before)
                 described = await in_thread(prepare, before)
-                look = _Look(before, await edits.last())
                 intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
-                elsewhere = rivals(await intents.below(journal.root), call.origin.conversation)
-                beside = frozenset(
-                    [other.call.key for other in self._running]
-                    + [(other.origin.caller, other.call) for other in elsewhere]
-                )
-                begun = Begun(call, look, also, beside, watching, intent, time.time(), keeps)
+                look = _Look(before, last, await self._beside())
+                begun = Begun(call, look, also, watching, intent, time.time(), keeps)
                 self._running.append(begun)
                 contents.retaining = True
         except BaseException:
@@ -239,7 +229,7 @@ class Commands:
         """Record what commands in the background have changed since it was looked last."""
         if self._lasting:
             async with self._journal.lock:
-                await self._account(await in_thread(self._journal.take))
+                await self._account(*await self._take())
         await self._settle_late()
 
     async def warm(self) -> None:
@@ -248,8 +238,8 @@ class Commands:
         contents = await journal.contents()
         await in_thread(import_module, "watchfiles")
         async with journal.lock:
-            found = await in_thread(journal.take)
-            await self._account(found)
+            last, found = await self._take()
+            await self._account(last, found)
             await in_thread(contents.refresh, found)
         left = True
         while left:
@@ -262,6 +252,19 @@ class Commands:
         self._closing = True
         while self._following:
             await asyncio.wait(self._following)
+
+    async def _take(self, also: Sequence[str] = ()) -> tuple[int, snapshot.Snapshot]:
+        """The number of the last edit, and what the project is then: no edit up to that number is missing."""
+        last = await (await self._journal.edits()).last()
+        return last, await in_thread(self._journal.take, also)
+
+    async def _beside(self) -> Beside:
+        """Who has worked in the project while it was looked at."""
+        journal = self._journal
+        # In this order: an intent that goes in between has become edits up to the number.
+        intents = await (await journal.intents()).below(journal.root)
+        calls = frozenset((each.origin.caller, each.call) for each in intents)
+        return Beside(calls, await (await journal.edits()).last())
 
     async def _settle_late(self) -> None:
         """Settle what commands in the background have changed of guarded files."""
@@ -287,29 +290,29 @@ class Commands:
 
     async def _record(self, begun: Begun, found: CommandEdits, touched: set[str], ended: float) -> None:
         journal = self._journal
-        edits, contents, blobs = await journal.edits(), await journal.contents(), await journal.blobs()
-        origin = begun.call.origin
+        contents, blobs = await journal.contents(), await journal.blobs()
+        origin, before = begun.call.origin, begun.before.snapshot
+        last, after = await self._take(begun.also)
 
-        def look() -> tuple[snapshot.Snapshot, list[FileChange], list[str], list[str]]:
-            before, after = begun.before.snapshot, journal.take(begun.also)
+        def compare() -> tuple[list[FileChange], list[str], list[str]]:
             differences = snapshot.differences(journal.workspace, before, after, touched)
             changes = changes_of(differences, contents, journal.limits.left)
             watched = before.guarded | after.guarded
             changes = without_ordinary(changes, watched, journal.workspace, blobs)
-            return after, changes, *snapshot.passing(journal.workspace, touched, before, after)
+            return changes, *snapshot.passing(journal.workspace, touched, before, after)
 
-        after, changes, gone, there = await in_thread(look)
+        changes, gone, there = await in_thread(compare)
         others, intents = await (await journal.intents()).since(
             journal.root, origin.project, begun.before.last
         )
         others, elsewhere = [*others, *planned_by(intents)], rivals(intents, origin.conversation)
         own = [change for change in changes if not belongs_to(elsewhere, change, after, begun.at, ended)]
-        own = shared(elsewhere, unclaimed(own, others, begun.beside), after, ended)
+        own = shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
         found.edits = await self._add(begun, own, going_on=found.lasting is not None)
-        found.guarded = await in_thread(self._guarded, found.edits, begun.before.snapshot, after)
+        found.guarded = await in_thread(self._guarded, found.edits, before, after)
         found.settled.notes, self._notes = self._notes, []
         if self._lasting or found.lasting is not None:
-            self._looked = _Look(after, await edits.last())
+            self._looked = _Look(after, last, await self._beside())
         if found.lasting is not None:
             await self._move(begun, after)
         told = {path for each in (*changes, *others) for path in (each.path, each.old_path)}
@@ -328,14 +331,13 @@ class Commands:
         finally:
             self._lasting.remove(begun)
 
-    async def _account(self, after: snapshot.Snapshot) -> None:
+    async def _account(self, last: int, after: snapshot.Snapshot) -> None:
         """Record what has changed since the last look for the command in the background started last, unless
-        others run for which somebody waits. The lock is held."""
+        others run for which somebody waits. The lock is held; `last` and `after` are from `_take`."""
         looked, journal = self._looked, self._journal
         if not self._lasting or looked is None or self._running:
             return
-        begun, contents, edits = self._lasting[-1], await journal.contents(), await journal.edits()
-        blobs = await journal.blobs()
+        begun, contents, blobs = self._lasting[-1], await journal.contents(), await journal.blobs()
         origin = begun.call.origin
         others, intents = await (await journal.intents()).since(journal.root, origin.project, looked.last)
         elsewhere = rivals(intents, origin.conversation)
@@ -350,10 +352,10 @@ class Commands:
             return without_ordinary(changes, watched, journal.workspace, blobs)
 
         changes = await in_thread(compare)
-        changes = unclaimed(changes, [*others, *planned_by(intents)])
+        changes = unclaimed(changes, [*others, *planned_by(intents)], looked.beside, last)
         made = await self._add(begun, shared(elsewhere, changes, after, time.time()), going_on=True)
         self._late.append((begun, await in_thread(self._guarded, made, looked.snapshot, after)))
-        self._looked = _Look(after, await edits.last())
+        self._looked = _Look(after, last, await self._beside())
         for each in self._lasting:
             await self._move(each, after)
 

@@ -58,6 +58,8 @@ class Journal:
         self.commands = Commands(self)
         self.unfinished: set[int] = set()
         """Intents of calls that are over and could not be recorded: the store failed."""
+        self.postponed: set[int] = set()
+        """Intents of interrupted calls of which the user knows that the store cannot record them now."""
         self.store = store
         self._kept: tuple[Blobs, Contents, ShadowFile] | None = None
 

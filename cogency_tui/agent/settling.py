@@ -2,17 +2,18 @@
 
 Invariant: what is on the disk decides. A planned change was made where its file holds what was planned; what
 a command changed is what differs from its shadow. Where a file was changed since by somebody else, what it
-held before is recorded as a snapshot, which can be restored.
+held before is recorded as a snapshot, which can be restored. What the store cannot record now stays to be
+settled.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cogency_tui.agent.attribution import changes_of, planned_by, rivals, shared, unclaimed
 from cogency_tui.agent.command_edits import COLLECTING
-from cogency_tui.agent.contents import Contents
+from cogency_tui.agent.contents import Contents, Known
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.transcript import INTERRUPTED
@@ -64,15 +65,44 @@ async def settle(journal: "Journal") -> list[str]:
     intents = await journal.intents()
     notices: list[str] = []
     async with journal.lock:
-        for intent in _in_order(await intents.below(journal.root), journal.unfinished):
-            found = await _found(journal, intent)
-            await in_thread((await journal.blobs()).sync)
-            made = await intents.settle(intent, found.to_record, _answer(intent, found))
-            journal.unfinished.discard(intent.id)
-            if made is not None and (made or found.problem or found.left):
-                notices.append(_notice(intent, found))
+        over = _in_order(await intents.below(journal.root), journal.unfinished)
+        for number, intent in enumerate(over):
+            try:
+                notices += await _settle(journal, intent)
+            except StoreError as error:
+                # The later ones wait: what this one has changed would be taken for theirs.
+                notices += _postpone(journal, over[number:], error)
+                break
         await in_thread((await journal.shadow()).clean, await intents.shadows())
     return notices
+
+
+async def _settle(journal: "Journal", intent: Intent) -> list[str]:
+    """Settle one intent; the line about it, if it came to something.
+
+    Raises:
+        StoreError: the store refuses to keep contents or rows.
+    """
+    found = await _found(journal, intent)
+    await in_thread((await journal.blobs()).sync)
+    # A call of this process gives its result itself.
+    answer = None if intent.is_own else _answer(intent, found)
+    made = await (await journal.intents()).settle(intent, found.to_record, answer)
+    journal.unfinished.discard(intent.id)
+    came_to_something = made is not None and (made or found.problem or found.left)
+    return [_notice(intent, found)] if came_to_something else []
+
+
+def _postpone(journal: "Journal", intents: Sequence[Intent], error: StoreError) -> Iterator[str]:
+    """What to say, once, of interrupted calls that the store cannot record now."""
+    for intent in intents:
+        if not intent.is_own and intent.id not in journal.postponed:
+            journal.postponed.add(intent.id)
+            why = str(error).rstrip(".")
+            yield (
+                f"{_subject(intent)}; what it had changed cannot be recorded yet: {why}; it is tried again"
+                " at the next start."
+            )
 
 
 def _in_order(intents: Iterable[Intent], unfinished: set[int]) -> list[Intent]:
@@ -89,9 +119,10 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
         return _Found(found, left=await in_thread(_sweep, intent, journal.workspace, blobs))
     others, beside = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
     try:
-        changes, late, after = await _of_command(journal, intent)
+        remembered = await in_thread((await journal.shadow()).read, intent.shadow)
     except StoreError as error:
         return _Found(problem=str(error))
+    changes, late, after = await _of_command(journal, *remembered)
     taken = unclaimed(changes, [*others, *planned_by(beside)])
     taken = shared(rivals(beside, intent.origin.conversation), taken, after, time.time())
     return _Found([_as_before(change) if change.path in late else change for change in taken])
@@ -141,18 +172,17 @@ def _now(path: str, contents: Contents) -> Version:
 
 
 async def _of_command(
-    journal: "Journal", intent: Intent
+    journal: "Journal", before: snapshot.Snapshot, known: Mapping[str, Known], alive: float
 ) -> tuple[list[FileChange], set[str], snapshot.Snapshot]:
-    """What differs from what a command found, the paths that were changed after its process had ended, and
-    what is there now.
+    """What differs from what a command found, as its shadow has it, the paths that were changed after its
+    process had ended, and what is there now.
 
     Raises:
-        StoreError: its shadow cannot be read.
+        StoreError: the store refuses to keep a content.
     """
-    blobs, shadow = await journal.blobs(), await journal.shadow()
+    blobs = await journal.blobs()
 
     def compare() -> tuple[list[FileChange], set[str], snapshot.Snapshot]:
-        before, known, alive = shadow.read(intent.shadow)
         contents = Contents(journal.workspace, blobs, journal.limits)
         contents.resume(known)
         after = journal.take()
@@ -185,8 +215,14 @@ def _answer(intent: Intent, found: _Found) -> ResultEvent:
     }
 
 
+def _subject(intent: Intent) -> str:
+    """The call, and what happened to it."""
+    what = "could not be recorded when it was made" if intent.is_own else "was interrupted"
+    return f"A call of {intent.tool} in conversation {intent.origin.conversation} {what}"
+
+
 def _notice(intent: Intent, found: _Found) -> str:
-    what = f"A call of {intent.tool} in conversation {intent.origin.conversation} was interrupted"
+    what = _subject(intent)
     if found.problem:
         return f"{what}; what it had changed is not known: {found.problem}"
     names = found.names

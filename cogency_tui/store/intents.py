@@ -163,18 +163,20 @@ class Intents:
         return {side.digest for each in changes for side in (each.before, each.after) if side.digest}
 
     async def settle(
-        self, intent: Intent, changes: Sequence[FileChange], answer: ResultEvent
+        self, intent: Intent, changes: Sequence[FileChange], answer: ResultEvent | None
     ) -> list[Edit] | None:
         """Record what an interrupted call had changed, and `answer` as its result if it has none; None where
-        another process has done so."""
+        another process has done so. Without an `answer` the call was not interrupted: recording it failed."""
 
         def work(connection: sqlite3.Connection) -> list[Edit] | None:
             if not connection.execute(_DELETE, (intent.id,)).rowcount:
                 return None
             made = edits.insert(
                 *(connection, intent.origin, intent.call, intent.tool, changes, self._clock()),
-                interrupted=True,
+                interrupted=answer is not None,
             )
+            if answer is None:
+                return made
             caller = intent.origin.caller
             if _has(connection, caller, intent.call, "call") and not _has(
                 connection, caller, intent.call, "result"
