@@ -86,6 +86,12 @@ CHANGING = [
     "git config branch.main.remote 'ext::sh -c x'",
     "git config remote.x.url 'ext::sh -c x'",
     "git config submodule.x.update '!sh'",
+    "git config remote.origin.uploadpack $'touch X; : x.fetch\\ngit-upload-pack'",
+    "git config remote.origin.receivepack $'sh\\nremote.origin.fetch\\nx'",
+    "git config branch.x.remote $'ext::sh -c x\\n'",
+    f"mkdir -p .git/hooks; for i in {{1..1000}}; do : > .git/hooks/a$i.sample; done; cp evil {HOOK}",
+    "mkdir -p ~/.local/bin; printf '[user]\\nname = $(evil)\\n' > ~/.local/bin/config",
+    "git config --global core.editor evil",
     "git config include.path ../evil",
     "printf '[core]\\n\\tpager = sh\\n' >> .git/config",
     "git config --global alias.x '!sh'",
@@ -151,6 +157,11 @@ ORDINARY = [
     "git stash; git stash pop",
     "git gc -q",
     "git worktree add -q build/wt",
+    "git worktree add -q --no-checkout wt2",
+    "git worktree add -q --no-checkout wt2; git worktree move wt2 wt3",
+    "git worktree add -q --no-checkout wt2; git worktree remove --force wt2",
+    "git config --global user.name Dev; git config --global init.defaultBranch main",
+    "mkdir -p ~/.config/git; git config --file ~/.config/git/config user.email a@b",
     "git init -q build/new; git init -q new",
     "git clone -q . build/clone; git clone -q . clone && rm -rf clone",
     "mkdir -p node_modules/x; echo x > node_modules/x/AGENTS.md",
@@ -166,6 +177,44 @@ ORDINARY = [
 async def test_ordinary_work_is_not_asked_about(desk: Desk, command: str) -> None:
     found, asked = await watched(desk, command)
     assert (asked, found.put_back) == ([], [])
+
+
+POINTERS = {
+    "mkdir sub; echo 'gitdir: ../evil' > sub/.git": "sub/.git",
+    "mkdir sub; echo 'gitdir: ../.git/worktrees' > sub/.git": "sub/.git",
+    "mkdir sub; echo 'gitdir: ../.git/worktrees/../../x' > sub/.git": "sub/.git",
+    "mkdir sub; ln -s ../evil sub/.git": "sub/.git",
+    "git worktree add -q --detach wt; echo /tmp > .git/worktrees/wt/commondir": ".git/worktrees/wt/commondir",
+    "mkdir -p sub .git/worktrees/x; echo 'gitdir: ../.git/worktrees/x' > sub/.git; "
+    "printf '[core]\\npager = sh\\n' > .git/worktrees/x/config": ".git/worktrees/x/config",
+}
+
+
+@pytest.mark.parametrize("command", POINTERS)
+async def test_what_leads_git_elsewhere_is_put_back(desk: Desk, command: str) -> None:
+    found, _asked = await watched(desk, command)
+    assert POINTERS[command] in found.put_back
+    assert not (desk.root / POINTERS[command]).is_file()
+
+
+async def test_a_working_tree_that_was_there_can_be_moved_and_removed(desk: Desk) -> None:
+    git(desk.root, "worktree", "add", "-q", "--no-checkout", "wt2")
+    settle()
+    for command in ("git worktree move wt2 wt3", "git worktree remove --force wt3"):
+        found, asked = await watched(desk, command)
+        assert (asked, found.put_back) == ([], [])
+    assert not (desk.root / "wt3").exists()
+
+
+async def test_no_flood_of_files_hides_a_hook(desk: Desk) -> None:
+    hooks = desk.root / ".git/hooks"
+    for number in range(1500):
+        (hooks / f"a{number}.sample").touch()
+        (hooks / f"b{number}").touch()
+    settle()
+    found, asked = await watched(desk, "cp evil .git/hooks/pre-commit; cp evil .git/hooks/post-index-change")
+    assert len(asked) == len(found.put_back) == 2
+    assert not (hooks / "pre-commit").exists()
 
 
 async def test_what_is_put_back_is_not_lost(desk: Desk) -> None:
