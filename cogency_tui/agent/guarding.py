@@ -1,4 +1,5 @@
-"""Guarded files that a command changed though the user had not agreed to it: kept with a yes, else put back.
+"""Guarded files that a command changed though the user had not agreed to it: put back, unless the user keeps
+them or they came with commits.
 
 Invariant: what is put back was recorded first, as an edit that is then taken back, so that nothing is lost.
 What git writes into the configuration of a repository in ordinary work is no change of a guarded file.
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from cogency_tui.agent.brought import brought
 from cogency_tui.agent.preview import difference
 from cogency_tui.agent.undo import Undo
 from cogency_tui.errors import CogencyError, StoreError
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 
 _CURE = (
     "A command changes such files only where the user agrees. Use edit or write for them, which ask first."
+)
+_UNASKED = (
+    "Nobody can be asked here: leave such files as they are, and say in the answer what should be changed in "
+    "them."
 )
 _ELSEWHERE = "programs start with it"
 _LONGEST_CONFIGURATION = 1 << 20
@@ -84,26 +90,34 @@ def of_guarded(edits: Iterable[Edit], watched: Collection[str], workspace: Works
     ]
 
 
-async def refuse_all(_changed: Sequence[str], _diff: str) -> bool:
+async def refuse_all(_changed: Sequence[str], _diff: str) -> None:
     """Keeps nothing, and asks nobody."""
-    return False
 
 
 async def settle_guarded(
-    journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps
+    journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps, *, by_git: bool = False
 ) -> Settled:
-    """Put back what a command changed of guarded files, unless the user wants to keep it."""
-    if not edits:
-        return Settled()
+    """Put back what a command changed of guarded files, unless the user wants to keep it; `by_git`: what it
+    brought with commits stays."""
+    came = await in_thread(brought, edits, journal.workspace) if by_git and edits else []
+    edits = [edit for edit in edits if edit not in came]
+    notes = [f"[Came with the commits: {', '.join(shown(edit.path) for edit in came)}]"] if came else []
+    settled = await _settle(journal, conversation, edits, keeps) if edits else Settled()
+    settled.notes = [*notes, *settled.notes]
+    return settled
+
+
+async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps) -> Settled:
     named = [f"{edit.kind} {shown(edit.path)}" for edit in edits]
     try:
         wanted = await keeps(named, await _differences(journal, edits))
     except BaseException:
-        await completed(_put_back(journal, conversation, edits))
+        await completed(_put_back(journal, conversation, edits, _CURE))
         raise
     if wanted:
         return Settled(notes=[f"[The user was asked, and keeps this: {', '.join(named)}]"])
-    return await completed(_put_back(journal, conversation, edits))
+    cure = _UNASKED if wanted is None else _CURE
+    return await completed(_put_back(journal, conversation, edits, cure))
 
 
 async def _differences(journal: "Journal", edits: Sequence[Edit]) -> str:
@@ -114,7 +128,7 @@ async def _differences(journal: "Journal", edits: Sequence[Edit]) -> str:
         return str(error)
 
 
-async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]) -> Settled:
+async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit], cure: str) -> Settled:
     names = {edit.path: shown(edit.path) for edit in edits}
     settled = Settled()
     try:
@@ -127,7 +141,7 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     if settled.put_back:
         why = next((text for edit in edits if (text := guarded.reason(edit.path))), _ELSEWHERE)
         listed = ", ".join(settled.put_back)
-        settled.notes.append(f"[Put back as it was before the command: {listed} ({why}). {_CURE}]")
+        settled.notes.append(f"[Put back as it was before the command: {listed} ({why}). {cure}]")
     for path, reason in left.items():
         settled.notes.append(f"[Changed without consent, and could not be put back: {shown(path)}: {reason}]")
     return settled
