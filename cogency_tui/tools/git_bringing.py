@@ -16,7 +16,7 @@ _LOOKING = frozenset(
     ("branch", "diff", "fetch", "log", "ls-files", "merge-base", "rev-parse", "show", "status", "tag")
 )
 _BESIDE = frozenset(
-    (":", "[", "cat", "cd", "echo", "false", "grep", "head", "ls", "printf", "pwd", "sleep", "sort", "tail")
+    (":", "[", "cat", "cd", "echo", "false", "grep", "head", "ls", "pwd", "sleep", "tail")
     + ("test", "true", "wc")
 )
 
@@ -41,7 +41,10 @@ def _is_harmless(simple: Simple) -> bool:
     if has_starting_option(simple):
         return False
     if name == "rebase":
-        return not simple.has("ix", "exec", "interactive")
+        return not simple.has("isx", "exec", "interactive", "strategy")
+    if name in ("cherry-pick", "merge", "pull", "revert"):
+        # Git looks for a program by the name of a strategy.
+        return not simple.has("s", "strategy")
     if name == "bisect":
         return "run" not in others
     if name == "submodule":
