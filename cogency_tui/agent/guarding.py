@@ -1,15 +1,18 @@
-"""Guarded files that a command changed though the user had not agreed to it: kept with a yes, else put back.
+"""Guarded files that a command changed though the user had not agreed to it: put back, unless the user keeps
+them or they came with commits.
 
 Invariant: what is put back was recorded first, as an edit that is then taken back, so that nothing is lost.
 What git writes into the configuration of a repository in ordinary work is no change of a guarded file.
 """
 
+import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from cogency_tui.agent.brought import brought
 from cogency_tui.agent.preview import difference
 from cogency_tui.agent.undo import Undo
 from cogency_tui.errors import CogencyError, StoreError
@@ -28,32 +31,39 @@ if TYPE_CHECKING:
 _CURE = (
     "A command changes such files only where the user agrees. Use edit or write for them, which ask first."
 )
+_UNASKED = (
+    "Nobody can be asked here: leave such files as they are, and say in the answer what should be changed in "
+    "them."
+)
 _ELSEWHERE = "programs start with it"
 _LONGEST_CONFIGURATION = 1 << 20
+_LONGEST_POINTER = 4096
+_POINTER = "gitdir: "
+_LINKED = ("worktrees", "modules")
 _CONFIGURATIONS = frozenset(("config", "config.worktree"))
 _OF_BARE = _CONFIGURATIONS | {"HEAD", "commondir"}
 
-_ADDRESS = r"(?!-)(?![\w.+-]*::)(?:(?:https?|ssh|git|file|git\+ssh|ssh\+git)://|(?!\S*://))[^\n]*"
+_ADDRESS = re.compile(r"(?!-)(?![\w.+-]*::)(?:(?:https?|ssh|git|file|git\+ssh|ssh\+git)://|(?!\S*://))[^\n]*")
 """An address that git reaches without a program that it would look for by the address."""
 
+_TO_ADDRESS = re.compile(r"branch\..+\.(?:remote|pushremote)|remote\..+\.(?:url|pushurl)|submodule\..+\.url")
+"""Keys whose values are such addresses."""
+
 _ORDINARY = re.compile(
-    rf"""
-    branch\..+\.(?:remote|pushremote)\n{_ADDRESS}
-    |branch\..+\.(?:merge|rebase|description|gh-merge-base|vscode-merge-base|github-pr-owner-number)\n.*
-    |remote\..+\.(?:url|pushurl)\n{_ADDRESS}
-    |remote\..+\.(?:fetch|push|mirror|tagopt|prune|promisor|partialclonefilter|skipdefaultupdate)\n.*
-    |submodule\..+\.url\n{_ADDRESS}
-    |submodule\.(?:.+\.)?active\n.*
-    |user\.(?:name|email)\n.*
+    r"""
+    branch\..+\.(?:merge|rebase|description|gh-merge-base|vscode-merge-base|github-pr-owner-number)
+    |remote\..+\.(?:fetch|push|mirror|tagopt|prune|promisor|partialclonefilter|skipdefaultupdate)
+    |submodule\.(?:.+\.)?active
+    |user\.(?:name|email)
     |core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks
-        |autocrlf|eol|safecrlf|sparsecheckout|sparsecheckoutcone)\n.*
-    |extensions\.(?:worktreeconfig|objectformat|partialclone|refstorage|relativeworktrees)\n.*
-    |(?:pull\.(?:rebase|ff)|push\.(?:default|autosetupremote)|fetch\.prune|rerere\.enabled|gc\.auto)\n.*
-    |(?:init\.defaultbranch|maintenance\.(?:auto|strategy)|lfs\.repositoryformatversion)\n.*
+        |autocrlf|eol|safecrlf|sparsecheckout|sparsecheckoutcone)
+    |extensions\.(?:worktreeconfig|objectformat|partialclone|refstorage|relativeworktrees)
+    |(?:pull\.(?:rebase|ff)|push\.(?:default|autosetupremote)|fetch\.prune|rerere\.enabled|gc\.auto)
+    |(?:init\.defaultbranch|maintenance\.(?:auto|strategy)|lfs\.repositoryformatversion)
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE,
 )
-"""Settings that git and editors write in ordinary work, and that start nothing."""
+"""Keys that git and editors write in ordinary work, and that start nothing, whatever their values."""
 
 _WORKTREE = "core.worktree\n"
 
@@ -80,26 +90,34 @@ def of_guarded(edits: Iterable[Edit], watched: Collection[str], workspace: Works
     ]
 
 
-async def refuse_all(_changed: Sequence[str], _diff: str) -> bool:
+async def refuse_all(_changed: Sequence[str], _diff: str) -> None:
     """Keeps nothing, and asks nobody."""
-    return False
 
 
 async def settle_guarded(
-    journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps
+    journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps, *, by_git: bool = False
 ) -> Settled:
-    """Put back what a command changed of guarded files, unless the user wants to keep it."""
-    if not edits:
-        return Settled()
+    """Put back what a command changed of guarded files, unless the user wants to keep it; `by_git`: what it
+    brought with commits stays."""
+    came = await in_thread(brought, edits, journal.workspace) if by_git and edits else []
+    edits = [edit for edit in edits if edit not in came]
+    notes = [f"[Came with the commits: {', '.join(shown(edit.path) for edit in came)}]"] if came else []
+    settled = await _settle(journal, conversation, edits, keeps) if edits else Settled()
+    settled.notes = [*notes, *settled.notes]
+    return settled
+
+
+async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps) -> Settled:
     named = [f"{edit.kind} {shown(edit.path)}" for edit in edits]
     try:
         wanted = await keeps(named, await _differences(journal, edits))
     except BaseException:
-        await completed(_put_back(journal, conversation, edits))
+        await completed(_put_back(journal, conversation, edits, _CURE))
         raise
     if wanted:
         return Settled(notes=[f"[The user was asked, and keeps this: {', '.join(named)}]"])
-    return await completed(_put_back(journal, conversation, edits))
+    cure = _UNASKED if wanted is None else _CURE
+    return await completed(_put_back(journal, conversation, edits, cure))
 
 
 async def _differences(journal: "Journal", edits: Sequence[Edit]) -> str:
@@ -110,7 +128,7 @@ async def _differences(journal: "Journal", edits: Sequence[Edit]) -> str:
         return str(error)
 
 
-async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]) -> Settled:
+async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit], cure: str) -> Settled:
     names = {edit.path: shown(edit.path) for edit in edits}
     settled = Settled()
     try:
@@ -123,7 +141,7 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     if settled.put_back:
         why = next((text for edit in edits if (text := guarded.reason(edit.path))), _ELSEWHERE)
         listed = ", ".join(settled.put_back)
-        settled.notes.append(f"[Put back as it was before the command: {listed} ({why}). {_CURE}]")
+        settled.notes.append(f"[Put back as it was before the command: {listed} ({why}). {cure}]")
     for path, reason in left.items():
         settled.notes.append(f"[Changed without consent, and could not be put back: {shown(path)}: {reason}]")
     return settled
@@ -152,17 +170,74 @@ def _went_with_all(edit: Edit, workspace: Workspace) -> bool:
 
 
 def _is_gits(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    path = PurePosixPath(change.path)
-    if path.name not in _CONFIGURATIONS or change.old_path or change.after.kind != "file":
+    return _is_bookkeeping(change, workspace, blobs) or _is_ordinary_configuration(change, workspace, blobs)
+
+
+def _is_ordinary_configuration(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
+    if not _is_configuration(change.path) or change.old_path or change.after.kind != "file":
         return False
     if change.before.kind == "link" or (
         change.before.kind == "file" and change.before.mode != change.after.mode
     ):
         return False
     before, after = (_demanding(each, workspace, blobs) for each in (change.before, change.after))
-    if "modules" in path.parts and after is not None:
+    if "modules" in PurePosixPath(change.path).parts and after is not None:
         after = [each for each in after if not each.startswith(_WORKTREE)]
     return before is not None and before == after
+
+
+def _is_configuration(path: str) -> bool:
+    """Whether git, and nothing else, reads it: a shell would run what the value of a name may hold."""
+    parts = PurePosixPath(path).parts
+    gits = ".git" in parts or not guarded.reason(path)
+    return (parts[-1] in _CONFIGURATIONS and gits) or Path("/", path) in guarded.user_configurations()
+
+
+def _is_bookkeeping(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
+    """Whether it is how git links a working tree or a submodule to the repository of the project."""
+    paths = [Path(workspace.root, each) for each in (change.path, change.old_path) if each]
+    if any(path.name != paths[0].name for path in paths):
+        return False
+    if change.after.kind == "absent":
+        return _is_below(paths[0], _linked(workspace)) and not paths[0].parent.exists()
+    if change.after.kind != "file" or any(os.path.lexists(path) for path in paths[1:]):
+        return False
+    if change.before.kind != "absent" and not change.old_path:
+        return False
+    text = _small(change.after, blobs)
+    if paths[0].name == "commondir":
+        linked = _linked(workspace)[:1]
+        return text == "../..\n" and [Path(os.path.realpath(paths[0].parent.parent))] == linked
+    if paths[0].name != ".git" or not text.startswith(_POINTER):
+        return False
+    target = paths[0].parent / text.removeprefix(_POINTER).rstrip("\n")
+    return "\0" not in text and _is_below(target, _linked(workspace))
+
+
+def _linked(workspace: Workspace) -> list[Path]:
+    """Where the project's repository has what belongs to its other working trees and its submodules."""
+    common = Repository(workspace.root).common_directory()
+    return [] if common is None else [Path(os.path.realpath(common), each) for each in _LINKED]
+
+
+def _is_below(path: Path, directories: Sequence[Path]) -> bool:
+    real = Path(os.path.realpath(path))
+    return any(each in real.parents for each in directories)
+
+
+def _small(version: Version, blobs: Blobs) -> str:
+    """What a small file holds; empty where that is not known."""
+    if not version.kept or version.size > _LONGEST_POINTER:
+        return ""
+    return os.fsdecode(blobs.read(version.digest, version.size))
+
+
+def _is_ordinary(setting: str) -> bool:
+    """Whether a setting is one of ordinary work. No key holds a newline, a value may."""
+    key, newline, value = setting.partition("\n")
+    if not newline:
+        return False
+    return bool(_ORDINARY.fullmatch(key) or (_TO_ADDRESS.fullmatch(key) and _ADDRESS.fullmatch(value)))
 
 
 def _demanding(version: Version, workspace: Workspace, blobs: Blobs) -> list[str] | None:
@@ -172,4 +247,4 @@ def _demanding(version: Version, workspace: Workspace, blobs: Blobs) -> list[str
     if not version.kept or version.size > _LONGEST_CONFIGURATION:
         return None
     found = Repository(workspace.root).settings_of(blobs.read(version.digest, version.size))
-    return None if found is None else [each for each in found if not _ORDINARY.fullmatch(each)]
+    return None if found is None else [each for each in found if not _is_ordinary(each)]

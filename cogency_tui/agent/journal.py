@@ -15,7 +15,13 @@ Tools reach it through a protocol of theirs (`tools` may not import `agent`), wh
         ) -> AbstractAsyncContextManager[Recorded]: ...
 
         def around_command(
-            self, call: str, tool: str, at_stake: Sequence[Path] = (), keeps: Keeps | None = None
+            self,
+            call: str,
+            tool: str,
+            at_stake: Sequence[Path] = (),
+            keeps: Keeps | None = None,
+            *,
+            by_git: bool = False,
         ) -> AbstractAsyncContextManager[CommandEdits]: ...
 """
 
@@ -227,14 +233,21 @@ class CallJournal:
 
     @asynccontextmanager
     async def around_command(
-        self, call: str, tool: str, at_stake: Sequence[Path] = (), keeps: Keeps | None = None
+        self,
+        call: str,
+        tool: str,
+        at_stake: Sequence[Path] = (),
+        keeps: Keeps | None = None,
+        *,
+        by_git: bool = False,
     ) -> AsyncGenerator[CommandEdits]:
         """Record what changes in the project while a command runs in this block.
 
         `at_stake` are files and directories, resolved, that it is about to destroy: they are kept whole
         within limits, ignored ones too. What it changes of guarded files is put back unless `keeps`, where it
-        is given, lets it stay; nobody is asked about a command that did not end by itself. Whose a change is
-        where others work meanwhile: see `command_edits`.
+        is given, lets it stay; nobody is asked about a command that did not end by itself. What came with
+        commits stays where the command brings files only `by_git`. Whose a change is where others work
+        meanwhile: see `command_edits`.
 
         Raises:
             JournalError: what it changes cannot be recorded; the block does not begin.
@@ -251,14 +264,14 @@ class CallJournal:
         except BaseException:
             await completed(commands.end(begun, found))
             if keeps is not None:
-                await completed(self._settle(found, refuse_all))
+                await completed(self._settle(found, refuse_all, by_git=False))
             raise
         await completed(commands.end(begun, found))
         if keeps is not None:
-            await self._settle(found, keeps)
+            await self._settle(found, keeps, by_git=by_git)
 
-    async def _settle(self, found: CommandEdits, keeps: Keeps) -> None:
-        settled = await settle_guarded(self._journal, self._conversation, found.guarded, keeps)
+    async def _settle(self, found: CommandEdits, keeps: Keeps, *, by_git: bool) -> None:
+        settled = await settle_guarded(self._journal, self._conversation, found.guarded, keeps, by_git=by_git)
         found.settled.put_back, found.settled.notes = settled.put_back, [*found.settled.notes, *settled.notes]
 
     async def snapshot_paths(self, call: str, tool: str, paths: Sequence[Path]) -> KeptPaths:

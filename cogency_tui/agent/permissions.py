@@ -201,8 +201,9 @@ class Gate:
             ask = self._ask()
             return None if ask is None else await ask(question)
 
-    async def keeps(self, call_id: str, tool: str, changed: Sequence[str], diff: str) -> bool:
-        """Whether the user wants to keep what a call has changed of guarded files without asking before."""
+    async def keeps(self, call_id: str, tool: str, changed: Sequence[str], diff: str) -> bool | None:
+        """Whether the user wants to keep what a call has changed of guarded files without asking before; None
+        where nobody can be asked."""
         summary = f"Keep what it has changed: {'; '.join(changed)}"
         reason = "files that it may change only when you agree were changed; no puts them back"
         asked = f" ({self._asker} ran it)" if self._asker else ""
@@ -210,7 +211,7 @@ class Gate:
         answer = await self.put(question)
         if answer is None:
             self._state.refusals.append(Refusal(summary, reason, None))
-        return answer is not None and answer.allow
+        return None if answer is None else answer.allow
 
     def refuse_by_mode(self, intent: Intent) -> None:
         """Return unless the mode in force refuses such a call, whatever anybody would answer.

@@ -161,6 +161,19 @@ class Repository:
         answer = self._run(["rev-parse", "--git-common-dir"])
         return None if answer is None else self.directory / os.fsdecode(answer).removesuffix("\n")
 
+    def committed(self, paths: Collection[str]) -> dict[str, tuple[str, str]] | None:
+        """What the last commit has of these paths from the topmost directory: modes and names of objects."""
+        answer = self._run(["ls-tree", "-z", "--full-tree", "HEAD", "--", *paths])
+        if answer is None:
+            return None
+        entries = [os.fsdecode(each).partition("\t") for each in answer.split(b"\0") if each]
+        return {path: (facts.split()[0], facts.split()[2]) for facts, _, path in entries}
+
+    def names_of(self, files: Sequence[Path]) -> list[str] | None:
+        """The names of the objects that would hold the bytes of these files."""
+        answer = self._run(["hash-object", "--no-filters", "--", *map(str, files)]) if files else b""
+        return None if answer is None else answer.decode().split()
+
     def nested(self) -> list[Path] | None:
         """The directories of repositories that are recorded in this one."""
         root = self.root

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from cogency_tui.tools.changes import Change
 
 
-Keeps = Callable[[Sequence[str], str], Awaitable[bool]]
-"""Asks the user whether a command's changes of guarded files stay: names with reasons, and a diff. Without a
-user to ask they do not."""
+Keeps = Callable[[Sequence[str], str], Awaitable[bool | None]]
+"""Asks the user whether a command's changes of guarded files stay: names with reasons, and a diff. None, and
+they do not, where there is no user to ask."""
 
 
 class Kept(Protocol):
@@ -69,11 +69,18 @@ class Journal(Protocol):
         ...
 
     def around_command(
-        self, call: str, tool: str, at_stake: Sequence[Path] = (), keeps: Keeps | None = None
+        self,
+        call: str,
+        tool: str,
+        at_stake: Sequence[Path] = (),
+        keeps: Keeps | None = None,
+        *,
+        by_git: bool = False,
     ) -> AbstractAsyncContextManager[Found]:
         """Record what changes in the project while a command runs in this block. `at_stake` are files and
         directories that it is about to destroy. Changes of guarded files are put back unless `keeps` lets
-        them stay; without it they stay, as the user has agreed to them before.
+        them stay; without it they stay, as the user has agreed to them before. What came with commits
+        stays where the command is known to bring files only `by_git`.
 
         Raises:
             JournalError: what it changes cannot be recorded; the block does not begin.

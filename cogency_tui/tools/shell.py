@@ -21,6 +21,7 @@ from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, T
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
 from cogency_tui.tools.destruction import at_stake
+from cogency_tui.tools.git_bringing import only_brings
 from cogency_tui.tools.journaling import Found
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.output import Kept
@@ -170,7 +171,7 @@ class Shell:
         notes: Sequence[str],
     ) -> Outcome:
         produced = Kept(LONGEST_VALUE)
-        async with _recorded(context, self.name, stake) as found:
+        async with _recorded(context, self.name, stake, args.command) as found:
             ended = await run_command(
                 args.command,
                 cwd,
@@ -203,7 +204,7 @@ class Shell:
         background = self._background
         if background is None:
             raise ToolError("Commands cannot run in the background here.", "Leave background out.")
-        async with _recorded(context, self.name, stake) as found:
+        async with _recorded(context, self.name, stake, command) as found:
             id = await background.start(command, cwd, environ, wrapper, context.secrets)
             try:
                 process = await background.settle(id, _FIRST_LOOK)
@@ -224,12 +225,13 @@ class Shell:
 
 
 def _recorded(
-    context: ToolContext, tool: str, stake: Sequence[Path]
+    context: ToolContext, tool: str, stake: Sequence[Path], command: str
 ) -> AbstractAsyncContextManager[Found | None]:
     """Has the journal record what changes meanwhile, if there is one."""
     if context.journal is None:
         return nullcontext()
-    return context.journal.around_command(context.call_id, tool, stake, context.keeps)
+    by_git = only_brings(command)
+    return context.journal.around_command(context.call_id, tool, stake, context.keeps, by_git=by_git)
 
 
 def _seen(found: Found | None) -> list[str]:

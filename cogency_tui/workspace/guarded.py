@@ -31,6 +31,19 @@ _LONGEST_POINTER = 4096
 _REPOSITORY = ("config", "config.worktree", "commondir", "info/attributes")
 """What in a git directory leads to programs, beside the hooks."""
 
+_HOOKS = (
+    *("applypatch-msg", "commit-msg", "fsmonitor-watchman", "p4-changelist", "p4-post-changelist"),
+    *("p4-pre-submit", "p4-prepare-changelist", "post-applypatch", "post-checkout", "post-commit"),
+    *("post-index-change", "post-merge", "post-receive", "post-rewrite", "post-update", "pre-applypatch"),
+    *("pre-auto-gc", "pre-commit", "pre-merge-commit", "pre-push", "pre-rebase", "pre-receive"),
+    *("prepare-commit-msg", "proc-receive", "push-to-checkout", "reference-transaction"),
+    *("sendemail-validate", "update"),
+)
+"""The hooks that git knows."""
+
+_USER_CONFIGURATIONS = (".gitconfig", ".config/git/config")
+"""Where git has the user's own configuration."""
+
 _OTHERS = {".hg": ("hgrc",), ".jj": ("repo/config.toml",), ".svn": ()}
 """What does in those of other version control systems."""
 
@@ -117,6 +130,16 @@ def at_home() -> Iterator[Path]:
             yield target
 
 
+def user_configurations() -> set[Path]:
+    """The files of the user's own configuration of git, and those that links there lead to."""
+    try:
+        places = [Path.home() / each for each in _USER_CONFIGURATIONS]
+    except RuntimeError:
+        return set()
+    real = {Path(os.path.realpath(place)) for place in places}
+    return real.union(Path(os.path.realpath(place.parent), place.name) for place in places)
+
+
 def _at_home(home: Path) -> Iterator[Path]:
     for entry in _entries(home, _MOST_AT_HOME):
         if is_guarded_name(entry.name) and entry.name not in _NOT_AT_HOME and entry.is_file():
@@ -133,9 +156,20 @@ def _of_git_directory(directory: Path) -> Iterator[Path]:
     if hooks.is_symlink():
         yield hooks
         hooks = hooks.resolve()
-    # Git makes samples of hooks, and runs none.
-    yield from (path for path in _files_at(hooks, 1) if path.suffix != ".sample")
+    yield from _hooks_in(hooks)
     yield from (directory / name for name in _REPOSITORY if os.path.lexists(directory / name))
+
+
+def _hooks_in(directory: Path) -> Iterator[Path]:
+    """The hooks that git runs, however many other files are there, and what may belong to them."""
+    # Git makes samples of hooks, and runs none.
+    others = (
+        entry.path
+        for entry in _entries(directory, _MOST_AT_HOME)
+        if not entry.name.endswith(".sample") and not entry.is_dir(follow_symlinks=False)
+    )
+    hooks = {path for name in _HOOKS if os.path.lexists(path := str(directory / name))}
+    yield from map(Path, sorted(hooks.union(islice(others, _MOST_ENTRIES))))
 
 
 def _of_modules(directory: Path) -> Iterator[Path]:

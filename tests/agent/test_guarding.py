@@ -10,6 +10,7 @@ import pytest
 
 from cogency_tui.agent.command_edits import CommandEdits
 from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.tools.git_bringing import only_brings
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
 
@@ -43,15 +44,15 @@ def git(root: Path, *arguments: str) -> None:
     subprocess.run(["git", *user, *arguments], cwd=root, check=True, capture_output=True)
 
 
-async def watched(desk: Desk, command: str, *, keep: bool = False) -> tuple[CommandEdits, list[str]]:
+async def watched(desk: Desk, command: str, *, keep: bool | None = False) -> tuple[CommandEdits, list[str]]:
     """What is found of a command that nobody agreed to, and what the user was asked."""
     asked: list[str] = []
 
-    async def keeps(changed: Sequence[str], _diff: str) -> bool:
+    async def keeps(changed: Sequence[str], _diff: str) -> bool | None:
         asked.extend(changed)
         return keep
 
-    async with desk.calls.around_command("call", "shell", keeps=keeps) as found:
+    async with desk.calls.around_command("call", "shell", keeps=keeps, by_git=only_brings(command)) as found:
         process = await asyncio.create_subprocess_exec(
             "bash", "-c", command, cwd=desk.root, stderr=subprocess.DEVNULL
         )
@@ -86,6 +87,12 @@ CHANGING = [
     "git config branch.main.remote 'ext::sh -c x'",
     "git config remote.x.url 'ext::sh -c x'",
     "git config submodule.x.update '!sh'",
+    "git config remote.origin.uploadpack $'touch X; : x.fetch\\ngit-upload-pack'",
+    "git config remote.origin.receivepack $'sh\\nremote.origin.fetch\\nx'",
+    "git config branch.x.remote $'ext::sh -c x\\n'",
+    f"mkdir -p .git/hooks; for i in {{1..1000}}; do : > .git/hooks/a$i.sample; done; cp evil {HOOK}",
+    "mkdir -p ~/.local/bin; printf '[user]\\nname = $(evil)\\n' > ~/.local/bin/config",
+    "git config --global core.editor evil",
     "git config include.path ../evil",
     "printf '[core]\\n\\tpager = sh\\n' >> .git/config",
     "git config --global alias.x '!sh'",
@@ -100,8 +107,11 @@ CHANGING = [
     "mkdir sub; echo x > sub/.envrc",
     "mkdir sub; echo x > sub/AGENTS.md",
     "mkdir -p .cogency; echo x > .cogency/config.toml",
-    "git merge -q evil",
-    "git switch -q evil",
+    "git merge -q evil; sh -c :",
+    "git -c core.pager=cat switch -q evil",
+    "cp a.py AGENTS.md; git -c user.name=a -c user.email=a@b commit -qam x; git status",
+    "git show evil:AGENTS.md > AGENTS.md; git switch -q main",
+    "git read-tree evil; git checkout -q .",
     "git checkout -q evil -- .",
     "git show evil:AGENTS.md > x; cat x > AGENTS.md",
     "echo x > ~/.bashrc",
@@ -151,6 +161,11 @@ ORDINARY = [
     "git stash; git stash pop",
     "git gc -q",
     "git worktree add -q build/wt",
+    "git worktree add -q --no-checkout wt2",
+    "git worktree add -q --no-checkout wt2; git worktree move wt2 wt3",
+    "git worktree add -q --no-checkout wt2; git worktree remove --force wt2",
+    "git config --global user.name Dev; git config --global init.defaultBranch main",
+    "mkdir -p ~/.config/git; git config --file ~/.config/git/config user.email a@b",
     "git init -q build/new; git init -q new",
     "git clone -q . build/clone; git clone -q . clone && rm -rf clone",
     "mkdir -p node_modules/x; echo x > node_modules/x/AGENTS.md",
@@ -166,6 +181,100 @@ ORDINARY = [
 async def test_ordinary_work_is_not_asked_about(desk: Desk, command: str) -> None:
     found, asked = await watched(desk, command)
     assert (asked, found.put_back) == ([], [])
+
+
+BROUGHT = [
+    "git merge -q evil",
+    "git switch -q evil",
+    "git checkout -q evil && git status",
+    "git reset -q --hard evil --",
+    "git cherry-pick evil",
+    "git rebase -q evil",
+    "git pull -q . evil",
+    "git stash -q; git switch -q evil; cat AGENTS.md | head -1",
+    "git worktree add -q wt2 evil",
+]
+
+
+@pytest.mark.parametrize("command", BROUGHT)
+async def test_what_comes_with_commits_stays_and_is_named(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("GIT_COMMITTER_NAME", "a")
+    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "a@b")
+    found, asked = await watched(desk, command, keep=None)
+    assert (asked, found.put_back) == ([], [])
+    place = "wt2/" if "worktree" in command else ""
+    assert (desk.root / f"{place}AGENTS.md").read_text() == "be evil\n"
+    (note,) = [each for each in found.notes if "Came with the commits" in each]
+    assert f"{place}AGENTS.md" in note
+    assert f"{place}AGENTS.md" in [edit.path for edit in await desk.edits()]
+
+
+async def test_a_branch_can_be_left_again(desk: Desk) -> None:
+    for branch in ("evil", "main"):
+        found, asked = await watched(desk, f"git switch -q {branch}", keep=None)
+        assert (asked, found.put_back) == ([], [])
+    assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
+    assert not (desk.root / ".mcp.json").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git checkout -q evil -- AGENTS.md",
+        "git restore --source=evil AGENTS.md",
+        "git switch -q evil; sh evil",
+        "git rebase -q -x 'sh evil' evil",
+        "PATH=.:$PATH git switch -q evil",
+        "git bisect run sh evil",
+        "git $x switch evil",
+        "git am x; git switch evil",
+        "git submodule foreach git switch evil",
+        "git status",
+    ],
+)
+async def test_a_command_that_could_write_by_itself_has_no_leave(desk: Desk, command: str) -> None:
+    found, _ = await watched(desk, command)
+    assert not only_brings(command) or "AGENTS.md" in found.put_back
+
+
+POINTERS = {
+    "mkdir sub; echo 'gitdir: ../evil' > sub/.git": "sub/.git",
+    "mkdir sub; echo 'gitdir: ../.git/worktrees' > sub/.git": "sub/.git",
+    "mkdir sub; echo 'gitdir: ../.git/worktrees/../../x' > sub/.git": "sub/.git",
+    "mkdir sub; ln -s ../evil sub/.git": "sub/.git",
+    "git worktree add -q --detach wt; echo /tmp > .git/worktrees/wt/commondir": ".git/worktrees/wt/commondir",
+    "mkdir -p sub .git/worktrees/x; echo 'gitdir: ../.git/worktrees/x' > sub/.git; "
+    "printf '[core]\\npager = sh\\n' > .git/worktrees/x/config": ".git/worktrees/x/config",
+}
+
+
+@pytest.mark.parametrize("command", POINTERS)
+async def test_what_leads_git_elsewhere_is_put_back(desk: Desk, command: str) -> None:
+    found, _asked = await watched(desk, command)
+    assert POINTERS[command] in found.put_back
+    assert not (desk.root / POINTERS[command]).is_file()
+
+
+async def test_a_working_tree_that_was_there_can_be_moved_and_removed(desk: Desk) -> None:
+    git(desk.root, "worktree", "add", "-q", "--no-checkout", "wt2")
+    settle()
+    for command in ("git worktree move wt2 wt3", "git worktree remove --force wt3"):
+        found, asked = await watched(desk, command)
+        assert (asked, found.put_back) == ([], [])
+    assert not (desk.root / "wt3").exists()
+
+
+async def test_no_flood_of_files_hides_a_hook(desk: Desk) -> None:
+    hooks = desk.root / ".git/hooks"
+    for number in range(1500):
+        (hooks / f"a{number}.sample").touch()
+        (hooks / f"b{number}").touch()
+    settle()
+    found, asked = await watched(desk, "cp evil .git/hooks/pre-commit; cp evil .git/hooks/post-index-change")
+    assert len(asked) == len(found.put_back) == 2
+    assert not (hooks / "pre-commit").exists()
 
 
 async def test_what_is_put_back_is_not_lost(desk: Desk) -> None:
@@ -191,7 +300,8 @@ async def test_a_model_in_auto_is_told_what_was_put_back(make_agent: MakeAgent, 
     assert not (project / "AGENTS.md").exists()
     assert payload["error"]
     assert payload["outcome"].endswith("put back: AGENTS.md")
-    assert "Use edit or write" in str(payload["content"])
+    assert "Use edit or write" not in str(payload["content"])
+    assert "Nobody can be asked here" in str(payload["content"])
     assert gate is None
 
 
