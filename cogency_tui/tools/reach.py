@@ -255,19 +255,18 @@ def _named(simple: Simple, places: Places, workspace: Workspace) -> Iterator[_Na
         yield from located(word, reads=False, writes=True)
     reads, only_reads = not _writes(simple), _only_reads(simple)
     script = next(iter(simple.operands()), None) if _runs_files(simple) else None
+    takes_commits = _takes_commits(simple)
     for word in _path_words(simple):
-        yield from located(
-            word, reads=reads, writes=not (only_reads or word is script or _is_revision(word, simple))
-        )
+        is_path = not (takes_commits and word.text == "HEAD")
+        yield from located(word, reads=reads, writes=is_path and not only_reads and word is not script)
     if not only_reads:
         for word in _bundled(simple):
             yield from located(word, reads=False, writes=True)
 
 
-def _is_revision(word: Word, simple: Simple) -> bool:
-    """Whether a word names a commit, though a file of a repository has the same name."""
-    moves = any(each.text == "mv" for each in simple.operands("Cc")[:1])
-    return simple.program == "git" and word.text == "HEAD" and not moves
+def _takes_commits(simple: Simple) -> bool:
+    """Whether `HEAD` is a commit to a program, though a file of a repository has the same name."""
+    return simple.program == "git" and all(word.text != "mv" for word in simple.operands("Cc")[:1])
 
 
 def _only_reads(simple: Simple) -> bool:
