@@ -6,6 +6,7 @@ import time
 import pytest
 
 from cogency_tui.redaction import MARKER, RedactedStream, Redactor, has_secret, markers_in
+from tests.test_redaction_forms import HOSTILE_FORMS
 
 # Divided, so that no scanner takes this file for a leak.
 _MIXED = "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF2hJ4"
@@ -162,7 +163,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("unit", [*HOSTILE, *HOSTILE_FORMS])
 def test_the_time_is_linear(unit: str) -> None:
     def seconds(size: int) -> float:
         text = unit * (size // len(unit))

@@ -270,6 +270,5 @@ class _Links:
 
 def _is_interpreter_of_environment(path: str) -> bool:
     """Whether a link is the interpreter of a virtual environment: it holds no text of anybody's."""
-    directory, name = os.path.split(path)
-    top = os.path.dirname(directory)  # noqa: PTH120 (as text, for each link of a tree)
-    return bool(_PYTHON.fullmatch(name)) and os.path.isfile(os.path.join(top, "pyvenv.cfg"))  # noqa: PTH113, PTH118
+    here = Path(path)
+    return bool(_PYTHON.fullmatch(here.name)) and (here.parent.parent / "pyvenv.cfg").is_file()
