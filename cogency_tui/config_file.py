@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from cogency_tui import own_files, toml_text
+from cogency_tui.config_writes import noted
 from cogency_tui.errors import ConfigError
 from cogency_tui.file_lock import file_lock
 from cogency_tui.toml_lines import headers
 
 _MODE = 0o600
 LOCK = ".cogency.lock"
-"""Beside a file that is changed: one for all of the directory."""
+"""Beside a file that is changed: one for all of the directory. It holds the log of the writes."""
 
 _PATIENCE = 30.0
 _VALUE = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|true|false|[+-]?[\w.+-]+)"""
@@ -69,7 +70,8 @@ def changing(path: Path) -> Generator[None]:
         with file_lock(target.with_name(LOCK), _PATIENCE) as alone:
             if not alone:
                 raise ConfigError(f"{path} is being changed by another process.", "Try again.")
-            yield
+            with noted(target, target.with_name(LOCK)):
+                yield
     except OSError as exc:
         raise ConfigError(f"{path} cannot be written: {exc.strerror or exc}.") from exc
 

@@ -4,6 +4,7 @@ A process is named by its pid together with the time of its start, which include
 """
 
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -21,10 +22,28 @@ def start_of(pid: int, proc: Path = _PROC) -> str | None:
         stat = (proc / str(pid) / "stat").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # proc(5): the second field, the command in brackets, may itself hold spaces and brackets.
-    fields = stat.rpartition(b")")[2].split()
+    fields = _fields(stat)
     state, ticks = fields[0], fields[19].decode()
     return None if state in (b"Z", b"X") else f"{_boot()}/{ticks}"
+
+
+def is_below(pid: int, above: int) -> bool:
+    """Whether process `above` has started `pid`, or has adopted it, itself or through others; False where
+    the system does not say."""
+    with suppress(OSError):
+        while pid > 1:
+            pid = int(_fields((_PROC / str(pid) / "stat").read_bytes())[1])
+            if pid == above:
+                return True
+    return False
+
+
+def command_line(pid: int) -> bytes:
+    """The program that a process runs and its arguments, each ended by NUL; empty where nobody says."""
+    try:
+        return (_PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 @cache
@@ -39,6 +58,12 @@ def _boot() -> str:
         return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
+
+
+def _fields(stat: bytes) -> list[bytes]:
+    """The fields of a process's status from the third on."""
+    # proc(5): the second field, the command in brackets, may itself hold spaces and brackets.
+    return stat.rpartition(b")")[2].split()
 
 
 def _responds(pid: int) -> bool:

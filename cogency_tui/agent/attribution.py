@@ -2,32 +2,20 @@
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from cogency_tui.agent.contents import Contents
+from cogency_tui.config_file import LOCK
+from cogency_tui.config_writes import Held, writes
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.store.intents import Intent
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.intents import Beside, Intent
 from cogency_tui.store.versions import ABSENT, Edit, FileChange, Version
+from cogency_tui.workspace import guarded
+from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.place import TICK, Stamp
 from cogency_tui.workspace.snapshot import Difference, Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """Who worked in a project while somebody looked at it: `calls` (conversation and call) that had begun,
-    and whoever had recorded an edit by that of the number `last`.
-
-    What they found says nothing about what was there at the look.
-    """
-
-    calls: frozenset[tuple[str, str]] = frozenset()
-    last: int = 0
-
-    def made(self, edit: Edit) -> bool:
-        """Whether one of them made an edit."""
-        return 0 < edit.id <= self.last or (edit.origin.caller, edit.call) in self.calls
-
 
 _NOBODY = Beside()
 
@@ -100,6 +88,36 @@ def planned_by(intents: Iterable[Intent]) -> list[Edit]:
         if intent.is_live and not intent.is_own
         for change in intent.changes
     ]
+
+
+def written_by_us(
+    changes: Sequence[FileChange], workspace: Workspace, blobs: Blobs, since: int
+) -> list[Edit]:
+    """What processes of this program have written of the user's configuration since a moment in nanoseconds
+    of Unix time, as edits. Blocks.
+
+    Raises:
+        StoreError: a content cannot be kept.
+    """
+    by_path = {change.path: change for change in changes}
+    found: list[Edit] = []
+    for place in guarded.own_files():
+        path = workspace.name_of(place)
+        if path not in by_path:
+            continue
+        known = writes(place, place.with_name(LOCK), since)
+        made = [Edit(path, _version(each.before, blobs), _version(each.after, blobs)) for each in known]
+        # One that was made while it was looked at may be in what was found before.
+        seen = made and made[0].after.equals(by_path[path].before)
+        found += made[1:] if seen else made
+    return found
+
+
+def _version(held: Held | None, blobs: Blobs) -> Version:
+    if held is None:
+        return ABSENT
+    kept = blobs.has(held.digest) if held.data is None else blobs.put_bytes(held.data).kept
+    return Version("file", held.digest, held.size, held.mode, kept)
 
 
 def rivals(intents: Iterable[Intent], conversation: str) -> list[Intent]:

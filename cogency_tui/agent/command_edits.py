@@ -12,14 +12,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cogency_tui.agent.attribution import (
-    Beside,
     belongs_to,
     changes_of,
     named_conversations,
@@ -27,11 +26,12 @@ from cogency_tui.agent.attribution import (
     rivals,
     shared,
     unclaimed,
+    written_by_us,
 )
 from cogency_tui.agent.guarding import Settled, of_guarded, settle_guarded, without_ordinary
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
-from cogency_tui.store.intents import Shadow, dropping
+from cogency_tui.store.intents import Beside, Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.journaling import Keeps
@@ -142,6 +142,10 @@ class _Look:
     last: int
     beside: Beside
 
+    def described(self, shadow: Shadow) -> Shadow:
+        """The shadow of this moment."""
+        return replace(shadow, last=self.last, beside=self.beside)
+
 
 @dataclass(frozen=True, slots=True)
 class Begun:
@@ -189,9 +193,9 @@ class Commands:
             async with journal.lock:
                 last, before = await self._take(also)
                 await self._account(last, before)
-                described = await in_thread(prepare, before)
-                intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
                 look = _Look(before, last, await self._beside())
+                described = look.described(await in_thread(prepare, before))
+                intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
                 begun = Begun(call, look, also, watching, intent, time.time(), keeps)
                 self._running.append(begun)
                 contents.retaining = True
@@ -305,7 +309,8 @@ class Commands:
         others, intents = await (await journal.intents()).since(
             journal.root, origin.project, begun.before.last
         )
-        others, elsewhere = [*others, *planned_by(intents)], rivals(intents, origin.conversation)
+        ours = await in_thread(written_by_us, changes, journal.workspace, blobs, before.began)
+        others, elsewhere = [*others, *planned_by(intents), *ours], rivals(intents, origin.conversation)
         own = [change for change in changes if not belongs_to(elsewhere, change, after, begun.at, ended)]
         own = shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
         found.edits = await self._add(begun, own, going_on=found.lasting is not None)
@@ -313,8 +318,8 @@ class Commands:
         found.settled.notes, self._notes = self._notes, []
         if self._lasting or found.lasting is not None:
             self._looked = _Look(after, last, await self._beside())
-        if found.lasting is not None:
-            await self._move(begun, after)
+            if found.lasting is not None:
+                await self._move(begun, self._looked)
         told = {path for each in (*changes, *others) for path in (each.path, each.old_path)}
         found.made_and_removed = [path for path in gone if path not in told]
         found.touched = [path for path in there if path not in told]
@@ -352,26 +357,28 @@ class Commands:
             return without_ordinary(changes, watched, journal.workspace, blobs)
 
         changes = await in_thread(compare)
-        changes = unclaimed(changes, [*others, *planned_by(intents)], looked.beside, last)
+        began = looked.snapshot.began
+        ours = await in_thread(written_by_us, changes, journal.workspace, blobs, began)
+        changes = unclaimed(changes, [*others, *planned_by(intents), *ours], looked.beside, last)
         made = await self._add(begun, shared(elsewhere, changes, after, time.time()), going_on=True)
         self._late.append((begun, await in_thread(self._guarded, made, looked.snapshot, after)))
         self._looked = _Look(after, last, await self._beside())
         for each in self._lasting:
-            await self._move(each, after)
+            await self._move(each, self._looked)
 
     async def _add(self, begun: Begun, changes: list[FileChange], *, going_on: bool) -> list[Edit]:
         """Record what a command changed, and unless it is `going_on`, that it is over."""
         call, also = begun.call, None if going_on else dropping(begun.intent)
         return await self._journal.record(call.origin, call.id, call.tool, changes, also)
 
-    async def _move(self, begun: Begun, after: snapshot.Snapshot) -> None:
+    async def _move(self, begun: Begun, look: _Look) -> None:
         """Have what a command in the background changes from now on found, should the process be killed."""
         journal = self._journal
         contents, shadow = await journal.contents(), await journal.shadow()
 
         def describe() -> Shadow:
-            contents.refresh(after)
-            return shadow.append(after, contents.known, settled=self._settled)
+            contents.refresh(look.snapshot)
+            return look.described(shadow.append(look.snapshot, contents.known, settled=self._settled))
 
         await (await journal.intents()).move(begun.intent, await in_thread(describe))
 

@@ -11,7 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.attribution import changes_of, planned_by, rivals, shared, unclaimed
+from cogency_tui.agent.attribution import (
+    changes_of,
+    planned_by,
+    rivals,
+    shared,
+    unclaimed,
+    written_by_us,
+)
 from cogency_tui.agent.command_edits import COLLECTING
 from cogency_tui.agent.contents import Contents, Known
 from cogency_tui.errors import StoreError, WorkspaceError
@@ -117,14 +124,18 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
         plans = () if intent.ended is not None else intent.changes
         found = await in_thread(_of_plan, plans, contents)
         return _Found(found, left=await in_thread(_sweep, intent, journal.workspace, blobs))
-    others, beside = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
     try:
         remembered = await in_thread((await journal.shadow()).read, intent.shadow)
     except StoreError as error:
         return _Found(problem=str(error))
+    last = await (await journal.edits()).last()
     changes, late, after = await _of_command(journal, *remembered)
-    taken = unclaimed(changes, [*others, *planned_by(beside)])
-    taken = shared(rivals(beside, intent.origin.conversation), taken, after, time.time())
+    others, intents = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
+    ours = await in_thread(
+        written_by_us, changes, journal.workspace, await journal.blobs(), remembered[0].began
+    )
+    taken = unclaimed(changes, [*others, *planned_by(intents), *ours], intent.shadow.beside, last)
+    taken = shared(rivals(intents, intent.origin.conversation), taken, after, time.time())
     return _Found([_as_before(change) if change.path in late else change for change in taken])
 
 

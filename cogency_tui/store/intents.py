@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from cogency_tui.processes import own_start, start_of
@@ -21,31 +21,50 @@ from cogency_tui.store.edits import Also
 from cogency_tui.store.text import from_column, to_column
 from cogency_tui.store.versions import Edit, FileChange, Origin, Undone, Version
 
-_TEXTS = ("root", "conversation", "caller", "project", "call", "tool", "started", "shadow", "files")
+_TEXTS = ("root", "conversation", "caller", "project", "call", "tool", "started", "shadow", "files", "beside")
 _COLUMNS = (
     *("id", "root", "conversation", "caller", "turn", "project", "call", "tool"),
-    *("pid", "started", "began", "ended", "last", "files", "shadow", "position"),
+    *("pid", "started", "began", "ended", "last", "files", "shadow", "position", "beside"),
 )
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM intents"
 _INSERT = (
     f"INSERT INTO intents ({', '.join(_COLUMNS[1:])}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL,"
-    " (SELECT coalesce(max(id), 0) FROM edits), ?, ?, ?)"
+    " coalesce(?, (SELECT max(id) FROM edits), 0), ?, ?, ?, ?)"
 )
 _END = "UPDATE intents SET ended = ? WHERE id = ?"
 _DELETE = "DELETE FROM intents WHERE id = ?"
-_MOVE = (
-    "UPDATE intents SET shadow = ?, position = ?, last = (SELECT coalesce(max(id), 0) FROM edits)"
-    " WHERE id = ?"
-)
+_MOVE = "UPDATE intents SET shadow = ?, position = ?, last = ?, beside = ? WHERE id = ?"
 _EVENT = "SELECT 1 FROM events WHERE conversation_id = ? AND unit = ? AND type = ?"
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """Who worked in a project while somebody looked at it: `calls` (conversation and call) that had begun,
+    and whoever had recorded an edit by that of the number `last`.
+
+    What they found says nothing about what was there at the look.
+    """
+
+    calls: frozenset[tuple[str, str]] = frozenset()
+    last: int = 0
+
+    def made(self, edit: Edit) -> bool:
+        """Whether one of them made an edit."""
+        return 0 < edit.id <= self.last or (edit.origin.caller, edit.call) in self.calls
+
+
+@dataclass(frozen=True, slots=True)
 class Shadow:
-    """The project before a command: the file of this name, up to the byte `position`."""
+    """The project before a command: the file of this name, up to the byte `position`.
+
+    `last` is the number of the last edit before the project was looked at, None where nothing was; `beside`
+    are those who worked in it meanwhile.
+    """
 
     name: str = ""
     position: int = 0
+    last: int | None = None
+    beside: Beside = field(default_factory=Beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +73,8 @@ class Intent:
     in their place.
 
     `began` and `ended` in Unix seconds; `ended` is None while a command is waited for, or changes are not
-    recorded. `last` is the number of
-    the last edit when it began.
+    recorded. `last` is the number of the last edit when it began, or before a command's project was looked
+    at.
     """
 
     id: int
@@ -103,7 +122,8 @@ class Intents:
         files = json.dumps([asdict(change) for change in changes], separators=(",", ":"))
         row = [
             *(root, origin.conversation, origin.caller, origin.turn, origin.project, call, tool),
-            *(pid, own_start(pid), self._clock(), files, shadow.name, shadow.position),
+            *(pid, own_start(pid), self._clock(), shadow.last, files, shadow.name, shadow.position),
+            _said(shadow.beside),
         ]
         bound = [to_column(value) if isinstance(value, str) else value for value in row]
 
@@ -121,7 +141,7 @@ class Intents:
 
     async def move(self, id: int, shadow: Shadow) -> None:
         """Have a command that goes on count from here."""
-        row = (to_column(shadow.name), shadow.position, id)
+        row = (to_column(shadow.name), shadow.position, shadow.last or 0, to_column(_said(shadow.beside)), id)
         await self._database.write(lambda connection: connection.execute(_MOVE, row), durable=True)
 
     async def drop(self, id: int) -> None:
@@ -215,22 +235,32 @@ def _below(connection: sqlite3.Connection, root: str) -> list[Intent]:
 
 
 def _intent(row: tuple[Any, ...]) -> Intent:
-    field: dict[str, Any] = dict(zip(_COLUMNS, row, strict=True))
-    field |= {name: from_column(field[name]) for name in _TEXTS}
+    row_of: dict[str, Any] = dict(zip(_COLUMNS, row, strict=True))
+    row_of |= {name: from_column(row_of[name]) for name in _TEXTS}
     return Intent(
-        field["id"],
-        field["root"],
-        Origin(field["conversation"], field["caller"], field["turn"], field["project"]),
-        field["call"],
-        field["tool"],
-        field["pid"],
-        field["started"],
-        field["began"],
-        field["ended"],
-        field["last"],
-        _changes(field["files"]),
-        Shadow(field["shadow"], field["position"]),
+        row_of["id"],
+        row_of["root"],
+        Origin(row_of["conversation"], row_of["caller"], row_of["turn"], row_of["project"]),
+        row_of["call"],
+        row_of["tool"],
+        row_of["pid"],
+        row_of["started"],
+        row_of["began"],
+        row_of["ended"],
+        row_of["last"],
+        _changes(row_of["files"]),
+        Shadow(row_of["shadow"], row_of["position"], row_of["last"], _heard(row_of["beside"])),
     )
+
+
+def _said(beside: Beside) -> str:
+    return json.dumps([beside.last, *sorted(beside.calls)], separators=(",", ":"))
+
+
+def _heard(text: str) -> Beside:
+    """Who worked beside; nobody in what an older program has left."""
+    last, *calls = json.loads(text or "[0]")
+    return Beside(frozenset((caller, call) for caller, call in calls), last)
 
 
 def _changes(files: str) -> tuple[FileChange, ...]:

@@ -392,6 +392,12 @@ def create_shared_edits(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX shared_edits_by_conversation ON shared_edits (conversation)")
 
 
+def add_beside_to_intents(connection: sqlite3.Connection) -> None:
+    """Who worked in a project while it was looked at before a command: JSON, the number of the last edit and
+    the calls that had begun."""
+    connection.execute("ALTER TABLE intents ADD COLUMN beside TEXT NOT NULL DEFAULT ''")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -410,6 +416,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_imported_to_conversations,
     index_what_each_turn_asks_for,
     create_shared_edits,
+    add_beside_to_intents,
 )
 
 

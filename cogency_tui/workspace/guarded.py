@@ -1,8 +1,11 @@
 """The guarded files that a command may change without naming them, whether they are ignored or not.
 
 The walk of a snapshot finds the guarded files of the project by their names. Here are those that it does not
-enter: the hooks and the configuration of repositories, what `.gitignore` hides, and what starts programs from
-the user's home directory. Files that hold passwords are left out: a copy is kept of each that is listed.
+find: the hooks and the configuration of repositories, what `.gitignore` hides, what guarded files lead to
+(targets of links, hooks and included files that git's configuration names, what direnv reads beside
+`.envrc`), this program's own configuration, and what runs from the user's home directory without being
+started on purpose: by logging in, opening a shell, an editor or an agent, committing, or under the name of
+another program. Files that hold passwords are left out: a copy is kept of each that is listed.
 
 Invariant: the lists are bounded, whatever a stranger puts into these directories, and nothing is opened but
 the small files by which git names a directory. The calls block.
@@ -13,9 +16,12 @@ import re
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
+from cogency_tui.config import config_path
+from cogency_tui.workspace import git_configuration
 from cogency_tui.workspace.names import is_guarded_name, protected
 
 _MOST_ENTRIES = 500
@@ -49,14 +55,39 @@ _OTHERS = {".hg": ("hgrc",), ".jj": ("repo/config.toml",), ".svn": ()}
 
 _AT_HOME = (
     *(".ssh/authorized_keys", ".ssh/authorized_keys2", ".ssh/config", ".ssh/environment", ".ssh/rc"),
+    *(".ssh/config.d/*", ".gnupg/gpg.conf", ".gnupg/gpg-agent.conf", ".gnupg/dirmngr.conf"),
+    *(".gnupg/scdaemon.conf",),
     *(".config/git/config", ".config/git/attributes", ".config/fish/config.fish", ".config/fish/conf.d/*"),
     *(".config/fish/functions/*", ".config/zsh/*", ".config/nushell/*", ".config/mise/*", ".config/direnv/*"),
-    *(".config/nvim/*", ".config/helix/*", ".config/emacs/*", ".config/doom/*", ".config/tmux/*"),
-    *(".config/autostart/*", ".config/environment.d/*", ".config/systemd/user/*"),
-    *(".local/share/systemd/user/*", ".local/bin/*", ".cargo/bin/*", ".cargo/config", ".cargo/config.toml"),
+    *(".config/nvim/**", ".config/helix/*", ".config/emacs/**", ".config/doom/**", ".config/tmux/*"),
+    *(".config/autostart/*", ".config/environment.d/*", ".config/systemd/user/**"),
+    *(".local/share/systemd/user/**", ".cargo/config", ".cargo/config.toml"),
+    *("bin/*", ".local/bin/*", ".cargo/bin/*", "go/bin/*", ".deno/bin/*", ".bun/bin/*", ".volta/bin/*"),
+    *(".npm-global/bin/*", ".pyenv/shims/*", ".rbenv/shims/*", ".nodenv/shims/*", ".asdf/shims/*"),
+    *(".local/share/mise/shims/*", ".local/share/pnpm/*"),
+    *(".claude/settings.json", ".claude/settings.local.json", ".claude/CLAUDE.md", ".claude/commands/**"),
+    *(".claude/agents/**", ".claude/skills/**", ".claude/hooks/*", ".codex/config.toml", ".codex/AGENTS.md"),
+    *(".codex/AGENTS.override.md", ".codex/prompts/*", ".codex/rules/*", ".codex/skills/**"),
+    *(".gemini/settings.json", ".gemini/GEMINI.md", ".gemini/commands/**", ".cursor/mcp.json"),
+    *(".cursor/hooks.json", ".cursor/rules/**", ".cursor/commands/*", ".copilot/mcp-config.json"),
+    *(".qwen/settings.json", ".qwen/QWEN.md", ".config/opencode/**", ".config/crush/*", ".config/goose/*"),
     *(".cargo/env", ".ipython/profile_default/startup/*", ".emacs.d/init.el", ".emacs.d/early-init.el"),
     *(".vim/vimrc", ".vim/plugin/*", ".vim/after/plugin/*", "Library/LaunchAgents/*"),
 )
+
+_PYTHON = "lib/python3*/site-packages"
+_PYTHON_STARTS = ("usercustomize.py", "sitecustomize.py", "*.pth")
+"""The user's own packages of Python, and what each start of Python runs of them."""
+
+_OWN = ("permissions.toml", "trusted.toml", "models.toml", "AGENTS.md")
+_OWN_FOLDERS = ("commands", "agents", "workflows", "themes")
+"""This program's configuration, beside the user's configuration file."""
+
+_BESIDE_ENVRC = ("flake.nix", "shell.nix", "default.nix", "devenv.nix", "devbox.json")
+"""What direnv evaluates with an `.envrc` beside it."""
+
+_MOST_LED = 500
+"""Files that one link leads to, and links that are followed at once."""
 
 _NOT_AT_HOME = frozenset(
     (".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".my.cnf", ".mongorc.js", ".mongoshrc.js", ".curlrc")
@@ -111,6 +142,7 @@ def of_repository(git: Path) -> Iterator[Path]:
     if own is None:
         return
     common = _named(own / "commondir", "")
+    yield from _named_by_git(git)
     yield from _of_git_directory(own)
     if common is not None:
         yield from _of_git_directory(common)
@@ -118,37 +150,143 @@ def of_repository(git: Path) -> Iterator[Path]:
 
 
 def at_home() -> Iterator[Path]:
-    """What starts programs from the user's home directory, and the files that links there lead to."""
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return
-    for path in _at_home(home):
-        target = Path(os.path.realpath(path))
+    """What starts programs from the user's home directory, and this program's own configuration."""
+    with suppress(RuntimeError):
+        for path in _at_home(Path.home()):
+            yield Path(os.path.realpath(path.parent), path.name)
+        yield from _named_by_git(None)
+    for path in _own_configuration():
         yield Path(os.path.realpath(path.parent), path.name)
-        if path.is_symlink() and target.is_file():
-            yield target
+
+
+def own_files() -> list[Path]:
+    """The files of the user's configuration that this program itself writes, with links resolved."""
+    path = config_path()
+    return [Path(os.path.realpath(each)) for each in (path, *map(path.with_name, _OWN[:2]))]
+
+
+def led_to(path: Path) -> Iterator[Path]:
+    """The files that a guarded file leads to: the target of a link, or the files in it."""
+    if path.name == ".envrc":
+        yield from (there for name in _BESIDE_ENVRC if os.path.lexists(there := path.with_name(name)))
+    if path.is_symlink():
+        target = Path(os.path.realpath(path))
+        if target not in path.parents:
+            yield from islice(_files_at(target, _DEEPEST), _MOST_LED)
+
+
+def leading(root: Path, path: Path) -> str:
+    """The guarded file that leads to a path below `root`; empty where there is none.
+
+    Links are looked for in the directories above it, and in guarded directories there.
+    """
+    above = [each for each in path.parents if each.is_relative_to(root)]
+    for link in islice((link for each in above for link in _links_in(each)), _MOST_LED):
+        if link.name == ".envrc":
+            if link.parent == path.parent and path.name in _BESIDE_ENVRC:
+                return link.name
+        elif (target := Path(os.path.realpath(link))) == path or (
+            target in path.parents and target not in link.parents
+        ):
+            return link.relative_to(root).as_posix()
+    git = next((each / ".git" for each in above if os.path.lexists(each / ".git")), None)
+    return ".git/config" if git is not None and _is_named_by_git(git, path) else ""
 
 
 def user_configurations() -> set[Path]:
     """The files of the user's own configuration of git, and those that links there lead to."""
-    try:
-        places = [Path.home() / each for each in _USER_CONFIGURATIONS]
-    except RuntimeError:
-        return set()
+    places = _user_places()
     real = {Path(os.path.realpath(place)) for place in places}
     return real.union(Path(os.path.realpath(place.parent), place.name) for place in places)
+
+
+def _user_places() -> list[Path]:
+    try:
+        return [Path.home() / each for each in _USER_CONFIGURATIONS]
+    except RuntimeError:
+        return []
 
 
 def _at_home(home: Path) -> Iterator[Path]:
     for entry in _entries(home, _MOST_AT_HOME):
         if is_guarded_name(entry.name) and entry.name not in _NOT_AT_HOME and entry.is_file():
             yield Path(entry.path)
+    for packages in islice((home / ".local").glob(_PYTHON), _DEEPEST):
+        yield from (path for name in _PYTHON_STARTS for path in islice(packages.glob(name), _MOST_ENTRIES))
     for place in _AT_HOME:
-        if place.endswith("/*"):
-            yield from _files_at(Path(os.path.realpath(home / place[:-2])), 1)
+        folder = place.rstrip("*")
+        if folder != place:
+            depth = _DEEPEST if place.endswith("**") else 1
+            yield from _files_at(Path(os.path.realpath(home / folder)), depth)
         elif os.path.lexists(home / place):
             yield home / place
+
+
+def _own_configuration() -> Iterator[Path]:
+    path = config_path()
+    for place in (path, *map(path.with_name, _OWN)):
+        if os.path.lexists(place):
+            yield place
+    for folder in _OWN_FOLDERS:
+        yield from _files_at(Path(os.path.realpath(path.with_name(folder))), 1)
+
+
+@lru_cache(maxsize=1024)
+def _guarded_entries(directory: str, _inside: bool, *_stamp: int) -> tuple[list[Path], list[Path]]:
+    """The guarded links of a directory with its `.envrc`, and its guarded directories."""
+    links: list[Path] = []
+    directories: list[Path] = []
+    for entry in _entries(Path(directory), _MOST_AT_HOME):
+        if entry.name != ".git" and (_inside or is_guarded_name(entry.name)):
+            if entry.is_symlink() or entry.name == ".envrc":
+                links.append(Path(entry.path))
+            elif entry.is_dir():
+                directories.append(Path(entry.path))
+    return links, directories
+
+
+def _links_in(directory: Path) -> Iterator[Path]:
+    """The guarded links in a directory and in its guarded directories, and its `.envrc`."""
+    left = [(directory, False)]
+    for _ in range(_MOST_MODULES):
+        if not left:
+            return
+        above, inside = left.pop()
+        with suppress(OSError):
+            found = above.stat()
+            links, below = _guarded_entries(
+                str(above), inside, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+            )
+            yield from links
+            left += [(each, True) for each in below]
+
+
+def _configurations_of(git: Path | None) -> git_configuration.Named:
+    """What the configurations name that hold for a repository, or for all where none is given."""
+    own = None if git is None else git if git.is_dir() else _named(git, "gitdir: ")
+    common = None if own is None else _named(own / "commondir", "")
+    places = [each / name for each in (own, common) if each is not None for name in _REPOSITORY[:2]]
+    return git_configuration.named([*places, *_user_places()])
+
+
+def _hooks_named(names: git_configuration.Named, git: Path | None) -> Iterator[Path]:
+    for name in names.hooks:
+        path = Path(os.path.expanduser(name))  # noqa: PTH111 (text of git's)
+        if path.is_absolute() or git is not None:
+            yield Path(os.path.realpath(path if git is None else git.parent / path))
+
+
+def _named_by_git(git: Path | None) -> Iterator[Path]:
+    """The hooks and the included files that are named by git's configuration."""
+    names = _configurations_of(git)
+    yield from (path for path in names.includes if os.path.lexists(path))
+    for directory in _hooks_named(names, git):
+        yield from (path for name in _HOOKS if os.path.lexists(path := directory / name))
+
+
+def _is_named_by_git(git: Path, path: Path) -> bool:
+    names = _configurations_of(git)
+    return path in names.includes or (path.name in _HOOKS and path.parent in _hooks_named(names, git))
 
 
 def _of_git_directory(directory: Path) -> Iterator[Path]:

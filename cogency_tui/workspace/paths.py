@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
+from cogency_tui.workspace import guarded
 from cogency_tui.workspace.directory import Directory, refusals, require_regular
 from cogency_tui.workspace.names import closest, in_repository, protected, shown, unusual
 
@@ -108,7 +109,9 @@ class Workspace:
             reason = unusual("/".join(parts)) or protected(parts)
             if reason := reason or in_repository(root or Path(path.anchor), parts):
                 return reason
-        return ""
+        root = self._root_of(location.path)
+        leading = root and guarded.leading(root, location.path)
+        return f"{shown(leading)} leads to it" if leading else ""
 
     def read_bytes(self, location: Location, limit: int) -> bytes:
         """All bytes of a file that has at most `limit`.

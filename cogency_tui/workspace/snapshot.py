@@ -140,7 +140,11 @@ class _Guarded:
         """Take note of the guarded files in one directory."""
         inside = bool(level.path) and bool(guarded.reason(level.path))
         candidates = (each for each in level.others if inside or is_guarded_name(each.name))
-        self.named += [each.path for each in candidates if guarded.reason(each.path)]
+        found = [each for each in candidates if guarded.reason(each.path)]
+        self.named += [each.path for each in found]
+        leading = (each.name for each in found if each.kind == "link" or each.name == ".envrc")
+        for name in leading:
+            self._hide(guarded.led_to(Path(level.directory.path, name)), led=True)
         for name in filter(is_guarded_name, level.ignored):
             self._hide(guarded.hidden(Path(level.directory.path), name))
 
@@ -149,14 +153,16 @@ class _Guarded:
         roots = (self._workspace.root, *self._workspace.added)
         for root in roots:
             self._hide(guarded.around(root))
-        self._hide(path for path in guarded.at_home() if not any(map(path.is_relative_to, roots)))
+        self._hide(guarded.at_home())
 
-    def _hide(self, paths: Iterable[Path]) -> None:
+    def _hide(self, paths: Iterable[Path], *, led: bool = False) -> None:
         for path in paths:
             with suppress(OSError):
                 found = path.lstat()
                 if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
                     self.hidden[self._workspace.name_of(path)] = stamp_of(found)
+                if not led and (stat.S_ISLNK(found.st_mode) or path.name == ".envrc"):
+                    self._hide(guarded.led_to(path), led=True)
 
 
 def _walk(
