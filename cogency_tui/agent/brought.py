@@ -1,7 +1,8 @@
 """Guarded files that came with commits: they lie in a working tree as its last commit has them.
 
 Invariant: only working trees of the project's own repository and of its submodules count, and nothing in a
-directory of git does. The calls block.
+directory of git does, nor what a commit of the project's repository changed that a command has made. The
+calls block.
 """
 
 import os
@@ -10,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from cogency_tui.agent.known_commits import KnownCommits
 from cogency_tui.store.versions import Edit
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.workspace.paths import Workspace
@@ -18,8 +20,11 @@ _MOST = 500
 """Edits that git is asked about."""
 
 
-def brought(edits: Sequence[Edit], workspace: Workspace) -> list[Edit]:
-    """The edits that left files as the last commit has them, or removed what it does not have."""
+def brought(
+    edits: Sequence[Edit], workspace: Workspace, new: Sequence[Edit], commits: KnownCommits
+) -> list[Edit]:
+    """The edits that left files as the last commit has them, or removed what it does not have. Of those that
+    are `new` no commit may be in doubt."""
     if len(edits) > _MOST:
         return []
     common = _common(workspace.root)
@@ -34,7 +39,13 @@ def brought(edits: Sequence[Edit], workspace: Workspace) -> list[Edit]:
         tree = trees[directory]
         if tree is not None and ".git" not in path.parts:
             inside[tree].append(path)
-    same = {path for tree, paths in inside.items() for path in _as_committed(tree, paths)}
+    doubted = {
+        path
+        for tree, paths in inside.items()
+        for path in {path for edit in new for path in _paths(edit, workspace)}.intersection(paths)
+        if _common(tree) == common and commits.doubts(os.path.relpath(path, tree))
+    }
+    same = {path for tree, paths in inside.items() for path in _as_committed(tree, paths)} - doubted
     return [edit for edit in edits if same.issuperset(_paths(edit, workspace))]
 
 

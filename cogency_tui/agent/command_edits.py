@@ -34,7 +34,7 @@ from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceErr
 from cogency_tui.store.intents import Beside, Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
-from cogency_tui.tools.journaling import Keeps
+from cogency_tui.tools.journaling import ALL, Consent
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
@@ -150,7 +150,7 @@ class _Look:
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A command that runs since `at`. `also` are files to look at, ignored or not; `intent` is the number of
-    its intent; `keeps` is asked whether changes of guarded files stay, unless the user has agreed to them."""
+    its intent; `consent` says what it may change of guarded files."""
 
     call: Call
     before: _Look
@@ -158,7 +158,7 @@ class Begun:
     watching: "_Watching"
     intent: int
     at: float
-    keeps: Keeps | None
+    consent: Consent
 
 
 class Commands:
@@ -176,7 +176,7 @@ class Commands:
         self._notes: list[str] = []
         """What is to be said with the next command."""
 
-    async def begin(self, call: Call, also: list[str], keeps: Keeps | None = None) -> Begun:
+    async def begin(self, call: Call, also: list[str], consent: Consent = ALL) -> Begun:
         """Look at the project before a command; `end` has to be called."""
         journal = self._journal
         intents, contents = await journal.intents(), await journal.contents()
@@ -196,7 +196,7 @@ class Commands:
                 look = _Look(before, last, await self._beside())
                 described = look.described(await in_thread(prepare, before))
                 intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
-                begun = Begun(call, look, also, watching, intent, time.time(), keeps)
+                begun = Begun(call, look, also, watching, intent, time.time(), consent)
                 self._running.append(begun)
                 contents.retaining = True
         except BaseException:
@@ -221,6 +221,8 @@ class Commands:
                 found.unrecorded = unrecorded(error)
             finally:
                 self._running.remove(begun)
+                if not (self._running or self._lasting or found.lasting):
+                    await in_thread(journal.commits.end, begun.consent.brings)
                 (await journal.contents()).retaining = bool(self._running)
         found.unwatched = self._first_time(begun.watching.problem)
         if found.lasting is not None:
@@ -279,18 +281,19 @@ class Commands:
                 named = ", ".join(shown(edit.path) for edit in edits)
                 notice = f"{named} changed while a command ran in the background. Look whether you want that."
                 (await self._journal.store()).notices.append(notice)
-            elif begun.keeps is not None:
-                caller = begun.call.origin.caller
-                found = await settle_guarded(self._journal, caller, edits, begun.keeps)
+            else:
+                found = await settle_guarded(self._journal, begun.call.origin.caller, edits, begun.consent)
                 self._notes += [f"[A command in the background: {note[1:]}" for note in found.notes]
 
     def _guarded(self, edits: list[Edit], *looks: snapshot.Snapshot) -> list[Edit]:
         """The edits that no command may make unasked, unless the user has agreed to those of one that runs.
         Blocks."""
-        if any(each.keeps is None for each in (*self._running, *self._lasting)):
+        consents = [each.consent for each in (*self._running, *self._lasting)]
+        if any(each.keeps is None for each in consents):
             return []
         watched = frozenset[str]().union(*(each.guarded for each in looks))
-        return of_guarded(edits, watched, self._journal.workspace)
+        covers = [path for each in consents for path in each.covers]
+        return of_guarded(edits, watched, self._journal.workspace, covers)
 
     async def _record(self, begun: Begun, found: CommandEdits, touched: set[str], ended: float) -> None:
         journal = self._journal
@@ -335,6 +338,8 @@ class Commands:
                 await (await self._journal.intents()).drop(begun.intent)
         finally:
             self._lasting.remove(begun)
+            if not (self._running or self._lasting):
+                await in_thread(self._journal.commits.end, begun.consent.brings)
 
     async def _account(self, last: int, after: snapshot.Snapshot) -> None:
         """Record what has changed since the last look for the command in the background started last, unless

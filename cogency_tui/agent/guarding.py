@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.agent.brought import brought
 from cogency_tui.agent.preview import difference
+from cogency_tui.agent.selection import GUARD, taken_back
 from cogency_tui.agent.undo import Undo
 from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.versions import Edit, FileChange, Version
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.git_facts import Repository
-from cogency_tui.tools.journaling import Keeps
+from cogency_tui.tools.journaling import Consent, Keeps
 from cogency_tui.workspace import guarded
 from cogency_tui.workspace.names import in_repository, is_guarded_name, shown
 from cogency_tui.workspace.paths import Workspace
@@ -45,6 +46,9 @@ _OF_BARE = _CONFIGURATIONS | {"HEAD", "commondir"}
 
 _ADDRESS = re.compile(r"(?!-)(?![\w.+-]*::)(?:(?:https?|ssh|git|file|git\+ssh|ssh\+git)://|(?!\S*://))[^\n]*")
 """An address that git reaches without a program that it would look for by the address."""
+
+_REMOTE = re.compile(r"(?!file:)[^/\n]+:[^\n]*|[\w.-]*")
+"""One on another machine, or the name of a remote: what it brings was not made by a program here."""
 
 _TO_ADDRESS = re.compile(r"branch\..+\.(?:remote|pushremote)|remote\..+\.(?:url|pushurl)|submodule\..+\.url")
 """Keys whose values are such addresses."""
@@ -83,10 +87,17 @@ def without_ordinary(
     return [each for each in changes if each.path not in watched or not _is_gits(each, workspace, blobs)]
 
 
-def of_guarded(edits: Iterable[Edit], watched: Collection[str], workspace: Workspace) -> list[Edit]:
-    """The edits that a command may not make unasked; `watched` are guarded paths. Blocks."""
+def of_guarded(
+    edits: Iterable[Edit], watched: Collection[str], workspace: Workspace, covers: Collection[Path] = ()
+) -> list[Edit]:
+    """The edits that a command may not make unasked; `watched` are guarded paths, `covers` the files and
+    directories that the user was asked about. Blocks."""
+    covered = {workspace.name_of(path) for path in covers}
     return [
-        edit for edit in edits if _reason(edit, watched, workspace) and not _went_with_all(edit, workspace)
+        edit
+        for edit in edits
+        if any(_is_guarded(path, watched, workspace) and not _is_in(path, covered) for path in _paths(edit))
+        and not _went_with_all(edit, workspace)
     ]
 
 
@@ -95,16 +106,35 @@ async def refuse_all(_changed: Sequence[str], _diff: str) -> None:
 
 
 async def settle_guarded(
-    journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps, *, by_git: bool = False
+    journal: "Journal", conversation: str, edits: Sequence[Edit], consent: Consent
 ) -> Settled:
-    """Put back what a command changed of guarded files, unless the user wants to keep it; `by_git`: what it
-    brought with commits stays."""
-    came = await in_thread(brought, edits, journal.workspace) if by_git and edits else []
+    """Put back what a command changed of guarded files, unless the user wants to keep it, or it came with
+    commits that no command has made."""
+    if consent.keeps is None or not edits:
+        return Settled()
+    came: list[Edit] = []
+    if consent.brings:
+        recorded = await (await journal.edits()).of_conversation(conversation)
+        new = _never_accepted(edits, recorded)
+        came = await in_thread(brought, edits, journal.workspace, new, journal.commits)
     edits = [edit for edit in edits if edit not in came]
     notes = [f"[Came with the commits: {', '.join(shown(edit.path) for edit in came)}]"] if came else []
-    settled = await _settle(journal, conversation, edits, keeps) if edits else Settled()
+    settled = await _settle(journal, conversation, edits, consent.keeps) if edits else Settled()
     settled.notes = [*notes, *settled.notes]
     return settled
+
+
+def _never_accepted(edits: Sequence[Edit], recorded: Sequence[Edit]) -> list[Edit]:
+    """The edits that gave files a content which they did not have before, or which was put back."""
+    ids, undone = {edit.id for edit in edits}, taken_back(recorded)
+    held = {
+        (each.path, side.kind, side.digest)
+        for each in recorded
+        if each.id not in ids and each.id not in undone and each.tool != GUARD
+        for side in (each.before, each.after)
+        if side.known
+    }
+    return [edit for edit in edits if (edit.path, edit.after.kind, edit.after.digest) not in held]
 
 
 async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps) -> Settled:
@@ -147,12 +177,16 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     return settled
 
 
-def _reason(edit: Edit, watched: Collection[str], workspace: Workspace) -> bool:
-    return any(
-        path in watched or bool(guarded.reason(path)) or _is_of_bare(path, workspace)
-        for path in (edit.path, edit.old_path)
-        if path
-    )
+def _paths(edit: Edit) -> list[str]:
+    return [path for path in (edit.path, edit.old_path) if path]
+
+
+def _is_guarded(path: str, watched: Collection[str], workspace: Workspace) -> bool:
+    return path in watched or bool(guarded.reason(path)) or _is_of_bare(path, workspace)
+
+
+def _is_in(path: str, places: Collection[str]) -> bool:
+    return path in places or any(str(above) in places for above in PurePosixPath(path).parents)
 
 
 def _is_of_bare(path: str, workspace: Workspace) -> bool:
@@ -180,7 +214,9 @@ def _is_ordinary_configuration(change: FileChange, workspace: Workspace, blobs: 
         change.before.kind == "file" and change.before.mode != change.after.mode
     ):
         return False
-    before, after = (_demanding(each, workspace, blobs) for each in (change.before, change.after))
+    added = change.before.kind == "absent"
+    sides = change.before, change.after
+    before, after = (_demanding(each, workspace, blobs, local=added) for each in sides)
     if "modules" in PurePosixPath(change.path).parts and after is not None:
         after = [each for each in after if not each.startswith(_WORKTREE)]
     return before is not None and before == after
@@ -232,19 +268,22 @@ def _small(version: Version, blobs: Blobs) -> str:
     return os.fsdecode(blobs.read(version.digest, version.size))
 
 
-def _is_ordinary(setting: str) -> bool:
-    """Whether a setting is one of ordinary work. No key holds a newline, a value may."""
+def _is_ordinary(setting: str, *, local: bool) -> bool:
+    """Whether a setting is one of ordinary work, with addresses on this machine only where they may be
+    `local`. No key holds a newline, a value may."""
     key, newline, value = setting.partition("\n")
     if not newline:
         return False
-    return bool(_ORDINARY.fullmatch(key) or (_TO_ADDRESS.fullmatch(key) and _ADDRESS.fullmatch(value)))
+    if not _TO_ADDRESS.fullmatch(key):
+        return bool(_ORDINARY.fullmatch(key))
+    return bool(_ADDRESS.fullmatch(value)) and (local or bool(_REMOTE.fullmatch(value)))
 
 
-def _demanding(version: Version, workspace: Workspace, blobs: Blobs) -> list[str] | None:
+def _demanding(version: Version, workspace: Workspace, blobs: Blobs, *, local: bool) -> list[str] | None:
     """The settings that are not ordinary, in their order; None where they are not known."""
     if version.kind == "absent":
         return []
     if not version.kept or version.size > _LONGEST_CONFIGURATION:
         return None
     found = Repository(workspace.root).settings_of(blobs.read(version.digest, version.size))
-    return None if found is None else [each for each in found if not _is_ordinary(each)]
+    return None if found is None else [each for each in found if not _is_ordinary(each, local=local)]

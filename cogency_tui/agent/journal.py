@@ -19,22 +19,21 @@ Tools reach it through a protocol of theirs (`tools` may not import `agent`), wh
             call: str,
             tool: str,
             at_stake: Sequence[Path] = (),
-            keeps: Keeps | None = None,
-            *,
-            by_git: bool = False,
+            consent: Consent = ALL,
         ) -> AbstractAsyncContextManager[CommandEdits]: ...
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.agent import keeping
 from cogency_tui.agent.command_edits import Call, CommandEdits, Commands, KeptPaths, unrecorded
 from cogency_tui.agent.contents import Contents, Limits
 from cogency_tui.agent.guarding import refuse_all, settle_guarded
+from cogency_tui.agent.known_commits import KnownCommits
 from cogency_tui.agent.settling import settle
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import JournalError, StoreError
@@ -46,7 +45,7 @@ from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.temporary import sweep
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.changes import Change
-from cogency_tui.tools.journaling import Keeps
+from cogency_tui.tools.journaling import ALL, Consent
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.paths import Workspace
 
@@ -67,7 +66,10 @@ class Journal:
         self.postponed: set[int] = set()
         """Intents of interrupted calls of which the user knows that the store cannot record them now."""
         self.store = store
+        self.commits = KnownCommits(workspace.root)
         self._kept: tuple[Blobs, Contents, ShadowFile] | None = None
+        self._rules: Mapping[str, bytes] | None = None
+        """The rules of `.gitignore` before the first command."""
 
     def of(self, conversation: str) -> "CallJournal":
         """The journal for the calls in one conversation."""
@@ -171,7 +173,11 @@ class Journal:
 
     def take(self, also: Sequence[str] = ()) -> snapshot.Snapshot:
         """A snapshot of the project, without our own data should they lie in it. Blocks."""
-        return snapshot.take(self.workspace, also, self._kept[0].directory.parent if self._kept else None)
+        without = self._kept[0].directory.parent if self._kept else None
+        found = snapshot.take(self.workspace, also, without, self._rules)
+        if self._rules is None:
+            self._rules = found.rules
+        return found
 
     async def _open(self) -> tuple[Blobs, Contents, ShadowFile]:
         data = (await self.store()).database.path.parent
@@ -237,17 +243,14 @@ class CallJournal:
         call: str,
         tool: str,
         at_stake: Sequence[Path] = (),
-        keeps: Keeps | None = None,
-        *,
-        by_git: bool = False,
+        consent: Consent = ALL,
     ) -> AsyncGenerator[CommandEdits]:
         """Record what changes in the project while a command runs in this block.
 
         `at_stake` are files and directories, resolved, that it is about to destroy: they are kept whole
-        within limits, ignored ones too. What it changes of guarded files is put back unless `keeps`, where it
-        is given, lets it stay; nobody is asked about a command that did not end by itself. What came with
-        commits stays where the command brings files only `by_git`. Whose a change is where others work
-        meanwhile: see `command_edits`.
+        within limits, ignored ones too. What it changes of guarded files is put back unless `consent` covers
+        it, or lets it stay; nobody is asked about a command that did not end by itself. Whose a change is
+        where others work meanwhile: see `command_edits`.
 
         Raises:
             JournalError: what it changes cannot be recorded; the block does not begin.
@@ -257,21 +260,22 @@ class CallJournal:
         with _beforehand("The command was not run"):
             origin = await (await self._journal.edits()).origin(self._conversation)
             kept = await self.snapshot_paths(call, tool, at_stake) if at_stake else KeptPaths()
-            begun = await commands.begin(Call(origin, call, tool), [edit.path for edit in kept.edits], keeps)
+            await in_thread(self._journal.commits.begin, consent.brings)
+            begun = await commands.begin(
+                Call(origin, call, tool), [edit.path for edit in kept.edits], consent
+            )
         found = CommandEdits(kept)
         try:
             yield found
         except BaseException:
             await completed(commands.end(begun, found))
-            if keeps is not None:
-                await completed(self._settle(found, refuse_all, by_git=False))
+            await completed(self._settle(found, replace(consent, keeps=refuse_all, brings=())))
             raise
         await completed(commands.end(begun, found))
-        if keeps is not None:
-            await self._settle(found, keeps, by_git=by_git)
+        await self._settle(found, consent)
 
-    async def _settle(self, found: CommandEdits, keeps: Keeps, *, by_git: bool) -> None:
-        settled = await settle_guarded(self._journal, self._conversation, found.guarded, keeps, by_git=by_git)
+    async def _settle(self, found: CommandEdits, consent: Consent) -> None:
+        settled = await settle_guarded(self._journal, self._conversation, found.guarded, consent)
         found.settled.put_back, found.settled.notes = settled.put_back, [*found.settled.notes, *settled.notes]
 
     async def snapshot_paths(self, call: str, tool: str, paths: Sequence[Path]) -> KeptPaths:

@@ -22,6 +22,7 @@ from cogency_tui.protocol.events import CallEvent, ResultEvent, ResultPayload
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.journaling import Consent
 from cogency_tui.tools.registry import Registry
 
 Preview = Callable[[ResultEvent], None]
@@ -297,9 +298,8 @@ class Scheduler:
             if intent.effect in ("command", "tool"):
                 # It may leave files behind, whatever ends it.
                 self._note(job, intent, intent.sources)
-            if not intent.guarded:
-                keeps = partial(self._gate.keeps, self._call_id(job), job.tool)
-                bound = replace(bound, context=replace(bound.context, keeps=keeps))
+            consent = Consent(partial(self._gate.keeps, self._call_id(job), job.tool), intent.covers)
+            bound = replace(bound, context=replace(bound.context, consent=consent))
             async with timer:
                 outcome = await bound.run(partial(self._report, job))
             self._note(job, intent, intent.sources | outcome.sources)

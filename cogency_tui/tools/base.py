@@ -16,7 +16,7 @@ import msgspec
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.redaction import MARKER, RedactedStream, Redactor, holds_marker
-from cogency_tui.tools.journaling import Journal, Keeps
+from cogency_tui.tools.journaling import ALL, Consent, Journal
 from cogency_tui.tools.places import Places
 from cogency_tui.workspace.paths import Location, Workspace
 
@@ -101,16 +101,17 @@ class Intent:
     """What a call is about to do.
 
     `paths` are the files it touches, resolved, or the directory that a command runs in; `everything` that
-    it may touch any (a command). `outside` names a path outside the project that was asked for by its full
-    path, `guarded` says why the person is asked in every mode (safety.md, promise 2), `loss` what would be
-    destroyed (promise 4). `network` is the host that is asked or, of a command, what it goes there with;
-    `neighbour` a server on this machine that a command reaches and this conversation did not start;
-    `confined` a command that can reach neither the network nor, for writing, anything outside. `brings`
-    says where content of strangers comes from that a command, or the `tool` of an MCP server, may bring into
-    the conversation; `could_bring` names what nothing keeps from bringing some. `configured` marks a host
+    it may touch any (a command). `outside` names a path outside the project that was asked for by its
+    full path, `guarded` says why the person is asked in every mode (safety.md, promise 2) and `covers`
+    for which files and directories, where a command names them; `loss` what would be destroyed (promise
+    4). `network` is the host that is asked or, of a command, what it goes there with; `neighbour` a
+    server on this machine that a command reaches and this conversation did not start; `confined` a
+    command that can reach neither the network nor, for writing, anything outside. `brings` says where
+    content of strangers comes from that a command, or the `tool` of an MCP server, may bring into the
+    conversation; `could_bring` names what nothing keeps from bringing some. `configured` marks a host
     that the user has chosen to answer. `detail` is what the person is shown: a unified diff or a command,
-    complete and unescaped; the screen makes it safe. `own` marks what only reads, reaches or stops a process
-    that this conversation has started.
+    complete and unescaped; the screen makes it safe. `own` marks what only reads, reaches or stops a
+    process that this conversation has started.
     """
 
     effect: Effect
@@ -120,6 +121,7 @@ class Intent:
     everything: bool = False
     outside: str = ""
     guarded: str = ""
+    covers: tuple[Path, ...] = ()
     loss: str = ""
     network: str = ""
     neighbour: str = ""
@@ -186,8 +188,8 @@ class ToolContext:
     text, where the tool takes them as its environment; `wants_value` says whether the `value` of the outcome
     is used; `output_limit` is how many characters of a result the model is sent. `refuse_by_mode` is asked
     by a plan whose next look at the project costs something, or trusts what is there. `places` are where the
-    paths of the call lead, set for each call. `keeps` is asked whether changes of guarded files stay, where
-    the user has not agreed to them before.
+    paths of the call lead, set for each call. `consent` says what a command of the call may change of guarded
+    files.
     """
 
     workspace: Workspace
@@ -201,7 +203,7 @@ class ToolContext:
     output_limit: int = 30_000
     refuse_by_mode: Callable[[Intent], None] = field(default=lambda _intent: None)
     places: Places | None = None
-    keeps: Keeps | None = None
+    consent: Consent = ALL
 
     def locate(self, given: str) -> Location:
         """Where a path leads: in a call that was planned, where it led then.

@@ -4,6 +4,8 @@ Invariant: what is not known here counts as writing anything. No command here ma
 the directory, so that what `HEAD` has after it was committed before, or came from elsewhere.
 """
 
+import re
+
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.confinement import alters, has_starting_option, unconfined
 from cogency_tui.tools.shell_words import Simple
@@ -12,6 +14,7 @@ _BRINGING = frozenset(
     ("bisect", "checkout", "cherry-pick", "merge", "pull", "rebase", "reset", "restore", "revert", "stash")
     + ("submodule", "switch", "worktree")
 )
+_COMING = _BRINGING | {"fetch"}
 _LOOKING = frozenset(
     ("branch", "diff", "fetch", "log", "ls-files", "merge-base", "rev-parse", "show", "status", "tag")
 )
@@ -20,15 +23,21 @@ _BESIDE = frozenset(
     + ("test", "true", "wc")
 )
 
+_LOCAL = re.compile(r"file:|\.{1,2}/|\.\.$|[/~]")
+"""Addresses of repositories on this machine, which any program can have made."""
 
-def only_brings(command: str) -> bool:
-    """Whether a command consists of commands of git that bring commits, and of programs that only look."""
+
+def bringing_words(command: str) -> tuple[str, ...]:
+    """The words of a command that consists of commands of git that bring commits, and of programs that only
+    look; empty for any other."""
     if alters(command):
-        return False
+        return ()
     found = [simple for simple in parse(command) if simple.words]
     gits = [simple for simple in found if simple.words[0].text == "git"]
-    brings = any(simple.arguments and simple.arguments[0].text in _BRINGING for simple in gits)
-    return brings and all(_is_harmless(simple) for simple in found)
+    brings = any(simple.arguments and simple.arguments[0].text in _COMING for simple in gits)
+    if not (brings and all(_is_harmless(simple) for simple in found)):
+        return ()
+    return tuple(word.text for simple in gits for word in simple.words)
 
 
 def _is_harmless(simple: Simple) -> bool:
@@ -41,7 +50,10 @@ def _is_harmless(simple: Simple) -> bool:
     if has_starting_option(simple):
         return False
     if name == "rebase":
-        return not simple.has("isx", "exec", "interactive", "strategy")
+        # One that goes on does what a file says that any program can have written.
+        return not simple.has("isx", "exec", "interactive", "strategy", "continue", "skip", "edit-todo")
+    if name in ("fetch", "pull") and any(_LOCAL.match(each) for each in others):
+        return False
     if name in ("cherry-pick", "merge", "pull", "revert"):
         # Git looks for a program by the name of a strategy.
         return not simple.has("s", "strategy")

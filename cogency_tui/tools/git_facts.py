@@ -7,6 +7,7 @@ for long. Where git cannot say, the answer is None. The calls block.
 """
 
 import os
+import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -46,6 +47,10 @@ _ENVIRONMENT = {
 _OWN_SCOPES = (b"local", b"worktree")
 _NO_SETTING = 1
 _WOULD = "Would remove "
+_PLACES = ("HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD")
+"""Names of commits that are no refs."""
+
+_NAME = re.compile(r"[0-9a-f]{40,64}")
 _AS_IT_IS = frozenset((b"unspecified", b"unset"))
 
 
@@ -160,6 +165,32 @@ class Repository:
         """The directory that holds the hooks of all working trees; None where there is no repository."""
         answer = self._run(["rev-parse", "--git-common-dir"])
         return None if answer is None else self.directory / os.fsdecode(answer).removesuffix("\n")
+
+    def commits(self, words: Iterable[str]) -> list[str] | None:
+        """The names of the objects that refs and these words name; a word that names none is left out."""
+        refs = self._run(["rev-parse", "--revs-only", "--all"])
+        lines = "".join(f"{each}\n" for each in (*_PLACES, *words) if "\n" not in each)
+        named = self._run(["cat-file", "--batch-check=%(objectname)"], said=os.fsencode(lines))
+        if refs is None or named is None:
+            return None
+        # Of a word that names nothing, the answer says so behind it.
+        found = (*refs.decode().split(), *os.fsdecode(named).split("\n"))
+        return [each for each in found if _NAME.fullmatch(each)]
+
+    def commits_since(self, tips: Collection[str], known: Collection[str], most: int) -> list[str] | None:
+        """Up to `most` commits that the `tips` have and the `known` have not."""
+        lines = "".join(f"{each}\n" for each in (*tips, *(f"^{each}" for each in known))).encode()
+        flags = ("--ignore-missing", f"--max-count={most}", "--stdin")
+        answer = self._run(["rev-list", *flags], said=lines)
+        return None if answer is None else answer.decode().split()
+
+    def changed_in(self, commits: Sequence[str]) -> set[str] | None:
+        """The paths from the topmost directory that these commits changed, against any of their parents."""
+        flags = ("-r", "-m", "--root", "--name-only", "--no-commit-id", "--no-renames", "-z", "--stdin")
+        answer = (
+            self._run(["diff-tree", *flags], said="\n".join(commits).encode() + b"\n") if commits else b""
+        )
+        return None if answer is None else {os.fsdecode(each) for each in answer.split(b"\0") if each}
 
     def committed(self, paths: Collection[str]) -> dict[str, tuple[str, str]] | None:
         """What the last commit has of these paths from the topmost directory: modes and names of objects."""

@@ -1,7 +1,8 @@
 """What tools ask of a journal of changes; the engine has it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,6 +13,20 @@ if TYPE_CHECKING:
 Keeps = Callable[[Sequence[str], str], Awaitable[bool | None]]
 """Asks the user whether a command's changes of guarded files stay: names with reasons, and a diff. None, and
 they do not, where there is no user to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What a command may change of guarded files. `keeps` is asked about what is not covered; None where all
+    is. `covers` are files and directories, resolved, that the user was asked about before. `brings` are the
+    words of a command that does nothing but bring files with commits, which stay; empty for any other."""
+
+    keeps: Keeps | None
+    covers: Collection[Path] = ()
+    brings: Sequence[str] = ()
+
+
+ALL = Consent(None)
 
 
 class Kept(Protocol):
@@ -73,14 +88,11 @@ class Journal(Protocol):
         call: str,
         tool: str,
         at_stake: Sequence[Path] = (),
-        keeps: Keeps | None = None,
-        *,
-        by_git: bool = False,
+        consent: Consent = ALL,
     ) -> AbstractAsyncContextManager[Found]:
         """Record what changes in the project while a command runs in this block. `at_stake` are files and
-        directories that it is about to destroy. Changes of guarded files are put back unless `keeps` lets
-        them stay; without it they stay, as the user has agreed to them before. What came with commits
-        stays where the command is known to bring files only `by_git`.
+        directories that it is about to destroy. Changes of guarded files are put back unless `consent` covers
+        them or lets them stay.
 
         Raises:
             JournalError: what it changes cannot be recorded; the block does not begin.

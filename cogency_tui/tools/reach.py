@@ -8,10 +8,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from cogency_tui.config import config_path
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.command_line import SHELLS, option_values, parse
 from cogency_tui.tools.confinement import alters, unconfined
@@ -74,6 +75,7 @@ _WRITING = re.compile(
 """What code has that writes files."""
 
 _LONGEST_BUNDLE = 64
+_MOST_COVERED = 1000
 _BUNDLED_OUTPUT = re.compile(r"-[A-Za-z]+?o")
 _PATCHING = frozenset(("git", "patch"))
 
@@ -84,10 +86,10 @@ _PATTERN_FIRST = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "gawk", "grep"
 @dataclass(frozen=True, slots=True)
 class Reach:
     """What a command names: as `network` the program that goes there, as `outside` a path outside the
-    project, as `guarded` why one that it may write is asked about in every mode. `neighbour` is the server on
-    this machine that the program reaches, where the conversation did not start it and the command goes
-    nowhere else; `brings` is whose content its output has, and `could_bring` the first program that is not
-    known to bring none. Each is empty where there is none."""
+    project, as `guarded` why those that it may write are asked about in every mode, and as `covers` which
+    these are. `neighbour` is the server on this machine that the program reaches, where the conversation
+    did not start it and the command goes nowhere else; `brings` is whose content its output has, and
+    `could_bring` the first program that is not known to bring none. Each is empty where there is none."""
 
     network: str = ""
     outside: str = ""
@@ -95,6 +97,7 @@ class Reach:
     brings: str = ""
     could_bring: str = ""
     neighbour: str = ""
+    covers: tuple[Path, ...] = ()
 
     @property
     def sources(self) -> Sources:
@@ -114,7 +117,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     """What `command` names if it runs in `cwd` (resolved). With `ports` this machine is no network, but for
     the servers on it that the conversation did not start."""
     places = Places(cwd)
-    network = brings = outside = guarded = neighbour = neighbours_client = ""
+    network = brings = outside = unsure = neighbour = neighbours_client = ""
+    named, into = dict[Path, str](), dict[Path, None]()
     could_bring = alters(command)
     settings = settings_in(command)
     made = frozenset[str]()
@@ -139,8 +143,9 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         made |= written_names(simple)
         brings = brings or (source if reads else written) or reading.unknown
         could_bring = could_bring or ("" if local else unconfined(simple))
-        guarded = guarded or _own_limits(simple)
-        guarded = guarded or _unsure(simple, places, listed=listed)
+        if limits := _own_limits(simple):
+            named[config_path().parent] = limits
+        unsure = unsure or _unsure(simple, places, listed=listed)
         given = listing if any(word is LISTED for word in simple.words) and not _only_reads(simple) else []
         listed = lists_names(simple, piped=listed)
         listing = listing if listed else []
@@ -157,15 +162,24 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
                     continue
                 outside = outside or location.relative
                 brings = brings or (location.relative if read else "")
-            if written_to and (reason := workspace.guard(location)):
-                guarded = guarded or f"{location.relative}: {reason}"
-        guarded = guarded or _named_in_code(simple, workspace)
+            if written_to:
+                into[location.path] = None
+                if reason := workspace.guard(location):
+                    named |= dict.fromkeys((location.path, location.asked), f"{location.relative}: {reason}")
+        for token, reason in _named_in_code(simple):
+            path = os.path.expanduser(token)  # noqa: PTH111 (as text)
+            named |= {joined(place, path): f"{shown(token)}: {reason}" for place in places.directories}
         places.follow(simple)
         if simple == TOO_MANY or places.lookups.used_up:
-            guarded = guarded or _TOO_LONG
+            unsure = unsure or _TOO_LONG
     if network:
         neighbour = ""
-    return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour)
+    guarded = "; ".join(dict.fromkeys(named.values())) or unsure
+    # What is copied or moved into a directory has its name there.
+    names = dict.fromkeys(path.name for path in named)
+    inside = (place / name for name in names for place in into if place.is_dir())
+    covers = *named, *islice(inside, _MOST_COVERED)
+    return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour, covers)
 
 
 def _targets(words: Iterable[Word], places: Places) -> set[Path]:
@@ -294,17 +308,14 @@ def _bundled(simple: Simple) -> Iterator[Word]:
             yield from (Word(each) for each in ends if protected(each.split("/")))
 
 
-def _named_in_code(simple: Simple, workspace: Workspace) -> str:
-    """Why code is asked about that is an argument or the input, and writes guarded files that it names; empty
-    where it does not."""
+def _named_in_code(simple: Simple) -> Iterator[tuple[str, str]]:
+    """The guarded files that code names and may write which is an argument or the input, with the reasons."""
     for text in _code(simple):
         if not (simple.program in _PATCHING or _WRITING.search(text)):
             continue
         for token in dict.fromkeys(_TOKEN.findall(text)):
-            parts = token.split("/")
-            if reason := protected(parts):
-                return f"{shown(token)}: {reason}"
-    return ""
+            if reason := protected(token.split("/")):
+                yield token, reason
 
 
 def _code(simple: Simple) -> Iterator[str]:

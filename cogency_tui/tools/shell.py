@@ -21,7 +21,7 @@ from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, T
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
 from cogency_tui.tools.destruction import at_stake
-from cogency_tui.tools.git_bringing import only_brings
+from cogency_tui.tools.git_bringing import bringing_words
 from cogency_tui.tools.journaling import Found
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.output import Kept
@@ -123,6 +123,7 @@ class Shell:
             everything=True,
             outside=far.outside,
             guarded=guarded,
+            covers=far.covers,
             network=far.network,
             neighbour=far.neighbour,
             brings=far.brings,
@@ -230,8 +231,8 @@ def _recorded(
     """Has the journal record what changes meanwhile, if there is one."""
     if context.journal is None:
         return nullcontext()
-    by_git = only_brings(command)
-    return context.journal.around_command(context.call_id, tool, stake, context.keeps, by_git=by_git)
+    consent = replace(context.consent, brings=bringing_words(command))
+    return context.journal.around_command(context.call_id, tool, stake, consent)
 
 
 def _seen(found: Found | None) -> list[str]:

@@ -110,14 +110,14 @@ def reason(path: str) -> str:
     return "" if _STATE.search(path) else protected(path.strip("/").split("/"))
 
 
-def hidden(directory: Path, name: str) -> Iterator[Path]:
-    """What is guarded of an entry that a walk passes over."""
+def hidden(directory: Path, name: str, *, inside: bool = False) -> Iterator[Path]:
+    """What is guarded of an entry that a walk passes over; all where it is `inside` a guarded directory."""
     path = directory / name
     if name == ".git":
         yield from of_repository(path)
     elif name in _OTHERS:
         yield from (path / each for each in _OTHERS[name])
-    elif is_guarded_name(name) and not _STATE.search(f"{path}/"):
+    elif (inside or is_guarded_name(name)) and not _STATE.search(f"{path}/"):
         yield from _files_at(path, _DEEPEST)
 
 

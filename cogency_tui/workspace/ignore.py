@@ -6,7 +6,7 @@ is also git's rule: nothing below it can be taken back.
 """
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -87,10 +87,19 @@ class Level(NamedTuple):
 
 
 class Tree:
-    """The tree of a workspace as one wants to see it. Listing blocks: call it in a thread."""
+    """The tree of a workspace as one wants to see it. Listing blocks: call it in a thread.
 
-    def __init__(self, workspace: Workspace) -> None:
+    With `rules` these hold, as `.rules` of an earlier tree had them, in place of the files that are there.
+    """
+
+    def __init__(self, workspace: Workspace, rules: Mapping[str, bytes] | None = None) -> None:
         self._workspace = workspace
+        self._source = _Source(rules)
+
+    @property
+    def rules(self) -> Mapping[str, bytes]:
+        """The `.gitignore` files that were read, by what stands before a name in their directories."""
+        return self._source.read
 
     def children(self, path: str = ".", most: int | None = None) -> list[Entry]:
         """What is in one directory: directories first, then the rest, each by name. Of a directory with more
@@ -102,7 +111,7 @@ class Tree:
         location = self._workspace.locate(path)
         with self._workspace.open_directory(location) as directory, refusals(location.relative):
             layers = self._layers_above(location)
-            found = _listed(directory, self._prefix(location.path), layers, most)
+            found = _listed(directory, self._prefix(location.path), layers, self._source, most)
         return found.directories + found.others
 
     def walk(self, start: Location, depth: int = _DEEPEST) -> Generator[Level, None, None]:
@@ -116,8 +125,9 @@ class Tree:
         with self._workspace.open_directory(start) as directory:
             layers = self._layers_above(start)
             with refusals(start.relative):
-                listed = _listed(directory, self._prefix(start.path), layers)
-            yield from _walked(directory, self._prefix(start.path), listed, 1, min(depth, _DEEPEST))
+                prefix = self._prefix(start.path)
+                listed = _listed(directory, prefix, layers, self._source)
+            yield from _walked(directory, prefix, listed, self._source, 1, min(depth, _DEEPEST))
 
     def ignores(self, path: str) -> bool:
         """Whether what was at a path of the journal is left out of a walk; it need not be there any more.
@@ -131,7 +141,7 @@ class Tree:
         with ExitStack() as opened, refusals(path):
             here: Directory | None = opened.enter_context(Directory.open(base))
             for part in parts:
-                layers = layers if here is None else _with_rules_of(here, prefix, layers)
+                layers = layers if here is None else self._source.added(here, prefix, layers)
                 prefix += part
                 # Nobody knows whether the last part was a directory, for which there may be other rules.
                 if _ignored(part, f"{prefix}/", layers) or _ignored(part, prefix, layers):
@@ -156,7 +166,7 @@ class Tree:
         with ExitStack() as opened, suppress(OSError):
             directory = opened.enter_context(Directory.open(base))
             for part in parts:
-                layers = _with_rules_of(directory, prefix, layers)
+                layers = self._source.added(directory, prefix, layers)
                 prefix += part
                 if _ignored(part, f"{prefix}/", layers):
                     layers = ()
@@ -187,7 +197,7 @@ class _Listed(NamedTuple):
 
 
 def _walked(
-    directory: Directory, prefix: str, listed: _Listed, depth: int, deepest: int
+    directory: Directory, prefix: str, listed: _Listed, source: "_Source", depth: int, deepest: int
 ) -> Generator[Level, None, None]:
     yield Level(directory, prefix, depth, listed.directories, listed.others, listed.ignored)
     if depth >= deepest:
@@ -200,18 +210,22 @@ def _walked(
             continue
         with child:
             try:
-                below = _listed(child, path, listed.layers)
+                below = _listed(child, path, listed.layers, source)
             except OSError:
                 continue
-            yield from _walked(child, path, below, depth + 1, deepest)
+            yield from _walked(child, path, below, source, depth + 1, deepest)
 
 
 def _listed(
-    directory: Directory, prefix: str, layers: "tuple[_Layer, ...]", most: int | None = None
+    directory: Directory,
+    prefix: str,
+    layers: "tuple[_Layer, ...]",
+    source: "_Source",
+    most: int | None = None,
 ) -> _Listed:
     found = directory.entries(most)
-    if len(found) == most or any(entry.name == ".gitignore" for entry in found):
-        layers = _with_rules_of(directory, prefix, layers)
+    if len(found) == most or source.is_given or any(entry.name == ".gitignore" for entry in found):
+        layers = source.added(directory, prefix, layers)
     directories: list[Entry] = []
     others: list[Entry] = []
     ignored: list[str] = []
@@ -253,14 +267,35 @@ def _ignored(name: str, path: str, layers: "Sequence[_Layer]") -> bool:
     return False
 
 
-def _with_rules_of(directory: Directory, prefix: str, layers: "tuple[_Layer, ...]") -> "tuple[_Layer, ...]":
-    try:
-        data = directory.read(".gitignore", _LONGEST_RULES)
-    except (OSError, WorkspaceError):
-        # None there, a link or a FIFO, or longer than any decent one: no rules.
-        return layers
-    runs = _runs(data.decode("utf-8-sig", "replace").splitlines()[:_MOST_RULES])
-    return (*layers, _Layer(len(prefix), runs)) if runs else layers
+class _Source:
+    """Where the rules of a directory come from: its `.gitignore`, or what is given in its place."""
+
+    def __init__(self, given: Mapping[str, bytes] | None) -> None:
+        self._given = given
+        self.read: dict[str, bytes] = {}
+
+    @property
+    def is_given(self) -> bool:
+        """Whether files that are there, or not, say nothing."""
+        return self._given is not None
+
+    def added(self, directory: Directory, prefix: str, layers: "tuple[_Layer, ...]") -> "tuple[_Layer, ...]":
+        """The rules that hold below a directory, with its own."""
+        data = self._of(directory, prefix)
+        if not data:
+            return layers
+        self.read[prefix] = data
+        runs = _runs(data.decode("utf-8-sig", "replace").splitlines()[:_MOST_RULES])
+        return (*layers, _Layer(len(prefix), runs)) if runs else layers
+
+    def _of(self, directory: Directory, prefix: str) -> bytes:
+        if self._given is not None:
+            return self._given.get(prefix, b"")
+        try:
+            return directory.read(".gitignore", _LONGEST_RULES)
+        except (OSError, WorkspaceError):
+            # None there, a link or a FIFO, or longer than any decent one: no rules.
+            return b""
 
 
 def _runs(lines: list[str]) -> tuple[tuple[bool, re.Pattern[str]], ...]:

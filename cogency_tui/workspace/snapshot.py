@@ -10,9 +10,9 @@ import os
 import stat
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
@@ -28,7 +28,8 @@ class Snapshot:
     """The files and links of the project with their stamps, and its directories, by path.
 
     `closed` are directories that could not be looked into. `began` is when the walk began, in nanoseconds
-    of Unix time. `guarded` are the files that commands may not change unasked, some of them outside.
+    of Unix time. `guarded` are the files that commands may not change unasked, some of them outside. `rules`
+    are those of the `.gitignore` files.
     """
 
     files: dict[str, Stamp]
@@ -36,6 +37,7 @@ class Snapshot:
     closed: frozenset[str]
     began: int
     guarded: frozenset[str] = frozenset()
+    rules: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +55,32 @@ class Difference:
     made: str = ""
 
 
-def take(workspace: Workspace, also: Iterable[str] = (), without: Path | None = None) -> Snapshot:
+def take(
+    workspace: Workspace,
+    also: Iterable[str] = (),
+    without: Path | None = None,
+    rules: Mapping[str, bytes] | None = None,
+) -> Snapshot:
     """Look at every file of the project and of the directories added to it.
 
-    `also` are files that are looked at although they are ignored; below `without` nothing is.
+    `also` are files that are looked at although they are ignored; below `without` nothing is. Guarded files
+    are looked for, too, where the `rules` of an earlier snapshot ignore nothing: rules that came since hide
+    none.
     """
     began = time.time_ns()
     files: dict[str, Stamp] = {}
     directories: set[str] = set()
     closed: set[str] = set()
     found = _Guarded(workspace)
-    for root in (workspace.root, *workspace.added):
-        try:
-            _walk(workspace, root, files, directories, closed, found)
-        except WorkspaceError:
-            # It was removed or closed to us: whether its files are gone is asked one by one.
-            continue
+    tree = Tree(workspace)
+    roots = (workspace.root, *workspace.added)
+    for root in roots:
+        # It may be removed or closed to us: whether its files are gone is asked one by one.
+        with suppress(WorkspaceError):
+            _walk(workspace, root, tree, files, directories, closed, found)
+    for root in roots if rules is not None and rules != tree.rules else ():
+        with suppress(WorkspaceError):
+            found.add_hidden_since(Tree(workspace, rules), root, directories)
     found.add_elsewhere()
     for path in also:
         if path not in files and (stamp := _stamp(workspace, path)):
@@ -78,7 +90,7 @@ def take(workspace: Workspace, also: Iterable[str] = (), without: Path | None = 
         files = {path: stamp for path, stamp in files.items() if not path.startswith(f"{hidden}/")}
         directories = {path for path in directories if not f"{path}/".startswith(f"{hidden}/")}
     watched = frozenset(path for path in (*found.named, *found.hidden) if path in files)
-    return Snapshot(files, frozenset(directories), frozenset(closed), began, watched)
+    return Snapshot(files, frozenset(directories), frozenset(closed), began, watched, tree.rules)
 
 
 def differences(
@@ -145,8 +157,21 @@ class _Guarded:
         leading = (each.name for each in found if each.kind == "link" or each.name == ".envrc")
         for name in leading:
             self._hide(guarded.led_to(Path(level.directory.path, name)), led=True)
-        for name in filter(is_guarded_name, level.ignored):
-            self._hide(guarded.hidden(Path(level.directory.path), name))
+        for name in level.ignored if inside else filter(is_guarded_name, level.ignored):
+            self._hide(guarded.hidden(Path(level.directory.path), name, inside=inside))
+
+    def add_hidden_since(self, earlier: Tree, root: Path, walked: Collection[str]) -> None:
+        """Take note of those in what the `earlier` rules do not ignore, and was not walked.
+
+        Raises:
+            WorkspaceError: `root` is no directory, or cannot be read.
+        """
+        with closing(earlier.walk(self._workspace.locate(str(root)))) as levels:
+            for level in levels:
+                if level.path.rstrip("/") not in walked:
+                    names = *(each.name for each in (*level.directories, *level.others)), *level.ignored
+                    for name in filter(is_guarded_name, names):
+                        self._hide(guarded.hidden(Path(level.directory.path), name))
 
     def add_elsewhere(self) -> None:
         """Take note of those that are in no directory of the project."""
@@ -168,13 +193,14 @@ class _Guarded:
 def _walk(
     workspace: Workspace,
     root: Path,
+    tree: Tree,
     files: dict[str, Stamp],
     directories: set[str],
     closed: set[str],
     found: _Guarded,
 ) -> None:
     start = workspace.locate(str(root))
-    with closing(Tree(workspace).walk(start)) as levels:
+    with closing(tree.walk(start)) as levels:
         for level in levels:
             path = level.path.rstrip("/")
             directories.add(path)

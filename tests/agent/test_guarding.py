@@ -10,7 +10,8 @@ import pytest
 
 from cogency_tui.agent.command_edits import CommandEdits
 from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.tools.git_bringing import only_brings
+from cogency_tui.tools.git_bringing import bringing_words
+from cogency_tui.tools.journaling import Consent
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
 
@@ -52,7 +53,8 @@ async def watched(desk: Desk, command: str, *, keep: bool | None = False) -> tup
         asked.extend(changed)
         return keep
 
-    async with desk.calls.around_command("call", "shell", keeps=keeps, by_git=only_brings(command)) as found:
+    consent = Consent(keeps, brings=bringing_words(command))
+    async with desk.calls.around_command("call", "shell", consent=consent) as found:
         process = await asyncio.create_subprocess_exec(
             "bash", "-c", command, cwd=desk.root, stderr=subprocess.DEVNULL
         )
@@ -236,7 +238,7 @@ async def test_a_branch_can_be_left_again(desk: Desk) -> None:
 )
 async def test_a_command_that_could_write_by_itself_has_no_leave(desk: Desk, command: str) -> None:
     found, _ = await watched(desk, command)
-    assert not only_brings(command) or "AGENTS.md" in found.put_back
+    assert not bringing_words(command) or "AGENTS.md" in found.put_back
 
 
 POINTERS = {

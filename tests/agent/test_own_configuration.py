@@ -15,6 +15,7 @@ from cogency_tui.agent.rules import FILE_NAME as RULES
 from cogency_tui.agent.trust import FILE_NAME as TRUSTED
 from cogency_tui.config_file import LOCK, set_key
 from cogency_tui.processes import start_of
+from cogency_tui.tools.journaling import Consent
 from cogency_tui.workspace import guarded
 from tests.agent.journaling import Desk, desk_at, settle
 
@@ -43,7 +44,7 @@ async def watched(desk: Desk, command: str, during: Callable[[], object] = lambd
     async def keeps(_changed: object, _diff: str) -> bool:
         return False
 
-    async with desk.calls.around_command("call", "shell", keeps=keeps) as found:
+    async with desk.calls.around_command("call", "shell", consent=Consent(keeps)) as found:
         process = await asyncio.create_subprocess_exec("bash", "-c", command, cwd=desk.root)
         while not (desk.root / "go").exists() and process.returncode is None:
             if (desk.root / "ready").exists():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cogency_tui.tools.git_bringing import only_brings
+from cogency_tui.tools.git_bringing import bringing_words
 
 BRINGING = [
     "git switch x",
@@ -46,9 +46,9 @@ OTHERS = [
 
 @pytest.mark.parametrize("command", BRINGING)
 def test_brings_only_commits(command: str) -> None:
-    assert only_brings(command)
+    assert bringing_words(command)
 
 
 @pytest.mark.parametrize("command", OTHERS)
 def test_may_write_by_other_means(command: str) -> None:
-    assert not only_brings(command)
+    assert not bringing_words(command)

@@ -63,7 +63,7 @@ class McpTool:
     async def run(self, args: Given, context: ToolContext) -> Outcome:
         recorded = nullcontext(None)
         if context.journal is not None and not self._server.settings.url:
-            recorded = context.journal.around_command(context.call_id, self.name, keeps=context.keeps)
+            recorded = context.journal.around_command(context.call_id, self.name, consent=context.consent)
         async with recorded as found:
             done = await self._server.call(self._offer.name, args.values, context.report)
         notes = [] if found is None else list(found.notes)
