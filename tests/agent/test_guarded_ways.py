@@ -1,8 +1,9 @@
 """Ways round the watch over guarded files: what leads to them, what hides them, and who was asked for what."""
 
+import asyncio
 import json
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.config import Permissions
 from cogency_tui.tools.git_bringing import bringing_words
+from cogency_tui.tools.journaling import Consent
 from cogency_tui.workspace import snapshot
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
@@ -229,6 +231,31 @@ async def test_what_was_put_back_does_not_come_back_with_a_commit(desk: Desk) ->
     await watched(desk, "git stash -q; git switch -q main")
     found, _ = await watched(desk, "git switch -q mine")
     assert found.put_back == ["AGENTS.md"]
+
+
+@pytest.mark.parametrize(("command", "stays"), [("git switch -q evil", True), ("sh evil", False)])
+async def test_a_command_in_the_background_may_bring_commits(desk: Desk, command: str, stays: bool) -> None:
+    git(desk.root, "switch", "-qc", "evil")
+    desk.put("AGENTS.md", "be evil\n")
+    git(desk.root, "commit", "-qam", "evil")
+    git(desk.root, "switch", "-q", "main")
+    desk.put("evil", "git switch -q evil")
+    settle()
+    asked: list[str] = []
+    over = asyncio.Event()
+
+    async def keeps(changed: Sequence[str], _diff: str) -> None:
+        asked.extend(changed)
+
+    consent = Consent(keeps, brings=bringing_words(command))
+    async with desk.calls.around_command("call", "shell", consent=consent) as found:
+        found.goes_on(over.wait)
+    run(desk.root, "git restore evil; git switch -q evil")
+    await desk.journal.look()
+    assert asked == ([] if stays else ["changed AGENTS.md"])
+    assert (desk.root / "AGENTS.md").read_text() == ("be evil\n" if stays else "be kind\n")
+    over.set()
+    await desk.journal.close()
 
 
 @pytest.mark.parametrize("url", ["/tmp/x", "../x", "x/y.git", "~/x", "file:///x", "FILE:///x"])

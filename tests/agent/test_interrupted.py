@@ -17,7 +17,8 @@ from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import Database, Work
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.versions import net
+from cogency_tui.store.intents import dropping
+from cogency_tui.store.versions import FileChange, Version, net
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.files import Write, WriteArgs
@@ -246,6 +247,41 @@ async def test_what_a_user_changed_after_a_kill_is_not_the_commands(tmp_path: Pa
         await desk.journal.settle()
         found = {edit.path: edit.kind for edit in await desk.edits() if edit.interrupted}
         assert found == {"b": "snapshot"}
+
+
+async def test_what_a_tool_did_during_the_first_look_is_not_the_killed_commands(tmp_path: Path) -> None:
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        blobs, edits, intents = (
+            await desk.journal.blobs(),
+            await desk.journal.edits(),
+            await desk.journal.intents(),
+        )
+        old, new = (blobs.put_bytes(each) for each in (b"old\n", b"the tool's\n"))
+        sides = (Version("file", each.digest, each.size, 0o644, each.kept) for each in (old, new))
+        change = FileChange("b", *sides)
+        origin = await edits.origin(desk.conversation)
+        planned = await intents.begin(desk.journal.root, origin, "t", "write", [change])
+        desk.put("b", "the tool's\n", 0o644)
+        async with desk.calls.around_command(CALL, "shell"):
+            await desk.journal.record(origin, "t", "write", [change], dropping(planned))
+            desk.put("b", "the command's\n", 0o644)
+            rows = await desk.store.database.read(
+                lambda each: each.execute("SELECT * FROM intents").fetchall()
+            )
+            (intent,) = await intents.below(desk.journal.root)
+            file = tmp_path / "data/shadows" / intent.shadow.name
+            copy = file.read_bytes()
+        await desk.store.database.write(
+            lambda each: each.execute("DELETE FROM edits WHERE call = ?", (CALL,))
+        )
+        await _orphan(desk, rows[0])
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(copy)
+        await desk.journal.settle()
+        found = [edit for edit in await desk.edits() if edit.interrupted]
+        assert [(edit.path, edit.kind, edit.before.digest) for edit in found] == [
+            ("b", "changed", new.digest)
+        ]
 
 
 async def _row(desk: Desk) -> tuple[object, ...]:
