@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.blobs import Blobs, failures
 from cogency_tui.store.versions import Version
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.workspace.paths import Workspace
@@ -17,6 +17,8 @@ from cogency_tui.workspace.place import Stamp, located, stamp_of, status
 
 MOST_READ = 1000
 """Files that are read after one command: some milliseconds each."""
+
+_PAGE = 1 << 16
 
 
 class GitCopies:
@@ -40,7 +42,7 @@ class GitCopies:
         return {path: name for path, name in found.items() if self._stamp(path) == files[path]}
 
     def version(self, version: Version, name: str) -> Version:
-        """The version of a file that an object holds, kept from now on; as it was where that cannot be.
+        """The version of a file that an object holds, kept from now on; as it was where git has it no more.
 
         Raises:
             StoreError: it cannot be kept.
@@ -48,8 +50,11 @@ class GitCopies:
         if version.size > self._limit or self._read >= MOST_READ:
             return version
         self._read += 1
-        with suppress(OSError), tempfile.TemporaryFile() as file:
+        with failures("The folder for temporary files"), tempfile.TemporaryFile(buffering=0) as file:
             read = Repository(self._workspace.root).read(name, file)
+            if not read:
+                # On a full disk git fails as it does without the object, and this fails as well.
+                file.write(bytes(_PAGE))
             # Where git has converted the ends of lines the object is of another size.
             if read and file.seek(0, 2) == version.size:
                 stored = self._blobs.put(file)

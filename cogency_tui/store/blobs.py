@@ -161,7 +161,7 @@ class Blobs:
             digest = self._unsynced.pop()
             path = self._path(digest)
             try:
-                with _failures(path), suppress(FileNotFoundError):
+                with failures(path), suppress(FileNotFoundError):
                     _sync(path)
             except StoreError:
                 self._unsynced |= {digest, *done}
@@ -173,7 +173,7 @@ class Blobs:
             if above and self.directory not in self._named:
                 above.add(self.directory.parent)
             for directory in sorted(directories | above):
-                with _failures(directory), suppress(FileNotFoundError):
+                with failures(directory), suppress(FileNotFoundError):
                     _sync(directory)
             self._named |= directories | above
         except StoreError:
@@ -202,7 +202,7 @@ class Blobs:
         for path, status in self._files():
             if path.parent.name + path.name in referenced or status.st_mtime > latest:
                 continue
-            with _failures(path):
+            with failures(path):
                 path.unlink(missing_ok=True)
             self._synced.discard(path.parent.name + path.name)
             contents += 1
@@ -213,7 +213,7 @@ class Blobs:
 
     def _write(self, source: BinaryIO, most: int) -> Stored | None:
         """Put what `source` holds now under its name; None where that is more than `most` bytes."""
-        with _failures(self.directory):
+        with failures(self.directory):
             own_files.make_directory(self.directory)
             temporary = self.directory / f"{secrets.token_hex(8)}.tmp"
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -299,7 +299,12 @@ def _listed(directory: str | Path) -> list[os.DirEntry[str]]:
 
 
 @contextmanager
-def _failures(path: str | Path) -> Generator[None]:
+def failures(path: str | Path) -> Generator[None]:
+    """Say of what the system refuses at `path` that it cannot be written.
+
+    Raises:
+        StoreError: in place of an `OSError`.
+    """
     try:
         yield
     except OSError as exc:

@@ -3,9 +3,9 @@
 The walk of a snapshot finds the guarded files of the project by their names. Here are those that it does not
 find: the hooks and the configuration of repositories, what `.gitignore` hides, what guarded files lead to
 (targets of links, hooks and included files that git's configuration names, what direnv reads beside
-`.envrc`), this program's own configuration, and what runs from the user's home directory without being
-started on purpose: by logging in, opening a shell, an editor or an agent, committing, or under the name of
-another program. Files that hold passwords are left out: a copy is kept of each that is listed.
+`.envrc`), this program's own configuration, and what in the user's home directory runs without being named
+(see `names`), or stands in a directory where shells look for programs. Files that hold passwords are left
+out: a copy is kept of each that is listed. So is what other programs write all the time (`.claude.json`).
 
 Invariant: the lists are bounded, whatever a stranger puts into these directories, and nothing is opened but
 the small files by which git names a directory. The calls block.

@@ -3,9 +3,11 @@
 Invariant: names are compared as the most lenient file system would (case, width, invisible characters,
 trailing dots), so that no spelling of a protected name gets past; at worst a harmless name is asked for.
 
-Protected is what is run, or taken for instructions, without being asked for: by opening the directory, going
-into it, committing, or starting a program there. What one runs on purpose (a Makefile, the scripts of a
-package) is not, nor what other machines run later (workflows): nothing could be written without asking.
+Protected is what runs, or is taken for instructions, without being named: by logging in, by entering a
+directory or opening it in an editor, by committing, by starting an agent, or with a program that is started
+for something else. What runs because the user names it (a Makefile, the scripts of a package) is not, nor
+what other machines run later (workflows): nothing could be written without asking. A file that only chooses
+a version of an installed program (`.nvmrc`, `.sdkmanrc`) starts nothing.
 """
 
 import os
@@ -17,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 
 _HOOKS = "git runs what is inside as hooks"
+_HOOKS_NAMED = "git's hooks run commands that it names"
 _GIT_NAMES = "git runs commands that it names"
 _REPOSITORY = "git takes its directory for a repository, whose configuration names commands"
 _EDITOR = "an editor runs commands that it names"
@@ -34,7 +37,9 @@ _PROTECTED_DIRECTORIES = {
     ".jj": "Jujutsu runs what its configuration names",
     ".ssh": "it says who may come in, and runs commands",
     ".cogency": _OURS,
-    **dict.fromkeys((".husky", ".githooks", ".git-hooks", "githooks"), _HOOKS),
+    **dict.fromkeys(
+        (".husky", ".githooks", ".git-hooks", "githooks", ".lefthook", ".lefthook-local"), _HOOKS
+    ),
     **dict.fromkeys(
         (".vscode", ".vs", ".idea", ".run", ".fleet", ".zed", ".nova", ".devcontainer", ".idx")
         + (".helix", ".vim")
@@ -45,7 +50,8 @@ _PROTECTED_DIRECTORIES = {
     **dict.fromkeys(
         (".agent", ".agents", ".aiassistant", ".amazonq", ".augment", ".claude", ".clinerules", ".codex")
         + (".continue", ".copilot", ".cursor", ".factory", ".gemini", ".junie", ".kiro", ".opencode", ".qwen")
-        + (".roo", ".trae", ".vibe", ".windsurf"),
+        + (".roo", ".trae", ".vibe", ".windsurf", ".crush", ".goose", ".grok", ".kilocode", ".openhands")
+        + (".rovodev",),
         "it holds instructions for agents",
     ),
 }
@@ -68,10 +74,14 @@ _PROTECTED_PLACES = {
         ((".config", "nvim"), (".config", "helix"), (".config", "emacs"), (".config", "doom")), _EDITOR
     ),
     (".config", "git"): _GIT_NAMES,
-    **dict.fromkeys(((".local", "bin"), (".cargo", "bin")), "shells find programs there"),
+    **dict.fromkeys(
+        ((".local", "bin"), (".cargo", "bin"), (".pyenv", "shims"), (".rbenv", "shims"), (".nodenv", "shims"))
+        + ((".asdf", "shims"), (".volta", "bin"), (".deno", "bin"), (".bun", "bin")),
+        "shells find programs there",
+    ),
     **dict.fromkeys(
         ((".cargo", "config"), (".cargo", "config.toml"), (".cargo", "env"), (".config", "tmux"))
-        + ((".ipython", "profile_default"),),
+        + ((".ipython", "profile_default"), (".gnupg", "gpg.conf"), (".gnupg", "gpg-agent.conf")),
         _PROGRAM,
     ),
     **dict.fromkeys(
@@ -124,13 +134,18 @@ _PROTECTED_FILES = {
         ("agents.md", "agents.override.md", "agent.md", "claude.md", "claude.local.md", "codex.md")
         + ("copilot-instructions.md", "gemini.md", "qwen.md", "warp.md", ".augment-guidelines")
         + (".continuerules", ".cursorrules", ".goosehints", ".roomodes", ".roorules", ".rules")
-        + (".windsurfrules", ".aider.conf.yml"),
+        + (".windsurfrules", ".aider.conf.yml", "agents.local.md", "crush.md", "crush.local.md", "grok.md")
+        + (".clinerules", ".kilocodemodes", "replit.md"),
         _INSTRUCTIONS,
     ),
-    **dict.fromkeys((".mcp.json", "mcp.json", "opencode.json", "opencode.jsonc", ".crush.json"), _SERVERS),
     **dict.fromkeys(
-        (".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml", ".lefthook.yml", ".huskyrc"),
-        "git's hooks run commands that it names",
+        (".mcp.json", "mcp.json", "opencode.json", "opencode.jsonc", ".crush.json", "crush.json"),
+        _SERVERS,
+    ),
+    **dict.fromkeys(
+        (".pre-commit-config.yaml", ".pre-commit-config.yml", ".overcommit.yml", ".huskyrc", ".huskyrc.js")
+        + (".huskyrc.json", "husky.config.js"),
+        _HOOKS_NAMED,
     ),
     ".gitconfig": _GIT_NAMES,
     ".hgrc": "Mercurial runs what its configuration names",
@@ -145,6 +160,7 @@ _PROTECTED_ENDINGS = {
     ".pth": "Python runs what is inside when it starts",
 }
 
+_LEFTHOOK = re.compile(r"\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?)")
 _MISE = re.compile(r"\.?mise(?:\.[^/]*)?\.toml")
 
 _BARE = frozenset(("head", "objects", "refs"))
@@ -189,6 +205,8 @@ def protected(parts: Sequence[str]) -> str:
     last = folded[-1] if folded else ""
     if _MISE.fullmatch(last):
         return _STARTUP
+    if _LEFTHOOK.fullmatch(last):
+        return _HOOKS_NAMED
     ending = next((ending for ending in _PROTECTED_ENDINGS if last.endswith(ending)), "")
     return _PROTECTED_FILES.get(last) or _PROTECTED_ENDINGS.get(ending, "")
 

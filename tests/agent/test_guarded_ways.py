@@ -87,6 +87,69 @@ async def test_what_lies_beside_it_is_not(desk: Desk, name: str) -> None:
     assert (asked, found.put_back) == ([], [])
 
 
+# What runs, or steers agents, without being named.
+
+UNNAMED = (
+    *(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/x", ".codex/config.toml"),
+    *(".gemini/settings.json", ".cursor/hooks.json", "CRUSH.md", ".crush/x", "sub/crush.json"),
+    *(".devcontainer/devcontainer.json", ".vscode/tasks.json", ".idea/runConfigurations/x.xml"),
+    *("lefthook.yml", "lefthook-local.yaml", ".lefthook.toml", ".lefthook/pre-commit/x", ".husky/pre-commit"),
+    *(".pre-commit-config.yaml", ".overcommit.yml", ".npmrc", ".yarnrc.yml", ".pnpmfile.cjs"),
+    *(".tool-versions", "mise.toml", ".envrc", ".config/lefthook.yml", "AGENTS.override.md", "sub/GROK.md"),
+)
+NAMED = (
+    *("Makefile", "package.json", "CONVENTIONS.md", "flake.nix", "devbox.json", ".sdkmanrc", ".nvmrc"),
+    *(".github/workflows/x.yml", "README.md", "lefthook.md", ".python-version", "Dockerfile", "conftest.py"),
+    *("lint-staged.config.js", "tox.ini", ".editorconfig", "crush.txt", "src/agents.py", "docs/claude/x.md"),
+)
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+async def test_what_runs_without_being_named_is_guarded(desk: Desk, name: str) -> None:
+    assert desk.workspace.guard(desk.workspace.locate(name))
+    found, _ = await watched(desk, f"mkdir -p $(dirname {name}); cp evil {name}")
+    assert found.put_back == [name]
+
+
+async def test_what_runs_because_it_is_named_is_not(desk: Desk) -> None:
+    assert [name for name in NAMED if desk.workspace.guard(desk.workspace.locate(name))] == []
+    command = "; ".join(f"mkdir -p $(dirname {name}); cp evil {name}" for name in NAMED)
+    found, asked = await watched(desk, command)
+    assert (asked, found.put_back) == ([], [])
+
+
+AT_HOME = (
+    *("bin/git", ".local/bin/x", ".pyenv/shims/python", ".cargo/bin/x", "go/bin/x", ".ssh/config.d/x"),
+    *(
+        ".local/lib/python3.11/site-packages/usercustomize.py",
+        ".gnupg/gpg-agent.conf",
+        ".ssh/authorized_keys",
+    ),
+    *(".local/lib/python3.11/site-packages/x.pth", ".config/systemd/user/x.service", ".config/autostart/x"),
+    *(".config/systemd/user/default.target.wants/x.service", ".claude/settings.json", ".claude/CLAUDE.md"),
+    *(".claude/skills/x/SKILL.md", ".codex/config.toml", ".gemini/settings.json", ".cursor/mcp.json"),
+    *(".config/opencode/opencode.json", ".config/nvim/lua/x.lua", ".aider.conf.yml", ".xprofile"),
+)
+ORDINARY_AT_HOME = (
+    *(".claude/projects/x.jsonl", ".claude.json", ".codex/sessions/x", ".ssh/known_hosts", ".npmrc"),
+    *(".local/lib/python3.11/site-packages/x/y.py", ".local/share/x", ".cache/x", ".config/x/y", "notes/bin"),
+)
+
+
+async def test_what_runs_from_the_home_directory_is_watched(desk: Desk, sealed_home: Path) -> None:
+    names = [str(sealed_home / name) for name in AT_HOME]
+    command = "; ".join(f"mkdir -p $(dirname {name}); cp evil {name}" for name in names)
+    found, _ = await watched(desk, command)
+    assert sorted(found.put_back) == sorted(names)
+    assert not any(Path(name).exists() for name in names)
+
+
+async def test_what_programs_write_there_all_the_time_is_not(desk: Desk) -> None:
+    command = "; ".join(f"mkdir -p $(dirname ~/{name}); cp evil ~/{name}" for name in ORDINARY_AT_HOME)
+    found, asked = await watched(desk, command)
+    assert (asked, found.put_back) == ([], [])
+
+
 # Rules of .gitignore that a command writes.
 
 
