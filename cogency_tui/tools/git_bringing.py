@@ -23,6 +23,10 @@ _BESIDE = frozenset(
     + ("test", "true", "wc")
 )
 
+_GOING_ON = ("continue", "skip", "abort", "quit", "edit-todo")
+"""Options with which git does what files of its own say, which any program can have written."""
+
+_BISECTING = [["start"], ["good"], ["bad"], ["old"], ["new"], ["skip"]]
 _LOCAL = re.compile(r"file:|\.{1,2}/|\.\.$|[/~]")
 """Addresses of repositories on this machine, which any program can have made."""
 
@@ -49,16 +53,17 @@ def _is_harmless(simple: Simple) -> bool:
     name, *others = [word.text for word in simple.arguments] or [""]
     if has_starting_option(simple):
         return False
+    if name != "bisect" and simple.has("", *_GOING_ON):
+        return False
     if name == "rebase":
-        # One that goes on does what a file says that any program can have written.
-        return not simple.has("isx", "exec", "interactive", "strategy", "continue", "skip", "edit-todo")
+        return not simple.has("isx", "exec", "interactive", "strategy")
     if name in ("fetch", "pull") and any(_LOCAL.match(each) for each in others):
         return False
     if name in ("cherry-pick", "merge", "pull", "revert"):
         # Git looks for a program by the name of a strategy.
         return not simple.has("s", "strategy")
     if name == "bisect":
-        return "run" not in others
+        return others[:1] in _BISECTING
     if name == "submodule":
         return others[:1] == ["update"]
     return name in _BRINGING or name in _LOOKING

@@ -47,7 +47,7 @@ _ENVIRONMENT = {
 _OWN_SCOPES = (b"local", b"worktree")
 _NO_SETTING = 1
 _WOULD = "Would remove "
-_PLACES = ("HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD")
+_PLACES = ("HEAD", "@{-1}", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 """Names of commits that are no refs."""
 
 _NAME = re.compile(r"[0-9a-f]{40,64}")

@@ -12,7 +12,6 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from cogency_tui.config import config_path
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.command_line import SHELLS, option_values, parse
 from cogency_tui.tools.confinement import alters, unconfined
@@ -32,6 +31,7 @@ from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
 from cogency_tui.tools.shell_variables import lists_names
 from cogency_tui.tools.shell_words import LISTED, TOO_MANY, Simple, Word
 from cogency_tui.tools.system_files import is_home, is_own_temporary, is_public
+from cogency_tui.workspace.guarded import own_files
 from cogency_tui.workspace.names import protected, shown
 from cogency_tui.workspace.paths import Location, Workspace
 
@@ -144,7 +144,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         brings = brings or (source if reads else written) or reading.unknown
         could_bring = could_bring or ("" if local else unconfined(simple))
         if limits := _own_limits(simple):
-            named[config_path().parent] = limits
+            named |= dict.fromkeys(own_files(), limits)
         unsure = unsure or _unsure(simple, places, listed=listed)
         given = listing if any(word is LISTED for word in simple.words) and not _only_reads(simple) else []
         listed = lists_names(simple, piped=listed)

@@ -63,9 +63,10 @@ def _parsed(path: str, *_stamp: int) -> tuple[Sequence[str], Sequence[str]]:
         text = os.fsdecode(file.read(_LONGEST)).removeprefix("\ufeff").replace("\r\n", "\n")
     section, includes, hooks = "", list[str](), list[str]()
     for line in text.replace("\\\n", "").split("\n"):
-        while header := _SECTION.match(line):
-            section, line = header[1].casefold(), line[header.end() :]
-        if setting := _SETTING.match(line):
+        start = 0
+        while header := _SECTION.match(line, start):
+            section, start = header[1].casefold(), header.end()
+        if setting := _SETTING.match(line, start):
             match section, setting[1].casefold():
                 case "include" | "includeif", "path":
                     includes.append(_value(setting[2]))
@@ -78,10 +79,12 @@ def _parsed(path: str, *_stamp: int) -> tuple[Sequence[str], Sequence[str]]:
 
 def _value(text: str) -> str:
     """A value as git reads it: quotes and escapes are taken away, a comment ends it."""
-    found, quoted = "", False
+    found, kept, quoted = "", 0, False
     for escaped, quote, comment, plain in _PART.findall(text):
         if comment and not quoted:
             break
         quoted = quoted != bool(quote)
         found += _ESCAPED.get(escaped, escaped) or comment or plain
-    return found if text.rstrip().endswith('"') else found.rstrip()
+        if quoted or quote or escaped:
+            kept = len(found)
+    return found[:kept] + found[kept:].rstrip()

@@ -237,6 +237,35 @@ async def test_a_commit_named_by_its_id_brings_nothing(desk: Desk) -> None:
     assert found.put_back == ["AGENTS.md"]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git rebase --continue",
+        "git rebase --abort",
+        "git cherry-pick --skip",
+        "git revert --quit",
+        "git bisect reset",
+        "git bisect replay x",
+        "git bisect view",
+    ],
+)
+def test_what_files_of_git_say_is_not_only_brought(command: str) -> None:
+    assert not bringing_words(command)
+
+
+@pytest.mark.parametrize("name", ["-", "@{-1}", "HEAD@{1}", "ORIG_HEAD"])
+async def test_a_commit_that_was_left_brings_nothing(desk: Desk, name: str) -> None:
+    await watched(
+        desk,
+        PLUMBED + "git symbolic-ref HEAD refs/heads/y; git update-ref -m 'checkout: x' refs/heads/y $c;"
+        " git update-ref ORIG_HEAD $c; git update-ref -m 'checkout: moving from z to y' HEAD $c;"
+        ' git update-ref --no-deref -m "checkout: moving from $c to main" HEAD main;'
+        " git symbolic-ref HEAD refs/heads/main; git update-ref -d refs/heads/y",
+    )
+    found, _ = await watched(desk, f"git checkout -q '{name}'")
+    assert (desk.root / "AGENTS.md").read_text() == "be kind\n", found.notes
+
+
 async def test_it_stays_in_doubt_whatever_is_run_between(desk: Desk) -> None:
     await watched(desk, PLUMBED + "git update-ref refs/heads/y $c")
     await watched(desk, "git fetch -q .")
