@@ -179,10 +179,19 @@ class Journal:
             blobs = Blobs(data / "blobs", limit=self.limits.kept, quota=self.limits.quota)
             contents = Contents(self.workspace, blobs, self.limits)
             self._kept = blobs, contents, ShadowFile(data, self.workspace.root, blobs)
-            await in_thread(sweep)
+            await self._sweep()
             if await in_thread(lambda: blobs.crowded):
                 await self.clean_up()
         return self._kept
+
+    async def _sweep(self) -> None:
+        """Remove what killed processes have left, but for what is to be settled."""
+        blobs, _, shadow = await self._open()
+        await in_thread(sweep)
+        with suppress(StoreError):
+            # A store that can only be read, or only in part, leaves it to be removed later.
+            await in_thread(blobs.sweep)
+            await in_thread(shadow.clean, await (await self.intents()).shadows())
 
 
 @dataclass(slots=True)
