@@ -28,7 +28,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from cogency_tui.agent.git_copies import GitCopies
-from cogency_tui.errors import StoreError, WorkspaceError
+from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import LIMIT, QUOTA, Blobs
 from cogency_tui.store.versions import ABSENT, Version
 from cogency_tui.workspace.paths import Workspace
