@@ -209,12 +209,20 @@ def _until_the_look(change: FileChange, recorded: Sequence[Edit], last: int | No
 
 
 def _gaps(change: FileChange, recorded: Iterable[Edit]) -> Iterator[FileChange]:
-    """What happened to a path before, between and after what was recorded of it."""
+    """What happened to a path before, between and after what was recorded of it.
+
+    Commands that run at the same time may each record one change, as shared: that the second of them found
+    what was there before does not mean that anybody brought it back.
+    """
     state, made = change.before, change.made
-    for before, after in _sides(change.path, recorded):
-        if _differs(state, before):
-            yield FileChange(change.path, state, before, made=made)
-        state, made = after, ""
+    passed = [state]
+    for edit in recorded:
+        for before, after in _sides(change.path, [edit]):
+            overlaps = edit.shared_with and any(before.equals(each) for each in passed)
+            if _differs(state, before) and not overlaps:
+                yield FileChange(change.path, state, before, made=made)
+            state, made = after, ""
+            passed.append(state)
     if _differs(state, change.after):
         yield FileChange(change.path, state, change.after, made=made)
 

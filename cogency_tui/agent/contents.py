@@ -28,7 +28,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from cogency_tui.agent.git_copies import GitCopies
-from cogency_tui.errors import StoreError, WorkspaceError
+from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import LIMIT, QUOTA, Blobs
 from cogency_tui.store.versions import ABSENT, Version
 from cogency_tui.workspace.paths import Workspace
@@ -148,7 +148,11 @@ class Contents:
         self._see_to_the_rest(files, wanted | elsewhere)
 
     def keep_large(self) -> None:
-        """Keep large files that nothing else covers, `at_once` bytes of them: before a command."""
+        """Keep large files that nothing else covers, `at_once` bytes of them: before a command.
+
+        Raises:
+            StoreError: one cannot be written.
+        """
         large = [path for path, stamp in self._uncovered.items() if stamp.size > self._limits.small]
         room = self._limits.at_once
         for path in large:
@@ -157,7 +161,7 @@ class Contents:
             room -= self._keep(path)
 
     def keep_some(self) -> bool:
-        """Keep a few of the files that nothing else covers; whether any is left."""
+        """Keep a few of the files that nothing else covers; whether any is left. Errors as `keep_large`."""
         room = _STEP
         while self._uncovered and room > 0:
             room -= max(_LEAST, self._keep(next(iter(self._uncovered))))
@@ -258,11 +262,12 @@ class Contents:
 
     def _keep(self, path: str) -> int:
         """Keep one of the uncovered files, if the limits allow it; the bytes that were read for that."""
-        stamp = self._uncovered.pop(path)
+        stamp = self._uncovered[path]
         size = 0
         if stamp.size <= min(self._limits.kept, self._limits.beforehand - self._beforehand):
-            with suppress(WorkspaceError, StoreError):
+            with suppress(WorkspaceError):
                 size = self.now(path).size
+        del self._uncovered[path]
         if path in self._known and self._known[path].version.kept:
             self._beforehand += size
         else:

@@ -135,14 +135,27 @@ class Journal:
         return found
 
     async def settle_unfinished(self) -> None:
-        """Record what calls of this process had changed when the store failed, if it works again."""
+        """Record what calls of this process had changed when the store failed: before anything else changes,
+        so that edits are in the order in which they were made.
+
+        Raises:
+            StoreError: it cannot be recorded yet.
+        """
         if self.unfinished:
-            with suppress(StoreError):
-                await self.settle()
+            await self.settle()
+        if self.unfinished:
+            raise StoreError(
+                "What an earlier call changed cannot be recorded yet.",
+                "Free some space for the data directory; `cogency-tui doctor` says what else is wrong there.",
+            )
 
     async def settle_ended(self) -> None:
         """Record what calls had changed whose process ended while this one runs, so that no command beside
-        them is taken for them; and as `settle_unfinished`."""
+        them is taken for them; and as `settle_unfinished`.
+
+        Raises:
+            StoreError: what this process changed cannot be recorded yet.
+        """
         with suppress(StoreError):
             if not all(intent.is_live for intent in await (await self.intents()).below(self.root)):
                 await self.settle()
@@ -185,10 +198,19 @@ class Journal:
             blobs = Blobs(data / "blobs", limit=self.limits.kept, quota=self.limits.quota)
             contents = Contents(self.workspace, blobs, self.limits)
             self._kept = blobs, contents, ShadowFile(data, self.workspace.root, blobs)
-            await in_thread(sweep)
+            await self._sweep()
             if await in_thread(lambda: blobs.crowded):
                 await self.clean_up()
         return self._kept
+
+    async def _sweep(self) -> None:
+        """Remove what killed processes have left, but for what is to be settled."""
+        blobs, _, shadow = await self._open()
+        await in_thread(sweep)
+        with suppress(StoreError):
+            # A store that can only be read, or only in part, leaves it to be removed later.
+            await in_thread(blobs.sweep)
+            await in_thread(shadow.clean, await (await self.intents()).shadows())
 
 
 @dataclass(slots=True)
@@ -213,7 +235,8 @@ class CallJournal:
             JournalError: they cannot be recorded beforehand; the block does not begin.
         """
         journal = self._journal
-        await journal.settle_unfinished()
+        with _beforehand("Nothing was changed"):
+            await journal.settle_unfinished()
         async with journal.lock:
             with _beforehand("Nothing was changed"):
                 blobs, intents = await journal.blobs(), await journal.intents()
@@ -256,8 +279,8 @@ class CallJournal:
             JournalError: what it changes cannot be recorded; the block does not begin.
         """
         commands = self._journal.commands
-        await self._journal.settle_ended()
         with _beforehand("The command was not run"):
+            await self._journal.settle_ended()
             origin = await (await self._journal.edits()).origin(self._conversation)
             kept = await self.snapshot_paths(call, tool, at_stake) if at_stake else KeptPaths()
             await in_thread(self._journal.commits.begin, consent.brings)

@@ -72,7 +72,9 @@ async def settle(journal: "Journal") -> list[str]:
     intents = await journal.intents()
     notices: list[str] = []
     async with journal.lock:
-        over = _in_order(await intents.below(journal.root), journal.unfinished)
+        below = await intents.below(journal.root)
+        journal.unfinished.intersection_update(intent.id for intent in below)
+        over = _in_order(below, journal.unfinished)
         for number, intent in enumerate(over):
             try:
                 notices += await _settle(journal, intent)

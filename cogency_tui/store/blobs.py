@@ -22,6 +22,7 @@ from typing import BinaryIO
 
 from cogency_tui import own_files
 from cogency_tui.errors import StoreError
+from cogency_tui.temporary import is_abandoned, prefix
 
 LIMIT = 64 << 20
 """The most bytes of one content that is kept."""
@@ -211,11 +212,18 @@ class Blobs:
         self._used = None
         return Cleaned(contents, size)
 
+    def sweep(self) -> None:
+        """Remove what processes that are gone were writing when they ended."""
+        for entry in _listed(self.directory):
+            with suppress(OSError):
+                if is_abandoned(entry.name, entry.stat(follow_symlinks=False)):
+                    Path(entry.path).unlink(missing_ok=True)
+
     def _write(self, source: BinaryIO, most: int) -> Stored | None:
         """Put what `source` holds now under its name; None where that is more than `most` bytes."""
         with failures(self.directory):
             own_files.make_directory(self.directory)
-            temporary = self.directory / f"{secrets.token_hex(8)}.tmp"
+            temporary = self.directory / f"{prefix('blob')}{secrets.token_hex(8)}.tmp"
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
             try:
                 with os.fdopen(handle, "wb") as target:

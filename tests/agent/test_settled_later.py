@@ -1,9 +1,11 @@
 """What an interrupted call had changed is settled when the store can record it, and not given up before."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
+from cogency_tui.errors import JournalError
 from cogency_tui.store.versions import net
 from tests.agent.faults import CALL, Faults, fill, prepare, reopened
 from tests.agent.journaling import Desk, desk_at
@@ -103,3 +105,23 @@ async def test_a_call_of_this_process_is_not_said_to_be_interrupted(
         assert [(edit.path, edit.interrupted) for edit in await desk.edits()] == [("a", False)]
         # The call gives its result itself.
         assert [event["type"] for event in await desk.store.events(desk.conversation)] == ["user", "call"]
+
+
+async def test_nothing_is_changed_before_what_an_earlier_call_changed_is_recorded(tmp_path: Path) -> None:
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        desk.put("a", "old\n")
+        digest = hashlib.sha256(b"new\n").hexdigest()
+        obstacle = tmp_path / "data/blobs" / digest[:2] / digest[2:]
+        obstacle.mkdir(parents=True)
+        async with desk.calls.around_command("call-0", "shell") as found:
+            desk.put("a", "new\n")
+        assert "could not be recorded" in found.notes[0]
+        with pytest.raises(JournalError, match=r"Nothing was changed: .* an earlier call"):
+            await desk.write(("b", "b\n"))
+        with pytest.raises(JournalError, match=r"The command was not run: .* an earlier call"):
+            await desk.run("echo > c")
+        assert [path.name for path in desk.root.iterdir()] == ["a"]
+        obstacle.rmdir()
+        await desk.write(("b", "b\n"))
+        await desk.run("echo > c")
+        assert await desk.told() == [("changed", "a"), ("created", "b"), ("created", "c")]

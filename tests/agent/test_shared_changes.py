@@ -1,6 +1,7 @@
 """Commands of several conversations that overlap in one project: what nobody can tell whose it is, is shared."""
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ from cogency_tui.agent.review.review import Review
 from cogency_tui.errors import ConsentError, UsageError
 from cogency_tui.headless.edits import Choice, Consent, EditCommands
 from cogency_tui.store.conversations import Store
-from cogency_tui.store.versions import Edit
+from cogency_tui.store.versions import Edit, FileChange, Version
 from tests.agent.journaling import Desk, desk_at, settle
 
 _WORKER = """
@@ -282,3 +283,27 @@ async def test_both_conversations_list_a_shared_change(
         capsys.readouterr()
         await EditCommands(desk.store, desk.root, other.conversation, as_json=False).list_all()
         assert "undone" in capsys.readouterr().out
+
+
+async def test_a_change_that_two_others_recorded_was_not_brought_back_in_between(tmp_path: Path) -> None:
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        blobs = await desk.journal.blobs()
+        desk.put("a", "old\n")
+        old, new = (
+            Version("file", found.digest, found.size, 0o644, found.kept)
+            for found in (blobs.put_bytes(b"old\n"), blobs.put_bytes(b"new\n"))
+        )
+        settle()
+        project = os.path.realpath(desk.root)
+        for _ in range(2):
+            await desk.store.create_conversation(project, dialect="xml", provider="offline", model="m")
+        others = [
+            known.id for known in await desk.store.conversations(limit=3) if known.id != desk.conversation
+        ]
+        edits = await desk.journal.edits()
+        async with desk.calls.around_command("call-0", "shell") as found:
+            desk.put("a", "new\n")
+            for one, other in (others, others[::-1]):
+                change = FileChange("a", old, new, shared_with=(other, desk.conversation))
+                await edits.add(await edits.origin(one), "call", "shell", [change])
+        assert [(edit.path, edit.before.digest, edit.after.digest) for edit in found.edits] == []
