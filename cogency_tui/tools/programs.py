@@ -62,8 +62,8 @@ _BY_FACT: Mapping[Fact, str] = {
         iperf3 k6 kaggle kdig mailx mosquitto_pub mosquitto_sub msmtp mtr ncu ngrok nping openssl pssh
         resolvectl rexec rlogin rsh siege smbclient sshfs swaks tailscale tftp tracepath wandb websocat
         wget2 wkhtmltopdf wormhole wrk xdg-open youtube-dl
-        aichat bzr certbot claude codex cvs darcs fossil gemini httpie ldapsearch llm logger lp lpr mongo mongosh
-        mysql mysqldump ntpdate pg_dump psql redis-cli rdate snmpget snmpwalk ssh-keyscan sqlcmd
+        aichat bzr certbot claude codex cvs darcs fossil gemini httpie ldapsearch llm logger lp lpr mongo
+        mongosh mysql mysqldump ntpdate pg_dump psql redis-cli rdate snmpget snmpwalk ssh-keyscan sqlcmd
     """,
     "reader": """
         aria2c curl elinks ftp gh glab http https lftp links lynx nc ncat netcat socat ssh telnet w3m wget
