@@ -88,7 +88,7 @@ def _parsed(command: str, depth: int) -> list[Simple]:
             found += _parsed(text, depth + 1)
         for each in simple.redirections:
             if each.writes:
-                scripts[_plain(each.target)] = _written(simple)
+                scripts[_plain(each.target)] = printed(simple)
         before = simple if simple.piped else None
     return found
 
@@ -105,14 +105,14 @@ def _fed(simple: Simple, before: Simple | None, scripts: Mapping[str, str]) -> s
         for each in simple.redirections:
             if each.operator in ("<<", "<<<"):
                 return _given(each)
-        return "" if before is None else _written(before)
+        return "" if before is None else printed(before)
     # What is written and made executable is run by its path.
     path = simple.words[0] if simple.words else None
     return scripts.get(_plain(path), "") if path is not None and "/" in path.text else ""
 
 
-def _written(simple: Simple) -> str:
-    """What a program prints that is written out in the command; empty where it prints something else."""
+def printed(simple: Simple) -> str:
+    """What a program prints that stands in the command; empty where it prints something else."""
     if simple.program == "echo":
         return " ".join(word.text for word in simple.operands())
     if simple.program == "printf":

@@ -6,7 +6,7 @@ A program that is not known may write each path that is given to it. The calls b
 import os
 import re
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from cogency_tui.tools.command_line import SHELLS, option_values
 from cogency_tui.tools.programs import GIT_READING, PLACE_OPTIONS, base_name, facts, is_interpreter
 from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
+from cogency_tui.tools.stream_scripts import AWK, stream_script
 from cogency_tui.workspace.names import protected, shown
 from cogency_tui.workspace.paths import Location, Workspace
 
@@ -39,7 +40,7 @@ _EXCLUDING = re.compile(r"--?(?:exclude|ignore|i?glob|prune|not|skip)[\w-]*|-[EI
 _LONGEST_BUNDLE = 64
 _BUNDLED_OUTPUT = re.compile(r"-[A-Za-z]+?o")
 
-_UNSURE = "where it writes is known only when it runs, and may be outside the project"
+UNSURE = "where it writes is known only when it runs, and may be outside the project"
 
 _PATTERN_FIRST = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "gawk", "grep", "jq", "rg", "sed", "tr"))
 
@@ -65,7 +66,7 @@ def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
         yield redirection.target, not redirection.writes, redirection.writes
     if "words" in facts(simple.program):
         return
-    for word in placed(simple):
+    for word in chain(placed(simple), map(Word, stream_script(simple).writes)):
         yield word, False, True
     reads, can_write = not _writes(simple), not only_reads(simple)
     script = next(iter(simple.operands()), None) if runs_files(simple) else None
@@ -90,8 +91,10 @@ def only_reads(simple: Simple) -> bool:
         return next((word.text for word in simple.operands("Cc")), "") in GIT_READING
     if program in ("uniq", "xxd"):
         return len(simple.operands("fswlsco")) <= 1
-    if program in ("awk", "gawk", "mawk", "nawk", "sed"):
+    if program == "sed":
         return not _writes(simple)
+    if program in AWK:
+        return not simple.has("i", "include")
     return "prints" in facts(simple.program)
 
 
@@ -139,8 +142,8 @@ def unsure_writing(simple: Simple, places: Places, *, listed: bool) -> str:
         written += operands[first:]
     for word in written:
         if places.targets(word) is None and not (word is LISTED and listed):
-            return "" if places.lookups.used_up else _UNSURE
-    return ""
+            return "" if places.lookups.used_up else UNSURE
+    return UNSURE if stream_script(simple).computes else ""
 
 
 def _path_words(simple: Simple) -> Iterator[Word]:

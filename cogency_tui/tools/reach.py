@@ -14,11 +14,12 @@ from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.confinement import alters, unconfined
 from cogency_tui.tools.direct_network import network_in_input, network_program, opens_device
-from cogency_tui.tools.indirect_network import indirect_network, settings_in, written_names
+from cogency_tui.tools.indirect_network import indirect_network, settings_in
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Visit, visit
-from cogency_tui.tools.named_in_code import guarded_in_code
+from cogency_tui.tools.made_files import MadeFiles
+from cogency_tui.tools.named_in_code import guarded_in_code, paths_in_code
 from cogency_tui.tools.named_paths import Named, located, named_paths, only_reads, placed, unsure_writing
 from cogency_tui.tools.programs import facts, is_interpreter
 from cogency_tui.tools.shell_paths import Places
@@ -66,7 +67,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     network = brings = outside = guarded = neighbour = neighbours_client = ""
     could_bring = alters(command)
     settings = settings_in(command)
-    made = frozenset[str]()
+    made = MadeFiles()
     listed = False
     listing: list[Location] = []
     if _REROUTED.search(command):
@@ -85,7 +86,6 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             source, stranger = _stranger(local, ports)
             if stranger and not neighbour:
                 neighbour, neighbours_client = f"{source}, which belongs to {stranger}", program
-        made |= written_names(simple)
         brings = brings or (source if reads else written) or reading.unknown
         could_bring = could_bring or ("" if local else unconfined(simple))
         guarded = guarded or _own_limits(simple)
@@ -94,8 +94,9 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         listed = lists_names(simple, piped=listed)
         listing = listing if listed else []
         through = _through(reading, places, workspace)
+        code = _in_code(simple, made, places, workspace)
         piped = (Named(each, reads=False, writes=True) for each in given)
-        for location, read, written_to in chain(named_paths(simple, places, workspace), through, piped):
+        for location, read, written_to in chain(named_paths(simple, places, workspace), code, through, piped):
             listing += [location] if listed else []
             if not location.inside:
                 read_only = read and location.asked not in _targets(placed(simple), places)
@@ -108,7 +109,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
                 brings = brings or (location.relative if read else "")
             if written_to and (reason := workspace.guard(location)):
                 guarded = guarded or f"{location.relative}: {reason}"
-        guarded = guarded or guarded_in_code(simple)
+        guarded = guarded or guarded_in_code(simple, made)
+        made.note(simple)
         places.follow(simple)
         if simple == TOO_MANY or places.lookups.used_up:
             guarded = guarded or _TOO_LONG
@@ -137,6 +139,13 @@ def _through(reading: IndirectReads, places: Places, workspace: Workspace) -> It
     for word in reading.words:
         for location in located(word, places, workspace, written=False):
             yield Named(location, reads=True, writes=False)
+
+
+def _in_code(simple: Simple, made: MadeFiles, places: Places, workspace: Workspace) -> Iterator[Named]:
+    """The paths outside that code names."""
+    for word, writes in paths_in_code(simple, made):
+        for location in located(word, places, workspace, written=False):
+            yield Named(location, reads=not writes, writes=writes)
 
 
 def _stranger(local: Visit, ports: ListeningPorts) -> tuple[str, str]:
