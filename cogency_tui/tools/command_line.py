@@ -213,7 +213,10 @@ def inside(simple: Simple) -> Simple | None:
     """What a wrapper runs; None where it runs nothing."""
     with_value, before = WRAPPERS[simple.program]
     words = list(simple.arguments)
+    assignments = list(simple.assignments)
     while words and (words[0].text.startswith("-") or ASSIGNMENT.match(words[0].text)):
+        if ASSIGNMENT.match(words[0].text):
+            assignments.append(words[0])
         option = words.pop(0).text
         if option == "--":
             break
@@ -229,4 +232,4 @@ def inside(simple: Simple) -> Simple | None:
     if simple.program in ("xargs", "parallel"):
         from_pipe = not simple.has("a", "arg-file") and not simple.redirections
         words.append(LISTED if from_pipe else Word("", known=False))
-    return Simple(tuple(words), simple.redirections)
+    return Simple(tuple(words), simple.redirections, assignments=tuple(assignments))

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cogency_tui.tools.command_line import SHELLS, option_values
+from cogency_tui.tools.interpreter_code import inline_code
 from cogency_tui.tools.programs import GIT_READING, PLACE_OPTIONS, base_name, facts, is_interpreter
 from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 from cogency_tui.tools.stream_scripts import AWK, stream_script
+from cogency_tui.tools.system_files import is_public
 from cogency_tui.workspace.names import protected, shown
 from cogency_tui.workspace.paths import Location, Workspace
 
@@ -32,11 +34,18 @@ _COPYING = frozenset(("cp", "install", "ln", "mv", "rsync"))
 _SAYING_FIRST = frozenset(("chgrp", "chmod", "chown", "sed"))
 """Programs whose first operand is no file."""
 
+_DECLARING = frozenset(("declare", "export", "local", "readonly", "typeset"))
+_KNOWN_BY_NAME = "stat"
+"""Stands for a program that reads no contents: variables may name the programs of the system."""
+
 _OUTPUT = "--output"
 
 _EXCLUDING = re.compile(r"--?(?:exclude|ignore|i?glob|prune|not|skip)[\w-]*|-[EIx]")
 """Options whose values are names to pass over."""
 
+_SEPARATOR = re.compile(r"[,:;=]")
+_BLANK = re.compile(r"\s")
+_OUTWARD = ("/", "../", "~/")
 _LONGEST_BUNDLE = 64
 _BUNDLED_OUTPUT = re.compile(r"-[A-Za-z]+?o")
 
@@ -62,6 +71,8 @@ def named_paths(simple: Simple, places: Places, workspace: Workspace) -> Iterato
 
 def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
     """The words of a command that may be paths, each with whether it may be read, and written."""
+    for word in _assigned(simple):
+        yield word, True, False
     for redirection in simple.redirections:
         yield redirection.target, not redirection.writes, redirection.writes
     if "words" in facts(simple.program):
@@ -77,6 +88,28 @@ def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
     if can_write:
         for word in _bundled(simple):
             yield word, False, True
+        for word in _pieces(simple):
+            yield word, reads, True
+
+
+def _assigned(simple: Simple) -> Iterator[Word]:
+    """The paths in the values of variables: a program may read and write there, whatever they are called."""
+    declared = simple.arguments if simple.program in _DECLARING else ()
+    for assignment in (*simple.assignments, *declared):
+        name, equals, _ = assignment.text.partition("=")
+        if not equals or not assignment.sure:
+            continue
+        value = assignment.after(f"{name}=")
+        text = value.text if value.known else value.resolved
+        if text.startswith("-"):
+            yield from _path_words(Simple((Word(name), *map(Word, text.split()))))
+            continue
+        for piece in text.split(":"):
+            word = Word(piece).after("") if value.known else Word(piece, known=False, resolved=piece)
+            if ("/" in piece or piece == "..") and not is_public(
+                Path(os.path.realpath(word.text)), _KNOWN_BY_NAME
+            ):
+                yield word
 
 
 def _takes_commits(simple: Simple) -> bool:
@@ -105,6 +138,16 @@ def _bundled(simple: Simple) -> Iterator[Word]:
         if word.known and re.match(r"-[A-Za-z]", text) and "=" not in text:
             ends = (text[start:] for start in range(2, len(text)))
             yield from (Word(each) for each in ends if protected(each.split("/")))
+
+
+def _pieces(simple: Simple) -> Iterator[Word]:
+    """Paths that stand behind something else in an argument: `--map=a:../x`."""
+    if simple.program == "sed" or simple.program in AWK or inline_code(simple):
+        return
+    for word in simple.arguments:
+        if word.known and "://" not in word.text and not _BLANK.search(word.text):
+            pieces = _SEPARATOR.split(word.text)[1:]
+            yield from (Word(each).after("") for each in pieces if each == ".." or each.startswith(_OUTWARD))
 
 
 def _writes(simple: Simple) -> bool:
