@@ -2,8 +2,9 @@
 
 import re
 
+from cogency_tui.tools.interpreter_code import has_reaching_code, script
 from cogency_tui.tools.programs import base_name, facts, goes_to_network, is_interpreter
-from cogency_tui.tools.shell_words import Simple
+from cogency_tui.tools.shell_words import Simple, Word
 
 _INLINE = re.compile(r"://|\bsocket\b|\burllib\b|\brequests\b|\bhttp\b|\bfetch\(", re.IGNORECASE)
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/")
@@ -33,9 +34,19 @@ def network_program(simple: Simple) -> str:
     if is_interpreter(program):
         if tuple(text for text in texts if text != "-u")[:2] == _SERVES_FILES:
             return "" if _BINDING.search(" ".join(texts)) else _SERVES_OTHERS.format(program)
-        installs = texts[:3] in (["-m", "pip", "install"], ["-m", "pip", "download"])
-        return program if installs or any(_INLINE.search(text) for text in texts) else ""
+        return program if any(map(_INLINE.search, texts)) or _module_reaches(simple) else ""
     return "rsync" if program == "rsync" and any(":" in text for text in texts) else ""
+
+
+def _module_reaches(simple: Simple) -> bool:
+    """Whether a module that is run as a program goes to the network."""
+    named = script(simple)
+    if named is None or not named.text.startswith("-m"):
+        return False
+    rest = [*simple.arguments[simple.arguments.index(named) + 1 :]]
+    name = named.after("-m") if named.text != "-m" else rest.pop(0) if rest else Word("")
+    module = Simple((Word(name.text.replace("_", "-")), *rest))
+    return has_reaching_code(name.text) or bool(network_program(module))
 
 
 def opens_device(simple: Simple) -> bool:

@@ -28,6 +28,7 @@ _UNWRITTEN = "a command that only the shell knows"
 _RUNS_TEXT = "{}, which runs text that it is given"
 _ADDRESSED = "{}, which is given an address"
 _MADE = "{}, which this very command makes"
+_MADE_CODE = "{}, which may run code that this very command makes"
 _COPY = "{}, which is a copy of a program of the system"
 
 _STRING_RUNNERS_NAMES = """
@@ -44,7 +45,10 @@ _LITTLE_LANGUAGES: Mapping[str, re.Pattern[str]] = {
     "npm": re.compile(r"^--script-shell|^--node-options"),
     "rsync": re.compile(r"^-[A-Za-z]*e|^--rsh"),
     "sqlite3": re.compile(r"\.(?:shell|system|load)|[.|]\s*\||edit\(|load_extension"),
-    "tar": re.compile(r"^--(?:to-c|checkpoint-a|use-c|rsh-c|info-s|new-v)|^-[A-Za-z]*[FI]"),
+    "tar": re.compile(
+        r"^--(?:to-c|checkpoint-a|use-c|rsh-c|info-s|new-v)|^-[A-Za-z]*[FI]|^(?:--file=)?[\w.@-]+:"
+    ),
+    "uv": re.compile(r"^--(?:with|index|default-index|extra-index|find-links|python)"),
     "zip": re.compile(r"^-[A-Za-z]*TT|^--unzip-command"),
 }
 """What in an argument of these programs starts another."""
@@ -161,6 +165,8 @@ def indirect_network(simple: Simple, command: str, places: Places, made: MadeFil
         return ""
     if "/" in first.text and simple.program in made:
         return _MADE.format(first.text)
+    if made.reaches:
+        return _MADE_CODE.format(simple.program)
     if "/" in first.text and any(map(_is_copy, places.targets(first) or ())):
         return _COPY.format(first.text)
     # Those commands of git that are given an address are known.
@@ -224,6 +230,8 @@ def _git_runs(simple: Simple) -> bool:
     match command.text:
         case "rebase":
             return any(text.startswith("-x") for text in texts)
+        case "archive":
+            return any(text.startswith("--re") for text in texts)
         case "bisect":
             return texts[:1] == ["run"]
         case name:

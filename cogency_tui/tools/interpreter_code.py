@@ -12,7 +12,8 @@ _CODE = re.compile(
     r"\b(?:exec|eval|compile|getattr|globals|import_module|importlib|__import__|codecs|base64|fromhex|b64decode"
     r"|subprocess|popen|spawn|child_process|ctypes|system|runpy|asyncio|ftplib|smtplib|telnetlib|webbrowser"
     r"|require\s*\(\s*[^'\"\s]|net|dgram|tls|dns|https?|urllib\w*|requests|httpx|aiohttp|socket\w*|LWP|IO::Socket"
-    r"|curl\w*|fsockopen|file_get_contents|open-uri|open\w*\s*\(\s*['\"]\|)\b|`|://",
+    r"|curl\w*|fsockopen|file_get_contents|open-uri|open\w*\s*\(\s*['\"]\||wget|ssh|scp|sftp|telnet|socat|ncat|netcat"
+    r"|nslookup|nc(?=\s+-|\s+\S+\s+\d)|dev/(?:tcp|udp))\b|`|://|-[rM](?:socket|net|lwp|http|io::)",
     re.IGNORECASE,
 )
 """What code needs that goes to the network, or hides that it does."""
@@ -34,7 +35,7 @@ def script(simple: Simple) -> Word | None:
     for word in simple.arguments:
         if skip:
             skip = False
-        elif is_code_option(word.text) or word.text == "-m" or _SCRIPT_OPTION.fullmatch(word.text):
+        elif is_code_option(word.text) or word.text.startswith("-m") or _SCRIPT_OPTION.fullmatch(word.text):
             return word
         elif word.text.startswith("--version") or word.text in ("-V", "-v", "--help", "-h", "-n"):
             return word

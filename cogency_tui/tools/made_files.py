@@ -39,8 +39,17 @@ class MadeFiles:
         for name in dict.fromkeys(map(_name, words)):
             if name:
                 self._texts.setdefault(name, {})[given] = None
-        self.reaches = self.reaches or (bool(words) and has_reaching_code(given))
+        written = [given] if words else _patches(simple)
+        self.reaches = self.reaches or any(map(has_reaching_code, written))
         self.piped = given if simple.piped else ""
+
+
+def _patches(simple: Simple) -> list[str]:
+    """The text that is put into files by name."""
+    commands = [word.text for word in simple.operands("Cc")[:1]]
+    if simple.program == "patch" or (simple.program == "git" and commands in (["apply"], ["am"])):
+        return ["\n".join(each.body) for each in simple.redirections]
+    return []
 
 
 def _name(word: Word) -> str:
