@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile, zip_longest
 
+from cogency_tui.tools.programs import PROGRAMS, SCRIPTS, facts, is_interpreter
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
 from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
@@ -88,7 +89,7 @@ def _parsed(command: str, depth: int) -> list[Simple]:
             found += _parsed(text, depth + 1)
         for each in simple.redirections:
             if each.writes:
-                scripts[_plain(each.target)] = printed(simple)
+                scripts[_plain(each.target)] = printed(_innermost(simple))
         before = simple if simple.piped else None
     return found
 
@@ -96,8 +97,7 @@ def _parsed(command: str, depth: int) -> list[Simple]:
 def _fed(simple: Simple, before: Simple | None, scripts: Mapping[str, str]) -> str:
     """The text that a shell is given on its input, or in a file that the same command writes; empty where
     that is not written out."""
-    while simple.program in WRAPPERS and (inner := inside(simple)) is not None:
-        simple = inner
+    simple = _innermost(simple)
     if simple.program in (".", "source") or simple.program in SHELLS:
         operand = next(iter(simple.operands()), None)
         if operand is not None and operand.text not in ("-", "/dev/stdin"):
@@ -105,10 +105,17 @@ def _fed(simple: Simple, before: Simple | None, scripts: Mapping[str, str]) -> s
         for each in simple.redirections:
             if each.operator in ("<<", "<<<"):
                 return _given(each)
-        return "" if before is None else printed(before)
+        return "" if before is None else printed(_innermost(before))
     # What is written and made executable is run by its path.
     path = simple.words[0] if simple.words else None
     return scripts.get(_plain(path), "") if path is not None and "/" in path.text else ""
+
+
+def _innermost(simple: Simple) -> Simple:
+    """The command without what it is wrapped in."""
+    while simple.program in WRAPPERS and (inner := inside(simple)) is not None:
+        simple = inner
+    return simple
 
 
 def printed(simple: Simple) -> str:
@@ -156,6 +163,8 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
     elif program == "alias":
         for word in simple.operands():
             yield from _script([word.after(word.text[: word.text.find("=") + 1])], depth)
+    elif program not in WRAPPERS and (launched := _launched(simple)) is not None:
+        yield from _unwrapped(launched, depth + 1)
     elif program == "find":
         for index, word in enumerate(simple.arguments):
             if word.text in _RUNNING:
@@ -164,6 +173,19 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
                 words = tuple(_found(each, starts) if "{}" in each.text else each for each in run)
                 yield from _unwrapped(Simple(words), depth + 1)
                 return
+
+
+def _launched(simple: Simple) -> Simple | None:
+    """What another program starts: from the first of its arguments that is the name of one that is known."""
+    texts = [word.text for word in simple.arguments if not word.text.startswith("-")]
+    runs = texts[:1] in (["run"], ["exec"]) and simple.program not in SCRIPTS
+    if "launcher" not in facts(simple.program) and not runs:
+        return None
+    for index, word in enumerate(simple.words[1:], 1):
+        name = word.text.rpartition("/")[2]
+        if word.known and (name in PROGRAMS or is_interpreter(name)):
+            return Simple(simple.words[index:], simple.redirections, simple.piped, simple.assignments)
+    return None
 
 
 def _aside(simple: Simple, depth: int) -> Iterator[Simple]:

@@ -2,8 +2,9 @@
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
-from cogency_tui.tools.shell_words import Simple, Word
+from cogency_tui.tools.shell_words import LISTED, Simple, Word
 
 _OPTION = re.compile(r"-(?:(?![WXM])[A-Za-z0-9.]{0,4}[ceE]|p|r)|--eval|--print")
 """Options that code follows."""
@@ -50,8 +51,8 @@ def script(simple: Simple) -> Word | None:
 
 def inline_code(simple: Simple) -> list[str]:
     """The arguments that are code, or that it is given; none where there is no code among them."""
-    texts = [word.text for word in simple.arguments]
-    if any(map(is_code_option, texts)) or texts[:1] == ["eval"]:
+    texts = [word.resolved or word.text for word in simple.arguments]
+    if any(map(is_code_option, texts)) or texts[:1] == ["eval"] or "timeit" in texts:
         return texts
     return [text for text in texts if _ATTACHED.match(text)]
 
@@ -60,3 +61,11 @@ def inline_code(simple: Simple) -> list[str]:
 def has_reaching_code(code: str) -> bool:
     """Whether code may go to the network, or hides whether it does."""
     return bool(_CODE.search(code))
+
+
+def has_unknown_code(simple: Simple) -> bool:
+    """Whether all of the code behind an option is put in by the shell, and not known."""
+    return any(
+        is_code_option(option.text) and not code.sure and not code.text and code is not LISTED
+        for option, code in pairwise(simple.arguments)
+    )

@@ -23,9 +23,10 @@ class MadeFiles:
     def __contains__(self, name: str) -> bool:
         return name in self._texts
 
-    def text_of(self, script: Word | None) -> str:
-        """What is written into a file; empty where that is not known."""
-        return "" if script is None else "\n".join(self._texts.get(_name(script), ()))
+    @property
+    def text(self) -> str:
+        """All that is written."""
+        return "\n".join(dict.fromkeys(text for texts in self._texts.values() for text in texts))
 
     def note(self, simple: Simple) -> None:
         """Take note of what a part makes and prints."""

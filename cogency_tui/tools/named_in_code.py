@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from cogency_tui.tools.command_line import SHELLS
-from cogency_tui.tools.interpreter_code import inline_code, script
+from cogency_tui.tools.interpreter_code import has_unknown_code, inline_code, script
 from cogency_tui.tools.made_files import MadeFiles
 from cogency_tui.tools.named_paths import UNSURE, only_reads, runs_files
 from cogency_tui.tools.programs import facts, is_interpreter
 from cogency_tui.tools.shell_paths import LONGEST_PATH
-from cogency_tui.tools.shell_words import Simple, Word
+from cogency_tui.tools.shell_words import LISTED, Simple, Word
 from cogency_tui.tools.stream_scripts import AWK, stream_script
 from cogency_tui.workspace.names import protected, shown
 
@@ -40,17 +40,22 @@ _COMPUTING = re.compile(
 )
 """What in code leads to directories outside without naming them."""
 
+_FOREIGN = re.compile(r"^#!(?!.*\b(?:ba|da|k|z)?sh\b)", re.MULTILINE)
+"""The first line of a script that is for no shell."""
+
 _PATCHING = frozenset(("git", "patch"))
 
 
 def guarded_in_code(simple: Simple, made: MadeFiles) -> str:
     """Why code is asked about that writes guarded files that it names, or writes where nobody can tell before
     it runs; empty where it does not."""
+    if is_interpreter(simple.program) and has_unknown_code(simple):
+        return UNSURE
     for text in _code(simple, made):
-        writes = bool(_WRITING.search(text))
+        writes = _writes(text)
         if (writes or simple.program in _PATCHING) and (reason := _guarded_in(text)):
             return reason
-        if writes and is_interpreter(simple.program) and _COMPUTING.search(text):
+        if writes and simple.program not in SHELLS and _computes(text):
             return UNSURE
     return ""
 
@@ -60,9 +65,24 @@ def paths_in_code(simple: Simple, made: MadeFiles) -> Iterator[tuple[Word, bool]
     if simple.program in SHELLS or simple.program in _PATCHING:
         return
     for text in _code(simple, made):
-        writes = bool(_WRITING.search(text))
-        if writes or not is_interpreter(simple.program) or _READING.search(text):
+        writes = _writes(text)
+        if writes or not is_interpreter(simple.program) or _reads(text):
             yield from ((word, writes) for word in _outward(text))
+
+
+@lru_cache(maxsize=8)
+def _writes(text: str) -> bool:
+    return bool(_WRITING.search(text))
+
+
+@lru_cache(maxsize=8)
+def _reads(text: str) -> bool:
+    return bool(_READING.search(text))
+
+
+@lru_cache(maxsize=8)
+def _computes(text: str) -> bool:
+    return bool(_COMPUTING.search(text))
 
 
 @lru_cache(maxsize=8)
@@ -97,7 +117,7 @@ def _leads_out(found: re.Match[str]) -> bool:
         return True
     if name.startswith("~"):
         return before in _BEFORE_DEEP
-    deep = sum(map(bool, parts)) > 1 and not name.startswith("//")
+    deep = sum(map(bool, parts)) > 1
     return name.startswith("/") and any(parts) and before in (_BEFORE_DEEP if deep else _BEFORE_ABSOLUTE)
 
 
@@ -110,17 +130,21 @@ def _code(simple: Simple, made: MadeFiles) -> Iterator[str]:
             yield "\n".join(word.text for word in simple.arguments)
         return
     if is_interpreter(program):
-        named = script(simple)
         yield from inline_code(simple)
-        yield made.text_of(named) if named is not None else made.piped
+        yield made.text
+        yield made.piped if script(simple) is None or LISTED in simple.words else ""
+    elif program in made and "/" in simple.words[0].text and _FOREIGN.search(made.text):
+        yield made.text
     elif runs_files(simple) or "interpreter" in facts(program):
         yield from (
-            word.text for word in simple.arguments if not word.text.startswith("-") or " " in word.text
+            word.resolved or word.text
+            for word in simple.arguments
+            if not word.text.startswith("-") or " " in word.text
         )
     written = bool({"words", "writer"} & facts(program))
     if only_reads(simple) or (written and program not in _PATCHING):
         return
     for redirection in simple.redirections:
         if redirection.operator == "<<<":
-            yield redirection.target.text
+            yield redirection.target.resolved or redirection.target.text
         yield "\n".join(redirection.body)

@@ -42,11 +42,11 @@ _BY_FACT: Mapping[Fact, str] = {
         tcsh then trap typeset ulimit umask unalias unset until wait while xonsh zsh
     """,
     "interpreter": """
-        R Rscript awk bc bpython bun clojure dc deno ed elixir emacs emacsclient erl ex gawk gdl ghci
-        gnuplot groovy guile iex info ipython irb jshell julia kotlinc less lua luajit m4 man mariadb mawk
-        mongo mongosh more most mysql nano nawk node nvim ocaml octave osascript perl php pico pry psql pypy
-        python r racket redis-cli ruby sbcl scala sed sqlite3 swipl tclsh tsx ts-node vi view vim vimdiff
-        wish
+        R Rscript awk bc bpython bun clojure dc deno ed elixir emacs emacsclient erl ex gawk gdb gdl ghci
+        gnuplot groovy guile iex info ipython irb jshell julia kotlinc less lldb lua luajit m4 man mariadb
+        mawk mongo mongosh more most mysql nano nawk node nvim ocaml octave osascript perl php pico pry psql
+        pypy python r racket redis-cli ruby sbcl scala sed sqlite3 swipl tclsh tsx ts-node vi view vim
+        vimdiff wish
     """,
     "network": """
         ansible ansible-galaxy ansible-playbook apk apt apt-get aptitude aria2c aws az brew bunx conda cpan

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.tools.shell_variables import Variables, substituted
@@ -203,6 +203,8 @@ class _Scanner:
             if self.text.startswith(opening, self._at):
                 end = self._closing(self._at + 2, "(", ")")
                 self._nested(self.text[self._at + 2 : end])
+                if opening == "<(" and self.found:
+                    self.found[-1] = replace(self.found[-1], piped=True)
                 self._word = self._word or _Building()
                 self._word.add_unknown(_PIPE, quoted=True)
                 self._at = end + 1

@@ -90,6 +90,34 @@ CODE = [
     "vim -es -c 'w! ../out/x' a",
     "gnuplot -e 'set output \"../out/x\"'",
     "unknown-program <<X\nsave ../out/x\nX",
+    "for d in ..; do python3 -c \"open('$d/x', 'w')\"; done",
+    "vim -c 'w $HOME/x' a",
+    "sqlite3 x.db '.output //etc/x'",
+]
+
+MADE = [
+    "cat > t <<X\n#!/usr/bin/env python3\nopen('../x', 'w')\nX\nchmod +x t; ./t",
+    "cat > tt.py <<X\nopen('../x', 'w')\nX\npython3 -m tt",
+    "cat > tt.py <<X\nopen('../x', 'w')\nX\npython3 -c 'import tt'",
+    "mkdir d; cat > d/__main__.py <<X\nopen('../x', 'w')\nX\npython3 d",
+    "cat > t.txt <<X\nopen('../x', 'w')\nX\npython3 < t.txt",
+    "python3 <(echo \"open('../x', 'w')\")",
+    "echo \"open('../x', 'w')\" | xargs -0 python3 -c",
+    "c=\"open('../x', 'w')\"; python3 -c \"$c\"",
+]
+
+WRAPPED = [
+    "hatch run python -c \"open('../x', 'w')\"",
+    "python3 -m timeit \"open('../x', 'w')\"",
+    'gdb -batch -ex \'python open("../x", "w")\'',
+    "uv run python -c \"open('../x', 'w')\"",
+    "poetry run sed -n 'w ../x' a",
+    "bundle exec ruby -e 'File.write(\"../x\", 1)'",
+    "unshare -r awk '{print > \"../x\"}' a",
+    "taskset -c 0 python3 -c \"open('../x', 'w')\"",
+    "xvfb-run -a node -e 'fs.writeFileSync(\"../x\", 1)'",
+    "sudo echo 'touch ../x' > s.sh; sh s.sh",
+    "env A=1 printf 'touch ../x' | sh",
 ]
 
 ORDINARY = [
@@ -130,10 +158,15 @@ ORDINARY = [
     "sqlite3 x.db 'select * from a'",
     "make -f - <<X\nall:\n\tls src\nX",
     "bash -c 'echo see ../x'",
+    "uv run python -c 'print(1)'",
+    "poetry run pytest -q",
+    "taskset -c 0 make",
+    "cat > t.sh <<X\n#!/bin/bash\n# see ../x\nls src\nX\nchmod +x t.sh; ./t.sh",
+    'python3 -c "print($n * 2)"',
 ]
 
 
-@pytest.mark.parametrize("command", SED_AND_AWK + CODE)
+@pytest.mark.parametrize("command", SED_AND_AWK + CODE + MADE + WRAPPED)
 def test_code_that_names_a_path_outside_is_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
     assert found.outside or "known only when it runs" in found.guarded
