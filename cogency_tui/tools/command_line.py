@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile, zip_longest
 
-from cogency_tui.tools.programs import PROGRAMS, SCRIPTS, facts, is_interpreter
+from cogency_tui.tools.programs import NETWORK_COMMANDS, PROGRAMS, SCRIPTS, facts, is_interpreter
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
 from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
@@ -158,6 +158,9 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
                 return
     elif program == "eval":
         yield from _script(list(simple.arguments), depth)
+    elif simple.words and simple.words[0].known and " " in simple.words[0].text:
+        # What is wrapped may be a text that is given to a shell.
+        yield from _script(list(simple.words), depth)
     elif program == "trap":
         yield from _script(simple.operands()[:1], depth)
     elif program == "alias":
@@ -183,7 +186,7 @@ def _launched(simple: Simple) -> Simple | None:
         return None
     for index, word in enumerate(simple.words[1:], 1):
         name = word.text.rpartition("/")[2]
-        if word.known and (name in PROGRAMS or is_interpreter(name)):
+        if word.known and (name in PROGRAMS or name in NETWORK_COMMANDS or is_interpreter(name)):
             return Simple(simple.words[index:], simple.redirections, simple.piped, simple.assignments)
     return None
 

@@ -28,6 +28,7 @@ _UNWRITTEN = "a command that only the shell knows"
 _RUNS_TEXT = "{}, which runs text that it is given"
 _ADDRESSED = "{}, which is given an address"
 _MADE = "{}, which this very command makes"
+_NAMES_CLIENT = "{}, which is given the name of a client"
 _MADE_CODE = "{}, which may run code that this very command makes"
 _COPY = "{}, which is a copy of a program of the system"
 
@@ -88,6 +89,13 @@ _BARE_ADDRESS = re.compile(
 )
 _HOST_OPTION = re.compile(r"-H.*|--host(?:=.*)?|--context(?:=.*)?|--registry(?:=.*)?|--index-url(?:=.*)?")
 _REMOTE = frozenset(("docker", "podman", "npm", "pnpm", "yarn", "pip", "uv", "cargo", "gem", "bundle"))
+
+_CODE_LIKE = re.compile(r"[\s(]")
+_CLIENT = re.compile(
+    r"(?:^|[\s!;&|('\"`/=])(?:curl|wget|ssh|scp|sftp|nc|ncat|netcat|socat|telnet|openssl|dig|nslookup|getent|ping)"
+    r"(?=[\s;&|)'\"`]|$)|/dev/(?:tcp|udp)/"
+)
+"""The name of a client where a program may take it for a command."""
 
 _STARTER = (
     r"PS4|PROMPT_COMMAND|BASH_ENV|ENV|LD_PRELOAD|GIT_(?:\w*EDITOR|\w*PAGER|SSH\w*|EXTERNAL_DIFF|ASKPASS"
@@ -165,6 +173,10 @@ def indirect_network(simple: Simple, command: str, places: Places, made: MadeFil
         return ""
     if "/" in first.text and simple.program in made:
         return _MADE.format(first.text)
+    if _is_given_code(simple):
+        return _RUNS_TEXT.format(simple.program)
+    if any(_CLIENT.search(word.text) for word in simple.arguments):
+        return _NAMES_CLIENT.format(simple.program)
     if made.reaches:
         return _MADE_CODE.format(simple.program)
     if "/" in first.text and any(map(_is_copy, places.targets(first) or ())):
@@ -201,6 +213,15 @@ def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
         code = command if written else "\n".join(inline_code(simple))
         return has_reaching_code(code) or _unsure_code(simple)
     return False
+
+
+def _is_given_code(simple: Simple) -> bool:
+    """Whether a program that may run it is given code which goes to the network, or hides whether it does."""
+    texts = [each.target.text for each in simple.redirections if each.operator == "<<<"]
+    texts += ["\n".join(each.body) for each in simple.redirections]
+    if "interpreter" in facts(simple.program):
+        texts += [word.text for word in simple.arguments if _CODE_LIKE.search(word.text)]
+    return any(map(has_reaching_code, texts))
 
 
 def _unsure_code(simple: Simple) -> bool:

@@ -14,6 +14,7 @@ _CODE = re.compile(
     r"|subprocess|popen|spawn|child_process|ctypes|system|runpy|asyncio|ftplib|smtplib|telnetlib|webbrowser"
     r"|require\s*\(\s*[^'\"\s]|net|dgram|tls|dns|https?|urllib\w*|requests|httpx|aiohttp|socket\w*|LWP|IO::Socket"
     r"|curl\w*|fsockopen|file_get_contents|open-uri|open\w*\s*\(\s*['\"]\||wget|ssh|scp|sftp|telnet|socat|ncat|netcat"
+    r"|openssl(?=\s)|getent(?=\s)|(?:dig|ping)(?=\s+\S+\.\S)|docker(?=\s+(?:exec|push|run)\s)"
     r"|nslookup|nc(?=\s+-|\s+\S+\s+\d)|dev/(?:tcp|udp))\b|`|://|-[rM](?:socket|net|lwp|http|io::)",
     re.IGNORECASE,
 )
