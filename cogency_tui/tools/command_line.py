@@ -5,6 +5,7 @@ being asked about is stricter: `agent/command_patterns.py`.
 """
 
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile, zip_longest
@@ -203,7 +204,8 @@ def _aside(simple: Simple, depth: int) -> Iterator[Simple]:
         yield Simple((), (Redirection(">>", word),))
     if program == "env":
         for word in option_values(simple, ("-S", "--split-string")):
-            yield from _script([word, *simple.operands("uCS")], depth)
+            rest = (replace(each, text=shlex.quote(each.text)) for each in simple.operands("uCS"))
+            yield from _script([word, *rest], depth)
 
 
 def option_values(simple: Simple, names: Collection[str]) -> list[Word]:

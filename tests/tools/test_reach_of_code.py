@@ -107,6 +107,7 @@ MADE = [
 ]
 
 WRAPPED = [
+    "env -S 'python3 -c' \"open('../x', 'w')\"",
     "hatch run python -c \"open('../x', 'w')\"",
     "python3 -m timeit \"open('../x', 'w')\"",
     'gdb -batch -ex \'python open("../x", "w")\'',
