@@ -90,6 +90,7 @@ _BARE_ADDRESS = re.compile(
 _HOST_OPTION = re.compile(r"-H.*|--host(?:=.*)?|--context(?:=.*)?|--registry(?:=.*)?|--index-url(?:=.*)?")
 _REMOTE = frozenset(("docker", "podman", "npm", "pnpm", "yarn", "pip", "uv", "cargo", "gem", "bundle"))
 
+_PARSED = SHELLS | {"eval"}
 _CODE_LIKE = re.compile(r"[\s(]")
 _CLIENT = re.compile(
     r"(?:^|[\s!;&|('\"`/=])(?:curl|wget|ssh|scp|sftp|nc|ncat|netcat|socat|telnet|openssl|dig|nslookup|getent|ping)"
@@ -175,7 +176,8 @@ def indirect_network(simple: Simple, command: str, places: Places, made: MadeFil
         return _MADE.format(first.text)
     if _is_given_code(simple):
         return _RUNS_TEXT.format(simple.program)
-    if any(_CLIENT.search(word.text) for word in simple.arguments):
+    # What a shell is given is looked at by itself.
+    if simple.program not in _PARSED and any(_CLIENT.search(word.text) for word in simple.arguments):
         return _NAMES_CLIENT.format(simple.program)
     if made.reaches:
         return _MADE_CODE.format(simple.program)
