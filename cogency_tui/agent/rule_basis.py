@@ -46,7 +46,7 @@ FILES: Mapping[str, str] = {
     "pre-commit": ".pre-commit-config.yaml",
     "pylint": f"pylintrc .pylintrc pylintrc.toml .pylintrc.toml {_PYTHON}",
     **dict.fromkeys(("basedpyright", "pyright"), f"pyrightconfig.json {_PYTHON}"),
-    "pytest": f"pytest.ini .pytest.ini {_PYTHON}",
+    "pytest": f"pytest.ini .pytest.ini pytest.toml .pytest.toml {_PYTHON}",
     "ruff": f"ruff.toml .ruff.toml {_PYTHON}",
     "tox": f"tox.toml {_PYTHON}",
     "uv": f"uv.toml .env {_PYTHON}",

@@ -5,10 +5,12 @@ being asked about is stricter: `agent/command_patterns.py`.
 """
 
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile, zip_longest
 
+from cogency_tui.tools.programs import NETWORK_COMMANDS, PROGRAMS, SCRIPTS, facts, is_interpreter
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
 from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
@@ -88,7 +90,7 @@ def _parsed(command: str, depth: int) -> list[Simple]:
             found += _parsed(text, depth + 1)
         for each in simple.redirections:
             if each.writes:
-                scripts[_plain(each.target)] = _written(simple)
+                scripts[_plain(each.target)] = printed(_innermost(simple))
         before = simple if simple.piped else None
     return found
 
@@ -96,8 +98,7 @@ def _parsed(command: str, depth: int) -> list[Simple]:
 def _fed(simple: Simple, before: Simple | None, scripts: Mapping[str, str]) -> str:
     """The text that a shell is given on its input, or in a file that the same command writes; empty where
     that is not written out."""
-    while simple.program in WRAPPERS and (inner := inside(simple)) is not None:
-        simple = inner
+    simple = _innermost(simple)
     if simple.program in (".", "source") or simple.program in SHELLS:
         operand = next(iter(simple.operands()), None)
         if operand is not None and operand.text not in ("-", "/dev/stdin"):
@@ -105,14 +106,21 @@ def _fed(simple: Simple, before: Simple | None, scripts: Mapping[str, str]) -> s
         for each in simple.redirections:
             if each.operator in ("<<", "<<<"):
                 return _given(each)
-        return "" if before is None else _written(before)
+        return "" if before is None else printed(_innermost(before))
     # What is written and made executable is run by its path.
     path = simple.words[0] if simple.words else None
     return scripts.get(_plain(path), "") if path is not None and "/" in path.text else ""
 
 
-def _written(simple: Simple) -> str:
-    """What a program prints that is written out in the command; empty where it prints something else."""
+def _innermost(simple: Simple) -> Simple:
+    """The command without what it is wrapped in."""
+    while simple.program in WRAPPERS and (inner := inside(simple)) is not None:
+        simple = inner
+    return simple
+
+
+def printed(simple: Simple) -> str:
+    """What a program prints that stands in the command; empty where it prints something else."""
     if simple.program == "echo":
         return " ".join(word.text for word in simple.operands())
     if simple.program == "printf":
@@ -151,11 +159,16 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
                 return
     elif program == "eval":
         yield from _script(list(simple.arguments), depth)
+    elif simple.words and simple.words[0].known and " " in simple.words[0].text:
+        # What is wrapped may be a text that is given to a shell.
+        yield from _script(list(simple.words), depth)
     elif program == "trap":
         yield from _script(simple.operands()[:1], depth)
     elif program == "alias":
         for word in simple.operands():
             yield from _script([word.after(word.text[: word.text.find("=") + 1])], depth)
+    elif program not in WRAPPERS and (launched := _launched(simple)) is not None:
+        yield from _unwrapped(launched, depth + 1)
     elif program == "find":
         for index, word in enumerate(simple.arguments):
             if word.text in _RUNNING:
@@ -164,6 +177,19 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
                 words = tuple(_found(each, starts) if "{}" in each.text else each for each in run)
                 yield from _unwrapped(Simple(words), depth + 1)
                 return
+
+
+def _launched(simple: Simple) -> Simple | None:
+    """What another program starts: from the first of its arguments that is the name of one that is known."""
+    texts = [word.text for word in simple.arguments if not word.text.startswith("-")]
+    runs = texts[:1] in (["run"], ["exec"]) and simple.program not in SCRIPTS
+    if "launcher" not in facts(simple.program) and not runs:
+        return None
+    for index, word in enumerate(simple.words[1:], 1):
+        name = word.text.rpartition("/")[2]
+        if word.known and (name in PROGRAMS or name in NETWORK_COMMANDS or is_interpreter(name)):
+            return Simple(simple.words[index:], simple.redirections, simple.piped, simple.assignments)
+    return None
 
 
 def _aside(simple: Simple, depth: int) -> Iterator[Simple]:
@@ -178,7 +204,8 @@ def _aside(simple: Simple, depth: int) -> Iterator[Simple]:
         yield Simple((), (Redirection(">>", word),))
     if program == "env":
         for word in option_values(simple, ("-S", "--split-string")):
-            yield from _script([word, *simple.operands("uCS")], depth)
+            rest = (replace(each, text=shlex.quote(each.text)) for each in simple.operands("uCS"))
+            yield from _script([word, *rest], depth)
 
 
 def option_values(simple: Simple, names: Collection[str]) -> list[Word]:
@@ -213,7 +240,10 @@ def inside(simple: Simple) -> Simple | None:
     """What a wrapper runs; None where it runs nothing."""
     with_value, before = WRAPPERS[simple.program]
     words = list(simple.arguments)
+    assignments = list(simple.assignments)
     while words and (words[0].text.startswith("-") or ASSIGNMENT.match(words[0].text)):
+        if ASSIGNMENT.match(words[0].text):
+            assignments.append(words[0])
         option = words.pop(0).text
         if option == "--":
             break
@@ -229,4 +259,4 @@ def inside(simple: Simple) -> Simple | None:
     if simple.program in ("xargs", "parallel"):
         from_pipe = not simple.has("a", "arg-file") and not simple.redirections
         words.append(LISTED if from_pipe else Word("", known=False))
-    return Simple(tuple(words), simple.redirections)
+    return Simple(tuple(words), simple.redirections, assignments=tuple(assignments))

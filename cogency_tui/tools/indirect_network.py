@@ -12,20 +12,24 @@ import shutil
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
 from cogency_tui.tools.command_line import SHELLS, WRAPPERS
 from cogency_tui.tools.confinement import GIT_COMMANDS, has_starting_option, unconfined
+from cogency_tui.tools.interpreter_code import has_reaching_code, inline_code, is_code_option, script
+from cogency_tui.tools.made_files import MadeFiles
 from cogency_tui.tools.programs import NETWORK_COMMANDS, base_name, facts, is_interpreter
 from cogency_tui.tools.shell_paths import Places
 from cogency_tui.tools.shell_words import Simple, Word
+from cogency_tui.tools.stream_scripts import stream_script
 
 _UNWRITTEN = "a command that only the shell knows"
 _RUNS_TEXT = "{}, which runs text that it is given"
 _ADDRESSED = "{}, which is given an address"
 _MADE = "{}, which this very command makes"
+_NAMES_CLIENT = "{}, which is given the name of a client"
+_MADE_CODE = "{}, which may run code that this very command makes"
 _COPY = "{}, which is a copy of a program of the system"
 
 _STRING_RUNNERS_NAMES = """
@@ -36,32 +40,19 @@ _STRING_RUNNERS_NAMES = """
 _STRING_RUNNERS = frozenset(_STRING_RUNNERS_NAMES.split())
 """Programs whose arguments or input may hold commands."""
 
-_AWK_RUNNING = re.compile(r"system|/inet|@|\|&|\|\s*getline|\|\s*(?:[\"(]|\w++\s*(?:[;}]|$))")
-
 _LITTLE_LANGUAGES: Mapping[str, re.Pattern[str]] = {
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _AWK_RUNNING),
     "bsdtar": re.compile(r"--?use-compress|-I"),
     "make": re.compile(r"^(?:SHELL|MAKESHELL)=|^--eval|^-f\s*-?$|^-f/dev/|\$\("),
     "npm": re.compile(r"^--script-shell|^--node-options"),
     "rsync": re.compile(r"^-[A-Za-z]*e|^--rsh"),
-    "sed": re.compile(r"(?:^|[;{}\n\d$/!,])[ \t]*e(?:\s|$)|[^\w\s][gpiIMm\d]*e[gpiIMmw\d]*\s*(?:[;}\n]|$)"),
     "sqlite3": re.compile(r"\.(?:shell|system|load)|[.|]\s*\||edit\(|load_extension"),
-    "tar": re.compile(r"^--(?:to-c|checkpoint-a|use-c|rsh-c|info-s|new-v)|^-[A-Za-z]*[FI]"),
+    "tar": re.compile(
+        r"^--(?:to-c|checkpoint-a|use-c|rsh-c|info-s|new-v)|^-[A-Za-z]*[FI]|^(?:--file=)?[\w.@-]+:"
+    ),
+    "uv": re.compile(r"^--(?:with|index|default-index|extra-index|find-links|python)"),
     "zip": re.compile(r"^-[A-Za-z]*TT|^--unzip-command"),
 }
 """What in an argument of these programs starts another."""
-
-_CODE = re.compile(
-    r"\b(?:exec|eval|compile|getattr|globals|import_module|importlib|__import__|codecs|base64|fromhex|b64decode"
-    r"|subprocess|popen|spawn|child_process|ctypes|system|runpy|asyncio|ftplib|smtplib|telnetlib|webbrowser"
-    r"|require\s*\(\s*[^'\"\s]|net|dgram|tls|dns|https?|urllib\w*|requests|httpx|aiohttp|socket\w*|LWP|IO::Socket"
-    r"|curl\w*|fsockopen|file_get_contents|open-uri|open\w*\s*\(\s*['\"]\|)\b|`|://",
-    re.IGNORECASE,
-)
-"""What code needs that goes to the network, or hides that it does."""
-
-_CODE_OPTIONS = frozenset(("-c", "-e", "-E", "-p", "-r", "--eval", "--print", "-pe", "-ne", "-lne", "-lpe"))
-_WITH_VALUE = frozenset(("-W", "-X", "-I", "-O", "-o", "-M", "-d", "--rcfile", "--init-file"))
 
 _GIT_PLACES = frozenset(("-C", "--git-dir", "--work-tree", "--namespace"))
 _GIT_SETTING = re.compile(
@@ -98,6 +89,14 @@ _BARE_ADDRESS = re.compile(
 )
 _HOST_OPTION = re.compile(r"-H.*|--host(?:=.*)?|--context(?:=.*)?|--registry(?:=.*)?|--index-url(?:=.*)?")
 _REMOTE = frozenset(("docker", "podman", "npm", "pnpm", "yarn", "pip", "uv", "cargo", "gem", "bundle"))
+
+_PARSED = SHELLS | {"eval"}
+_CODE_LIKE = re.compile(r"[\s(]")
+_CLIENT = re.compile(
+    r"(?:^|[\s!;&|('\"`/=])(?:curl|wget|ssh|scp|sftp|nc|ncat|netcat|socat|telnet|openssl|dig|nslookup|getent|ping)"
+    r"(?=[\s;&|)'\"`]|$)|/dev/(?:tcp|udp)/"
+)
+"""The name of a client where a program may take it for a command."""
 
 _STARTER = (
     r"PS4|PROMPT_COMMAND|BASH_ENV|ENV|LD_PRELOAD|GIT_(?:\w*EDITOR|\w*PAGER|SSH\w*|EXTERNAL_DIFF|ASKPASS"
@@ -156,10 +155,10 @@ def settings_in(command: str) -> Settings:
     return Settings(every, addressed)
 
 
-def indirect_network(simple: Simple, command: str, places: Places, made: frozenset[str]) -> str:
+def indirect_network(simple: Simple, command: str, places: Places, made: MadeFiles) -> str:
     """How a simple command may reach the network without saying so; empty where it may not.
 
-    `command` is the whole text that it stands in, `made` the names of files that the command makes before.
+    `command` is the whole text that it stands in, `made` the files that the command makes before.
     """
     if not simple.words:
         return ""
@@ -175,6 +174,13 @@ def indirect_network(simple: Simple, command: str, places: Places, made: frozens
         return ""
     if "/" in first.text and simple.program in made:
         return _MADE.format(first.text)
+    if _is_given_code(simple):
+        return _RUNS_TEXT.format(simple.program)
+    # What a shell is given is looked at by itself.
+    if simple.program not in _PARSED and any(_CLIENT.search(word.text) for word in simple.arguments):
+        return _NAMES_CLIENT.format(simple.program)
+    if made.reaches:
+        return _MADE_CODE.format(simple.program)
     if "/" in first.text and any(map(_is_copy, places.targets(first) or ())):
         return _COPY.format(first.text)
     # Those commands of git that are given an address are known.
@@ -182,7 +188,7 @@ def indirect_network(simple: Simple, command: str, places: Places, made: frozens
     return _ADDRESSED.format(simple.program) if addressed else ""
 
 
-def _runs_text(simple: Simple, command: str, made: frozenset[str]) -> bool:
+def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
     """Whether a program runs commands that are written in its arguments, its input, or a file that the
     command makes."""
     program, texts = simple.program, [word.text for word in simple.arguments]
@@ -192,69 +198,38 @@ def _runs_text(simple: Simple, command: str, made: frozenset[str]) -> bool:
         return True
     if "launcher" in facts(program) and program not in WRAPPERS and unconfined(simple):
         return True
-    if pattern := _LITTLE_LANGUAGES.get(program):
-        scripts = [text.removeprefix("-e") for text in texts] if program == "sed" else texts
-        if any(map(pattern.search, scripts)):
-            return True
+    if stream_script(simple).runs:
+        return True
+    if (pattern := _LITTLE_LANGUAGES.get(program)) and any(map(pattern.search, texts)):
+        return True
     if program == "git":
         return _git_runs(simple)
     if base_name(program) in NETWORK_COMMANDS and not _has_literal_command(simple):
         return True
-    script = _script(simple)
-    written = script is None or script.text.rpartition("/")[2] in made
+    named = script(simple)
+    written = named is None or named.text.rpartition("/")[2] in made
     if program in SHELLS or program in (".", "source"):
         return written
     if is_interpreter(program):
         # What is in its input, or in a file that the command makes, stands in the command.
-        code = command if written else "\n".join(_inline(texts))
-        return _has_reaching_code(code) or _unsure_code(simple)
+        code = command if written else "\n".join(inline_code(simple))
+        return has_reaching_code(code) or _unsure_code(simple)
     return False
 
 
-@lru_cache(maxsize=8)
-def _has_reaching_code(code: str) -> bool:
-    return bool(_CODE.search(code))
-
-
-def written_names(simple: Simple) -> frozenset[str]:
-    """The names of files that a command makes of text, or as copies."""
-    words = [each.target for each in simple.redirections if each.writes]
-    if simple.program in ("cp", "install", "ln", "mv", "tee"):
-        words += simple.operands()
-    return frozenset(word.text.rpartition("/")[2] for word in words if word.text)
-
-
-def _script(simple: Simple) -> Word | None:
-    """The file, module or text that a shell or an interpreter is given; None where it reads its input."""
-    skip = False
-    for word in simple.arguments:
-        if skip:
-            skip = False
-        elif word.text in _CODE_OPTIONS or word.text == "-m" or re.fullmatch(r"-[a-z]*c[a-z]*", word.text):
-            return word
-        elif word.text.startswith("--version") or word.text in ("-V", "-v", "--help", "-h", "-n"):
-            return word
-        elif word.text in _WITH_VALUE:
-            skip = True
-        elif word.text in ("-", "/dev/stdin") or word.text.startswith(("/dev/fd/", "/proc/self/fd/")):
-            return None
-        elif not word.text.startswith(("-", "+")):
-            return word if word.known else None
-    return None
-
-
-def _inline(texts: list[str]) -> list[str]:
-    """The code behind an interpreter's options."""
-    start = next((index for index, text in enumerate(texts) if text in _CODE_OPTIONS), None)
-    if start is not None:
-        return texts[start + 1 :]
-    return [text for text in texts if re.match(r"-[a-zA-Z]*[ceEr]\S", text) and not text.startswith("--")]
+def _is_given_code(simple: Simple) -> bool:
+    """Whether a program that may run it is given code which goes to the network, or hides whether it does."""
+    texts = [each.target.text for each in simple.redirections if each.operator == "<<<"]
+    texts += ["\n".join(each.body) for each in simple.redirections]
+    if "interpreter" in facts(simple.program):
+        texts += [word.text for word in simple.arguments if _CODE_LIKE.search(word.text)]
+    return any(map(has_reaching_code, texts))
 
 
 def _unsure_code(simple: Simple) -> bool:
     """Whether an option's code is put together by the shell."""
     arguments = simple.arguments
-    return any(option.text in _CODE_OPTIONS and not code.known for option, code in pairwise(arguments))
+    return any(is_code_option(option.text) and not code.known for option, code in pairwise(arguments))
 
 
 def _git_runs(simple: Simple) -> bool:
@@ -278,6 +253,8 @@ def _git_runs(simple: Simple) -> bool:
     match command.text:
         case "rebase":
             return any(text.startswith("-x") for text in texts)
+        case "archive":
+            return any(text.startswith("--re") for text in texts)
         case "bisect":
             return texts[:1] == ["run"]
         case name:

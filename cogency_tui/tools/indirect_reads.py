@@ -14,6 +14,7 @@ from pathlib import Path
 
 from cogency_tui.tools.shell_paths import Lookups, Places
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
+from cogency_tui.tools.stream_scripts import stream_script
 
 _READING_NAMES = """
     awk base64 bat bsdtar cat cksum cmp comm cp cpio cut diff egrep expand fgrep file find fmt fold gawk
@@ -79,7 +80,6 @@ _PYTHON = re.compile(r"python[\d.]*")
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _RECURSIVE = re.compile(r"-[A-Za-z]{0,3}[rR]|--(?:recursive|dereference-recursive)")
 _JQ_IMPORT = re.compile(r"\b(?:import|include)\b")
-_SED_READ = re.compile(r"(?:^|[\s;{}\d$/!,])[rR]\s*([^\s;}][^\n]*)")
 _AWK_READ = re.compile(r"getline|ARGV|@include|@load")
 _AWK_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*+)"?')
 _OPEN_ENDED = re.compile(
@@ -184,7 +184,7 @@ def _of_scripts(simple: Simple) -> tuple[tuple[Word, ...], bool]:
         case "jq":
             return (), bool(_JQ_IMPORT.search(text))
         case "sed":
-            return tuple(Word(found[1].strip()) for found in _SED_READ.finditer(text)), False
+            return tuple(map(Word, stream_script(simple).reads)), False
         case "awk" | "gawk" | "mawk" | "nawk" if _AWK_READ.search(text):
             texts = tuple(Word(found[1]) for found in _AWK_TEXT.finditer(text))
             return texts, bool(_OPEN_ENDED.search(text))

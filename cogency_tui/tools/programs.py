@@ -26,14 +26,14 @@ are no files. `prints`: it writes no file but that of an option for its output; 
 
 _BY_FACT: Mapping[Fact, str] = {
     "launcher": """
-        at batch busybox bwrap capsh catchsegv chroot chrt chpst crontab daemonize dbus-launch
-        dbus-run-session doas dumb-init entr env eatmydata expect faketime fakeroot firejail flock gdb
-        gdbserver heaptrack hyperfine ionice linux32 linux64 lldb logsave ltrace mpiexec mpirun mprof nice
-        nohup nsenter numactl parallel perf pkexec prlimit proot proxychains proxychains4 py-spy rlwrap
-        run-parts runcon runuser screen script scriptreplay setarch setpriv setsid sg softlimit split
-        sshpass ssh-agent start-stop-daemon stdbuf strace su sudo systemd-inhibit systemd-run taskset tini
-        time timeout tmux toolbox torsocks toybox unbuffer unshare valgrind watch watchexec watchman xargs
-        xvfb-run zellij
+        at batch busctl busybox bwrap capsh catchsegv chroot chrt chpst crontab daemonize dbus-launch
+        dbus-run-session dbus-send doas dumb-init entr env eatmydata expect faketime fakeroot firejail flock
+        gdb gdbserver gdbus heaptrack hyperfine ionice linux32 linux64 lldb logsave ltrace mpiexec mpirun
+        mprof nice nohup nsenter numactl parallel perf pkexec prlimit proot proxychains proxychains4 py-spy
+        rlwrap run-parts runcon runuser screen script scriptreplay setarch setpriv setsid sg softlimit split
+        sshpass ssh-agent start-stop-daemon stdbuf strace su sudo systemctl systemd-inhibit systemd-run
+        taskset tini time timeout tmux toolbox torsocks toybox unbuffer unshare valgrind watch watchexec
+        watchman xargs xvfb-run zellij
     """,
     "shell": """
         . alias ash bash bg bind builtin case cd command complete coproc csh dash declare disown do done
@@ -42,11 +42,11 @@ _BY_FACT: Mapping[Fact, str] = {
         tcsh then trap typeset ulimit umask unalias unset until wait while xonsh zsh
     """,
     "interpreter": """
-        R Rscript awk bc bpython bun clojure dc deno ed elixir emacs emacsclient erl ex gawk gdl ghci
-        gnuplot groovy guile iex info ipython irb jshell julia kotlinc less lua luajit m4 man mariadb mawk
-        mongo mongosh more most mysql nano nawk node nvim ocaml octave osascript perl php pico pry psql pypy
-        python r racket redis-cli ruby sbcl scala sed sqlite3 swipl tclsh tsx ts-node vi view vim vimdiff
-        wish
+        R Rscript awk bc bpython bun clojure dc deno ed elixir emacs emacsclient erl ex gawk gdb gdl ghci
+        gnuplot groovy guile iex info ipython irb jshell julia kotlinc less lldb lua luajit m4 man mariadb
+        mawk mongo mongosh more most mysql nano nawk node nvim ocaml octave osascript perl php pico pry psql
+        pypy python r racket redis-cli ruby sbcl scala sed sqlite3 swipl tclsh tsx ts-node vi view vim
+        vimdiff wish
     """,
     "network": """
         ansible ansible-galaxy ansible-playbook apk apt apt-get aptitude aria2c aws az brew bunx conda cpan
@@ -62,6 +62,10 @@ _BY_FACT: Mapping[Fact, str] = {
         iperf3 k6 kaggle kdig mailx mosquitto_pub mosquitto_sub msmtp mtr ncu ngrok nping openssl pssh
         resolvectl rexec rlogin rsh siege smbclient sshfs swaks tailscale tftp tracepath wandb websocat
         wget2 wkhtmltopdf wormhole wrk xdg-open youtube-dl
+        aichat aider amp arping bzr certbot claude codex cogency-tui copilot cursor-agent cvs darcs fossil
+        fping gemini goose hping3 httpie ipfs ldapsearch llm logger lp lpr lwp-download mods mongo mongosh
+        mount mysql mysqldump nsupdate ntpdate ollama opencode pg_dump psql redis-cli rdate sgpt snmpget
+        snmpwalk ssh-keyscan sqlcmd tcpdump telegram-send tshark unison
     """,
     "reader": """
         aria2c curl elinks ftp gh glab http https lftp links lynx nc ncat netcat socat ssh telnet w3m wget
@@ -164,7 +168,10 @@ NETWORK_COMMANDS: Mapping[str, frozenset[str]] = {
         "cargo": "add fetch generate-lockfile install login logout owner publish search update yank",
         "composer": "create-project global install outdated require search self-update update",
         "dart": "pub",
-        "docker": "build buildx compose login manifest pull push run scout search trust",
+        "docker": """
+        attach build builder buildx commit compose context cp create exec image import load login manifest
+        plugin pull push restart run scout search service stack start swarm trust update
+    """,
         "dotnet": "add nuget restore tool workload",
         "flutter": "pub upgrade",
         "gem": "fetch install owner push query search signin sources update yank",
@@ -189,7 +196,7 @@ NETWORK_COMMANDS: Mapping[str, frozenset[str]] = {
         add audit ci create dlx fetch i import info install login outdated publish search self-update show up
         update view whoami
     """,
-        "podman": "build login pull push run search",
+        "podman": "attach build commit cp create exec import load login pull push restart run search start",
         "poetry": "add install lock publish search self source sync update",
         "rye": "add fetch install lock publish self sync",
         "stack": "install new update upgrade",

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.tools.shell_variables import Variables, substituted
@@ -29,7 +29,7 @@ _ORDINARY = re.compile(r"[A-Za-z0-9_./:=+@%,-]+")
 _GLOB = "*?["
 _EXPANSION = re.compile(r"\$[A-Za-z_]\w*|\$[0-9@*#?$!-]")
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
-_PLACES = re.compile(r"GIT_\w+|DESTDIR|TMPDIR|HOME|PREFIX|XDG_\w+|CARGO_(?:HOME|TARGET_DIR)")
+_PLACES = re.compile(r"GIT_DIR|GIT_WORK_TREE|CDPATH")
 _ESCAPE = re.compile(
     r"\\(?:([0-7]{1,3}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8})|(.))", re.DOTALL
 )
@@ -203,6 +203,8 @@ class _Scanner:
             if self.text.startswith(opening, self._at):
                 end = self._closing(self._at + 2, "(", ")")
                 self._nested(self.text[self._at + 2 : end])
+                if opening == "<(" and self.found:
+                    self.found[-1] = replace(self.found[-1], piped=True)
                 self._word = self._word or _Building()
                 self._word.add_unknown(_PIPE, quoted=True)
                 self._at = end + 1
@@ -247,20 +249,25 @@ class _Scanner:
             words.clear()
         if words and all(ASSIGNMENT.match(word.text) for word in words):
             variables.assigned(words, operator)
+        assignments: list[Word] = []
         while words and ASSIGNMENT.match(words[0].text):
-            self._move(words.pop(0))
+            self._move(words[0])
+            assignments.append(words.pop(0))
         variables.ended(operator)
         variables.reserved(operator)
-        if words or self._redirections:
-            self.found.append(Simple(tuple(words), tuple(self._redirections), operator in ("|", "|&")))
+        if words or self._redirections or assignments:
+            piped = operator in ("|", "|&")
+            self.found.append(Simple(tuple(words), tuple(self._redirections), piped, tuple(assignments)))
         self._words.clear()
         self._redirections.clear()
 
     def _move(self, assignment: Word) -> None:
-        """Take a variable that says where programs write for a `cd`."""
+        """Take a variable that says where git works, or where `cd` goes, for a `cd`."""
         name = assignment.text.partition("=")[0]
         if _PLACES.fullmatch(name) and assignment.sure:
-            self.found.append(Simple((Word("cd"), assignment.after(f"{name}="))))
+            value = assignment.after(f"{name}=")
+            pieces = [Word(piece) for piece in value.text.split(":")] if value.known else [value]
+            self.found += (Simple((Word("cd"), piece)) for piece in pieces if piece.sure and piece.text)
 
     def _skip_bodies(self) -> None:
         """Step over here-documents; the shell runs what it finds substituted in them."""

@@ -18,6 +18,15 @@ COMMANDS: dict[str, Callable[[int], str]] = {
     "blanks of sed": lambda count: "sed 'r" + " " * count + "'",
     "variables": lambda count: " GIT_" * count,
     "calls": lambda count: "python -c '" + "open" * count + "'",
+    "brackets of sed": lambda count: "sed '/" + "[" * count + "'",
+    "files of sed": lambda count: "sed '" + "w a\n" * (count // 4) + "'",
+    "targets of awk": lambda count: "awk 'print > " + '"a" ' * (count // 4) + "'",
+    "slashes of awk": lambda count: "awk '" + "/" * count + "'",
+    "names in code": lambda count: "python -c 'write " + "a" * count + " ../" + "'",
+    "paths in code": lambda count: "python -c 'write " + "../a " * (count // 5) + "'",
+    "runs of made code": lambda count: f"echo '{'x ' * count}' > a;" + "python3 a;" * (count // 100),
+    "paths of variables": lambda count: "A=" + ":../a" * (count // 5) + " make",
+    "launchers": lambda count: "taskset " * (count // 8) + "ls",
     "links": lambda count: "grep -R x .;" * (count // 40),
 }
 

@@ -1,0 +1,57 @@
+"""The files that a command makes, and the text that it writes into them or pipes on, as far as it says.
+
+Code that a command writes and then runs is code that it is given.
+"""
+
+from cogency_tui.tools.command_line import printed
+from cogency_tui.tools.interpreter_code import has_reaching_code
+from cogency_tui.tools.shell_words import Simple, Word
+
+_COPYING = frozenset(("cp", "install", "ln", "mv", "tee"))
+
+
+class MadeFiles:
+    """What the parts of a command make, which are noted in their order."""
+
+    def __init__(self) -> None:
+        self.piped = ""
+        """What the part before prints into the next one."""
+        self.reaches = False
+        """Whether text that is written may be code that goes to the network."""
+        self._texts: dict[str, dict[str, None]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._texts
+
+    @property
+    def text(self) -> str:
+        """All that is written."""
+        return "\n".join(dict.fromkeys(text for texts in self._texts.values() for text in texts))
+
+    def note(self, simple: Simple) -> None:
+        """Take note of what a part makes and prints."""
+        words = [each.target for each in simple.redirections if each.writes]
+        if simple.program in _COPYING:
+            words += simple.operands()
+        given = printed(simple)
+        if self.piped and not given:
+            # What a filter makes of it is not known: how it is called says what it may be.
+            given = " ".join([*(word.text for word in simple.words), self.piped])
+        for name in dict.fromkeys(map(_name, words)):
+            if name:
+                self._texts.setdefault(name, {})[given] = None
+        written = [given] if words else _patches(simple)
+        self.reaches = self.reaches or any(map(has_reaching_code, written))
+        self.piped = given if simple.piped else ""
+
+
+def _patches(simple: Simple) -> list[str]:
+    """The text that is put into files by name."""
+    commands = [word.text for word in simple.operands("Cc")[:1]]
+    if simple.program == "patch" or (simple.program == "git" and commands in (["apply"], ["am"])):
+        return ["\n".join(each.body) for each in simple.redirections]
+    return []
+
+
+def _name(word: Word) -> str:
+    return word.text.rpartition("/")[2]
