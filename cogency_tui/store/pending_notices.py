@@ -18,8 +18,10 @@ _PATIENCE = 5.0
 
 def pending(directory: Path) -> list[str]:
     """The notices that nobody has seen, oldest first."""
+    path = directory / FILE
     try:
-        lines = (directory / FILE).read_text("utf-8", "replace").splitlines()
+        # A FIFO in its place would not end.
+        lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
     except OSError:
         return []
     found: list[str] = []
