@@ -67,9 +67,11 @@ class Shown:
 
     @property
     def last(self) -> str:
-        last = self.events[-1] if self.events else {"type": ""}
-        # Of what the kill before has left undone.
-        return "notice" if last.get("payload", {}).get("notice") else last["type"]
+        if not self.events:
+            return ""
+        last = self.events[-1]
+        # A notice is of what the kill before has left undone.
+        return "notice" if last["type"] == "error" and last["payload"].get("notice") else str(last["type"])
 
     @property
     def ended(self) -> float:
