@@ -3,7 +3,7 @@ the turn its error and its end, the next one says what to do, and with the store
 `run` is in tests/agent/test_store_fails_in_a_turn.py."""
 
 import sqlite3
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +15,6 @@ from acp.schema import AgentMessageChunk
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config import Settings
 from cogency_tui.headless.acp.editor import EditorAgent
-from cogency_tui.headless.acp.session import Session
 from cogency_tui.store.conversations import Store
 from tests.agent.delegation import block
 from tests.headless.test_acp import Editor
@@ -97,6 +96,17 @@ class Spoiler:
         await self.mend()
 
 
+class Program(EditorAgent):
+    """What serves an editor with this agent."""
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__({})
+        self._given = agent
+
+    def _agent(self, cwd: str, servers: Sequence[Any] | None) -> Agent:
+        return self._given
+
+
 @asynccontextmanager
 async def spoiled(project: Path, data: Path, fault: str) -> AsyncGenerator[Spoiler]:
     spoiler = Spoiler(project, data, fault)
@@ -122,19 +132,18 @@ async def test_an_editor_has_results_an_error_and_what_to_do(
     editor = Editor()
     async with spoiled(project, tmp_path / "data", fault) as spoiler:
         agent = spoiler.agent
-        await agent.open()
-        program = EditorAgent({})
+        program = Program(agent)
         program.on_connect(cast("acp.Client", editor))
-        program._sessions["c"] = Session("c", agent, cast("acp.Client", editor))
+        id = (await program.new_session(cwd=str(project))).session_id
         for _turn in range(2):
             with pytest.raises(acp.RequestError) as raised:
-                await program.prompt(session_id="c", prompt=[acp.text_block("go on " * 6000)])
+                await program.prompt(session_id=id, prompt=[acp.text_block("go on " * 6000)])
             assert FAULTS[fault] in str(raised.value)
         assert "I begin." in editor.text(AgentMessageChunk)
         assert len(editor.calls()) == 2
         assert {updates[-1].status for updates in editor.calls().values()} <= {"completed", "failed"}
         assert len(spoiler.provider.sent) == 1
         await spoiler.restore()
-        done = await program.prompt(session_id="c", prompt=[acp.text_block("go on")])
+        done = await program.prompt(session_id=id, prompt=[acp.text_block("go on")])
         assert done.stop_reason == "end_turn"
-        await check_stored(agent, "c")
+        await check_stored(agent, id)
