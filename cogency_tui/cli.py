@@ -45,6 +45,7 @@ def _status_of(arguments: list[str]) -> int:
         try:
             return _carry_out(arguments)
         finally:
+            _report_notices(arguments)
             # At exit the interpreter could only complain of what cannot be written.
             sys.stdout.flush()
     except CogencyError as exc:
@@ -67,6 +68,15 @@ def _carry_out(arguments: list[str]) -> int:
     return _interface(interface_parser(COMMANDS).parse_args(arguments))
 
 
+def _report_notices(arguments: Sequence[str]) -> None:
+    """Print what no screen, turn or command has shown of the store, whatever way it was opened."""
+    from cogency_tui.store import pending_notices
+
+    # Nobody reads what a program of an editor or of a browser's page prints: a turn there shows it.
+    if arguments[:1] != ["acp"] and not _is_in_browser():
+        pending_notices.report(data_path(), lambda notice: standard_streams.remark(clean(notice)))
+
+
 def _describe(error: OSError) -> str:
     """What is wrong with where the program was started; empty where `error` is about something else."""
     try:
@@ -83,11 +93,14 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+def _is_in_browser() -> bool:
+    return os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver")
+
+
 def _interface(options: argparse.Namespace) -> int:
     if options.linear:
         return _linear(options)
-    in_browser = os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver")
-    if not (in_browser or (_is_terminal(sys.stdin) and _is_terminal(sys.stdout))):
+    if not (_is_in_browser() or (_is_terminal(sys.stdin) and _is_terminal(sys.stdout))):
         raise UsageError(
             "The interface needs a terminal on stdin and stdout.",
             "Use `cogency-tui run PROMPT` in scripts, or --linear for plain lines.",

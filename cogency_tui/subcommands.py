@@ -60,9 +60,7 @@ async def opened_store() -> "AsyncGenerator[Store]":
         try:
             yield store
         finally:
-            for notice in store.untold():
-                talk(notice)
-            await store.acknowledge()
+            await store.report(talk)
 
 
 def _run(options: argparse.Namespace) -> int:

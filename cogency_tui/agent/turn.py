@@ -25,7 +25,7 @@ from cogency_tui.agent.replay import Channel
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.config import Dialect, Settings
 from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
-from cogency_tui.protocol.events import ErrorPayload, Message, ReviewNote, UserEvent, error_event
+from cogency_tui.protocol.events import Message, ReviewNote, UserEvent, error_event, notice_event
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.providers.base import Provider
@@ -266,8 +266,7 @@ class Turn:
         work.result()
 
     async def _note(self, text: str) -> None:
-        payload: ErrorPayload = {"error": text, "notice": True}
-        await self._recorder.emit({"type": "error", "timestamp": self._clock(), "payload": payload})
+        await self._recorder.emit(notice_event(text, self._clock()))
 
     async def _go_on_after(self, cycle: Cycle, cause: ProviderError) -> None:
         """Let the next cycle go on from the store: with less where the context was too long, or where the

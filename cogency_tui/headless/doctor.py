@@ -161,7 +161,10 @@ def _provider(provider: KnownProvider, *, chosen: bool) -> Finding:
 
 async def _data() -> list[Finding]:
     directory = data_path()
-    damages = await asyncio.to_thread(check, directory)
+    try:
+        damages = await asyncio.to_thread(check, directory)
+    except CogencyError as exc:
+        return [Finding("store", "bad", str(exc), exc.hint)]
     findings = [_damaged(damage) for damage in damages]
     return findings if any(damage.of_store for damage in damages) else [*findings, await _store(directory)]
 

@@ -213,6 +213,11 @@ def error_event(error: CogencyError, timestamp: float) -> ErrorEvent:
     return {"type": "error", "timestamp": timestamp, "payload": payload}
 
 
+def notice_event(text: str, timestamp: float) -> ErrorEvent:
+    """A remark of ours as the event that shows it."""
+    return {"type": "error", "timestamp": timestamp, "payload": {"error": text, "notice": True}}
+
+
 class InterruptEvent(TypedDict):
     """The person stopped the turn."""
 

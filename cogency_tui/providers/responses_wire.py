@@ -14,6 +14,7 @@ from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.deltas import whole_text
 from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.event_numbers import EventNumbers
 from cogency_tui.providers.wire import (
     Finish,
     Frame,
@@ -34,9 +35,6 @@ _ENDS = frozenset({"response.completed", "response.incomplete"})
 _FAILURES = frozenset({"", "error", "response.failed"})
 _REASONS: Mapping[str, Finish] = {"max_output_tokens": "length", "content_filter": "filter"}
 _BREAK = "\n\n"
-
-_REMEMBERED = 64
-"""Events that are remembered by their numbers: one that comes twice comes soon after."""
 
 
 class ResponsesWire:
@@ -89,7 +87,7 @@ class ResponsesReader:
         self._endpoint = endpoint
         self._text_at: tuple[object, ...] = ()
         self._reasoning_at: tuple[object, ...] = ()
-        self._recent: dict[int, Mapping[str, Any]] | None = {}
+        self._numbers = EventNumbers(endpoint)
 
     def read(self, name: str, data: str) -> Frame:
         """Read one server-sent event.
@@ -110,7 +108,7 @@ class ResponsesReader:
             ProviderError: it is an error that the endpoint reports.
         """
         kind = text_of(event.get("type")) or name
-        if kind not in _FAILURES and not self._is_new(event):
+        if kind not in _FAILURES and not self._numbers.is_new(event):
             return Frame()
         if kind in _TEXTS:
             # A message of its own (a remark before the answer) is a paragraph of its own.
@@ -132,22 +130,6 @@ class ResponsesReader:
         if not kind:
             raise self._malformed(event)
         return Frame()
-
-    def _is_new(self, event: Mapping[str, Any]) -> bool:
-        """Whether it has not come before, by its number. Some servers have none, some the same for several
-        events, which then count for nothing. A gap is no error: what is missing may have been nothing."""
-        number = count_of(event.get("sequence_number"))
-        if number is None or self._recent is None:
-            return True
-        if number > max(self._recent, default=-1):
-            self._recent[number] = event
-            if len(self._recent) > _REMEMBERED:
-                del self._recent[next(iter(self._recent))]
-            return True
-        if self._recent.get(number) == event:
-            return False
-        self._recent = None
-        return True
 
     def _paragraph(self, before: tuple[object, ...], at: tuple[object, ...]) -> str:
         return _BREAK if before and before != at else ""

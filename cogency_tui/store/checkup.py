@@ -21,9 +21,11 @@ from cogency_tui.store.database import (
     LOCK,
     companions,
     free_name,
+    obstacle_in,
     open_to_read,
     reindexed,
     set_aside,
+    size_of,
     store_error,
 )
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
@@ -57,11 +59,25 @@ class Damage:
 
 
 def check(directory: Path) -> list[Damage]:
-    """What is damaged in the data directory, all of it read; nothing where there is no store yet."""
+    """What is damaged in the data directory, all of it read; nothing where there is no store yet, or an empty
+    file, which the next program makes one of.
+
+    Raises:
+        StoreError: what is there is no file, or may not be read.
+    """
+    if obstacle := obstacle_in(directory):
+        raise obstacle
+    try:
+        return _check(directory)
+    except OSError as exc:
+        raise store_error(exc, directory / FILE) from exc
+
+
+def _check(directory: Path) -> list[Damage]:
     path = directory / FILE
-    if not path.exists() and not path.is_symlink():
+    if not size_of(path):
         wal = companions(path)[0]
-        return [Damage(wal, f"it has no {FILE} beside it", True)] if wal.exists() else []
+        return [Damage(wal, f"it has no {FILE} beside it", True)] if size_of(wal) else []
     found = [Damage(companions(path)[0], what, True) for what in _wal(companions(path)[0])]
     try:
         with closing(open_to_read(path, _PATIENCE, untouched=True)) as connection:
@@ -78,7 +94,7 @@ def repair(directory: Path) -> list[str]:
     what was done, a line each.
 
     Raises:
-        StoreError: another program has the store open, or nothing can be read.
+        StoreError: another program has the store open, nothing can be read, or what is there is no file.
     """
     path = directory / FILE
     damaged = any(damage.of_store for damage in check(directory))

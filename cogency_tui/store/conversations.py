@@ -9,6 +9,7 @@ import re
 import secrets
 import sqlite3
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -96,6 +97,12 @@ class Store:
         untold = self.notices[self._told :]
         self._told = len(self.notices)
         return untold
+
+    async def report(self, show: Callable[[str], object]) -> None:
+        """Show the user what they have not been shown, and forget it."""
+        for notice in self.untold():
+            show(notice)
+        await self.acknowledge()
 
     async def acknowledge(self) -> None:
         """Forget what `untold` gave: the user has seen it."""

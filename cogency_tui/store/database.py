@@ -26,6 +26,7 @@ from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
 from cogency_tui.store import pending_notices, schema_copy
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
+from cogency_tui.store.obstacles import OTHER_DIRECTORY, find_obstacle, find_refusal
 from cogency_tui.store.recovery import rebuilt
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ LOCK = "cogency.lock"
 _LEAST_FREE = 256 << 10
 """Bytes on a disk, below which a failure to write is taken for want of room."""
 
-_OTHER_DIRECTORY = "Set COGENCY_DATA to a directory that you can write to."
+_OTHER_DIRECTORY = f"{OTHER_DIRECTORY[0].upper()}{OTHER_DIRECTORY[1:]}."
 _FREE_SPACE = "Free some space there, or set COGENCY_DATA to a directory on another disk."
 _NOT_WRITABLE = ("{path} cannot be written", _OTHER_DIRECTORY)
 _FULL = ("The disk that holds {path} is full", _FREE_SPACE)
@@ -50,7 +51,7 @@ _GONE = (
     "{path} was removed or replaced while the program runs",
     "Put it back to go on, or start cogency-tui again: what is written now would be lost.",
 )
-_READ_ONLY = "{path} can only be read ({why}): nothing new is stored."
+_READ_ONLY = "{path} can only be read ({why}): nothing new is stored. {hint}"
 
 _READING = ("mode=rw", "mode=ro", "mode=ro&immutable=1")
 """Ways to open a database for reading, the least restricted first."""
@@ -73,7 +74,7 @@ _BY_SQLITE_CODE = {
 _BY_ERRNO = {
     errno.EACCES: _NOT_WRITABLE,
     errno.EPERM: _NOT_WRITABLE,
-    errno.EROFS: _NOT_WRITABLE,
+    errno.EROFS: ("{path} is on a file system that can only be read", f"Remount it, or {OTHER_DIRECTORY}."),
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
     errno.EEXIST: ("{path} is in the way: it is no directory", _OTHER_DIRECTORY),
@@ -179,6 +180,8 @@ class Database:
         try:
             # One that was there keeps its mode: it may be somebody's home. The files are closed anyway.
             own_files.make_directory(directory)
+            if obstacle := obstacle_in(directory):
+                raise obstacle
             with file_lock(directory / LOCK, self._patience) as alone:
                 if not alone:
                     raise StoreError(_LOCKED[0].format(path=directory / LOCK) + ".", _LOCKED[1])
@@ -216,7 +219,7 @@ class Database:
 
     def _opened_to_read(self, exc: OSError | sqlite3.Error) -> sqlite3.Connection | None:
         """A connection that only reads, where that is what the system allows."""
-        if not is_refusal(exc) or not self.path.is_file():
+        if not is_refusal(exc) or own_files.place_of(self.path) is None:
             return None
         try:
             connection = open_to_read(self.path, self._patience)
@@ -226,8 +229,8 @@ class Database:
         except (sqlite3.Error, NewerSchemaError):
             return None
         self.read_only = True
-        why = exc.strerror if isinstance(exc, OSError) else exc
-        self.notices.append(_READ_ONLY.format(path=self.path, why=why))
+        why, hint = _refusal(exc, self.path)
+        self.notices.append(_READ_ONLY.format(path=self.path, why=why, hint=hint))
         return connection
 
     def _set_aside(self, what: str) -> None:
@@ -410,6 +413,17 @@ def _decode(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
+def obstacle_in(directory: Path) -> StoreError | None:
+    """The error with what is in the place of a file of the store in `directory`, if anything is."""
+    return find_obstacle(_all_of(directory / FILE)[1:])
+
+
+def _refusal(exc: OSError | sqlite3.Error, path: Path) -> tuple[str, str]:
+    """Why the system does not let us write the database at `path`, and what helps."""
+    why = str(exc.strerror) if isinstance(exc, OSError) else str(exc)
+    return find_refusal(_all_of(path)) or (why, _OTHER_DIRECTORY)
+
+
 def set_aside(path: Path) -> Path:
     """Rename the database, with the files that belong to it, to a name that is free."""
     aside = free_name(path)
@@ -430,6 +444,11 @@ def _files_of(path: Path) -> tuple[Path, ...]:
     return path, *companions(path), schema_copy.path_of(path)
 
 
+def _all_of(path: Path) -> tuple[Path, ...]:
+    """What has to be ours to write a database: its directory, its files and its lock."""
+    return path.parent, *_files_of(path), path.with_name(LOCK)
+
+
 def companions(path: Path) -> tuple[Path, Path]:
     """The files that SQLite has beside a database; what was written last may be in the first."""
     return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
@@ -437,10 +456,11 @@ def companions(path: Path) -> tuple[Path, Path]:
 
 def _is_orphaned(wal: Path, path: Path) -> bool:
     """Whether a WAL has no database: SQLite would delete it."""
-    return _size_of(wal) > 0 and not _size_of(path)
+    return size_of(wal) > 0 and not size_of(path)
 
 
-def _size_of(path: Path) -> int:
+def size_of(path: Path) -> int:
+    """The bytes of a file, 0 where there is none."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -462,6 +482,8 @@ def _is_full(directory: Path) -> bool:
 
 def store_error(exc: OSError | sqlite3.Error, path: Path) -> StoreError:
     """What SQLite or the file system refused, for a person; `path` is the database."""
+    if is_refusal(exc) and (refusal := find_refusal(_all_of(path))):
+        return StoreError(f"{refusal[0]}.", refusal[1])
     if isinstance(exc, OSError):
         what, hint = _BY_ERRNO.get(exc.errno or 0, ("{path} cannot be used", _OTHER_DIRECTORY))
         return StoreError(f"{what.format(path=exc.filename or path)}: {exc.strerror}.", hint)

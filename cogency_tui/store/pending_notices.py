@@ -5,7 +5,7 @@ A notice stays through any number of openings, by whatever command, until it was
 
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,8 +18,10 @@ _PATIENCE = 5.0
 
 def pending(directory: Path) -> list[str]:
     """The notices that nobody has seen, oldest first."""
+    path = directory / FILE
     try:
-        lines = (directory / FILE).read_text("utf-8", "replace").splitlines()
+        # A FIFO in its place would not end.
+        lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
     except OSError:
         return []
     found: list[str] = []
@@ -41,6 +43,14 @@ def acknowledge(directory: Path, seen: Collection[str]) -> None:
         return
     with suppress(OSError), file_lock(directory / LOCK, _PATIENCE):
         _write(directory, [notice for notice in pending(directory) if notice not in seen])
+
+
+def report(directory: Path, show: Callable[[str], object]) -> None:
+    """Show what nobody has seen, and forget it."""
+    if found := pending(directory):
+        for notice in found:
+            show(notice)
+        acknowledge(directory, found)
 
 
 def _write(directory: Path, notices: list[str]) -> None:

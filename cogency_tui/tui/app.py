@@ -204,6 +204,9 @@ class CogencyApp(App[int]):
             self._held.append(event)
             return
         if isinstance(event, events.InputEvent):
+            if self._exit:
+                # What was typed ahead does nothing any more, and the end does not wait for it.
+                return
             self._collecting.touch()
         await super().on_event(event)
 

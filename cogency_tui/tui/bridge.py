@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from cogency_tui.errors import CogencyError
-from cogency_tui.protocol.events import ErrorEvent, Event, Measure, error_event
+from cogency_tui.protocol.events import Event, Measure, error_event, notice_event
 from cogency_tui.store.prompts import Written
 from cogency_tui.tui.coalescer import Coalescer
 from cogency_tui.tui.drawing.figures import plural, tokens
@@ -204,11 +204,11 @@ class Bridge:
         try:
             await asyncio.wait([work])
             if work.cancelled():
-                self._coalescer.put(notice_event("Interrupted: nothing was summarised."))
+                self._coalescer.put(notice_event("Interrupted: nothing was summarised.", time()))
             elif isinstance(failure := work.exception(), CogencyError):
                 self._screen.post_message(self.Failed(failure))
             else:
-                self._coalescer.put(notice_event(_describe(work.result())))
+                self._coalescer.put(notice_event(_describe(work.result()), time()))
                 self._screen.post_message(self.Compacted())
         finally:
             work.cancel()
@@ -234,11 +234,6 @@ class Bridge:
             if answer.cancelled():
                 with suppress(RuntimeError):
                     self._screen.post_message(self.Withdrawn())
-
-
-def notice_event(text: str) -> ErrorEvent:
-    """A remark of ours as the event that shows it."""
-    return {"type": "error", "timestamp": time(), "payload": {"error": text, "notice": True}}
 
 
 def _describe(done: "Compacted") -> str:

@@ -12,7 +12,6 @@ import random
 import re
 import sqlite3
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -30,8 +29,8 @@ from tests.peers.ways import WAYS, Way
 CRASHES = int(os.environ.get("COGENCY_CRASHES", "20"))
 STEPS = 3
 LOST = 0.75
-"""Seconds of text of the unit that still streams that may be lost here: a checkpoint every 0.4, and what a
-loaded machine takes to write it and to end."""
+"""Seconds of text of the unit that still streams that may be lost here, by the clock of the program itself: a
+checkpoint every 0.4, and what a loaded machine takes to write it."""
 
 _PROSE = "The retry loop sleeps before it checks whether another attempt is left. "
 
@@ -43,8 +42,9 @@ class Model:
         self.calls = 0
 
     def __call__(self, context: Context) -> str:
-        since = max(n for n, message in enumerate(context) if message["content"].startswith("task"))
-        done = sum('"status": "success"' in message["content"] for message in context[since:])
+        # The environment stands before the first message of a conversation, and results before a later one.
+        since = max(n for n, message in enumerate(context) if message["content"].endswith("task"))
+        done = sum('"status": "success"' in message["content"] for message in context[since + 1 :])
         if done >= STEPS:
             return _PROSE * 30
         self.calls += 1
@@ -56,7 +56,7 @@ class Model:
 class Shown:
     """What one run of the program showed before it ended."""
 
-    def __init__(self, lines: Sequence[str], ended: float) -> None:
+    def __init__(self, lines: Sequence[str]) -> None:
         self.events: list[dict[str, Any]] = []
         for line in lines:
             try:
@@ -64,11 +64,19 @@ class Shown:
             except ValueError:
                 # The last one, cut in two by the kill.
                 break
-        self.ended = ended
 
     @property
     def last(self) -> str:
-        return self.events[-1]["type"] if self.events else ""
+        if not self.events:
+            return ""
+        last = self.events[-1]
+        # A notice is of what the kill before has left undone.
+        return "notice" if last["type"] == "error" and last["payload"].get("notice") else str(last["type"])
+
+    @property
+    def ended(self) -> float:
+        """When the last event was shown: what a process that had no time since did not show cannot be lost."""
+        return self.events[-1]["timestamp"] if self.events else 0.0
 
     def texts(self, until: float) -> dict[str, str]:
         """The text of each unit that was shown before the moment `until`."""
@@ -100,10 +108,9 @@ async def run(
     if kill is not None:
         asyncio.get_running_loop().call_later(kill, _kill, process)
     lines += (await process.stdout.read()).decode().splitlines()
-    ended = time.time()
     _out, errors = await process.communicate()
     assert lines[0], errors.decode()
-    return Shown(lines, ended)
+    return Shown(lines)
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
@@ -159,7 +166,9 @@ async def test_a_program_that_is_killed_loses_nothing_and_goes_on(tmp_path: Path
     killed = Counter[str]()
     ways = [WAYS["Responses WebSocket"], WAYS["Responses"]]
     async with ways[0].peer(model, model=ways[0].model) as peer:
-        await run(project, data, ways[0], peer, "", None)
+        shown = await run(project, data, ways[0], peer, "", None)
+    assert [event["type"] for event in shown.events].count("error") == 0
+    assert shown.last == "end"
     async with await Store.open(data) as store:
         [known] = await store.conversations(limit=2)
     conversation = known.id

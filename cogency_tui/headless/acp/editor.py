@@ -105,13 +105,16 @@ class EditorAgent:
     ) -> LoadSessionResponse:
         session = await self._reopen(session_id, cwd, mcp_servers)
         await session.replay()
+        await session.report()
         return LoadSessionResponse(modes=session.modes)
 
     @_told
     async def resume_session(
         self, cwd: str, session_id: str, mcp_servers: Sequence[Any] | None = None, **_more: Any
     ) -> ResumeSessionResponse:
-        return ResumeSessionResponse(modes=(await self._reopen(session_id, cwd, mcp_servers)).modes)
+        session = await self._reopen(session_id, cwd, mcp_servers)
+        await session.report()
+        return ResumeSessionResponse(modes=session.modes)
 
     @_told
     async def list_sessions(
@@ -124,9 +127,11 @@ class EditorAgent:
             # Not opened, which would start the servers of the project.
             store = await agent.store()
             found = await store.conversations(str(agent.project) if cwd else None, limit=_LISTED)
+            notices = store.untold()
         finally:
             await agent.close()
         return ListSessionsResponse(
+            field_meta={"notices": notices} if notices else None,
             sessions=[
                 SessionInfo(
                     session_id=each.id,
@@ -135,7 +140,7 @@ class EditorAgent:
                     updated_at=datetime.fromtimestamp(each.updated, UTC).isoformat(),
                 )
                 for each in found
-            ]
+            ],
         )
 
     @_told
@@ -183,10 +188,12 @@ class EditorAgent:
         """A session that was, in the directory that it was in."""
 
         async def check(agent: Agent) -> None:
-            known = await (await agent.store()).conversation(id)
+            store = await agent.store()
+            known = await store.conversation(id)
             if known is None or known.project != str(agent.project):
                 where = f" in {cwd}" if known is None else f": it is for {known.project}"
-                raise acp.RequestError.invalid_params({"sessionId": f"There is no such session{where}."})
+                said = " ".join([f"There is no such session{where}.", *store.untold()])
+                raise acp.RequestError.invalid_params({"sessionId": said})
 
         return await self._open(id, self._agent(cwd, servers), check)
 

@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import aclosing
+from time import time
 from typing import Literal
 
 import acp
@@ -13,6 +14,7 @@ from cogency_tui.config import PERMISSIONS, Permissions
 from cogency_tui.headless.acp.changes import Changes
 from cogency_tui.headless.acp.markdown import fenced
 from cogency_tui.headless.acp.updates import Updates, kind_of, said
+from cogency_tui.protocol.events import notice_event
 from cogency_tui.text import reveal
 
 StopReason = Literal["end_turn", "max_turn_requests", "cancelled"]
@@ -66,6 +68,14 @@ class Session:
         await store.recover(self.id)
         for update in self._updates.replay(await store.events(self.id)):
             await self._editor.session_update(self.id, update)
+
+    async def report(self) -> None:
+        """Show in the editor what the user has not been shown of the store."""
+        store = await self.agent.store()
+        for notice in store.untold():
+            for update in self._updates.of(notice_event(notice, time())):
+                await self._editor.session_update(self.id, update)
+        await store.acknowledge()
 
     async def prompt(self, text: str) -> StopReason:
         """Work on a message, and tell the editor how it goes; why it ended.

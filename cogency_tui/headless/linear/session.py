@@ -57,6 +57,7 @@ class Session:
         self._lines.open()
         try:
             self._greet()
+            await (await self.agent.store()).report(lambda notice: print_text(f"Note: {notice}"))
             await asyncio.to_thread(tell_unused, self.agent.project_settings)
             if conversation_id is not None:
                 await self.open(conversation_id)

@@ -1,11 +1,13 @@
 """`/profile`: what is known of the person; and the one time when they are asked whether anything may be."""
 
+from time import time
 from typing import Any
 
 from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
-from cogency_tui.tui.bridge import Bridge, notice_event
+from cogency_tui.protocol.events import notice_event
+from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.host import app_of
 from cogency_tui.tui.screens.collaborator import Collaborator, Handler
 from cogency_tui.tui.screens.display import Display
@@ -78,4 +80,4 @@ class Profiling(Collaborator):
         if offered:
             from cogency_tui.agent.profile import OFFER
 
-            self._display.take([notice_event(OFFER)])
+            self._display.take([notice_event(OFFER, time())])

@@ -1,0 +1,67 @@
+"""What keeps us from a file of the store, and the act that helps.
+
+Something else has its name, the system gives us no right to it, or its file system can only be read.
+"""
+
+import errno
+import os
+import shlex
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from cogency_tui.errors import StoreError
+from cogency_tui.own_files import place_of
+
+OTHER_DIRECTORY = "set COGENCY_DATA to a directory that you can write to"
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def find_obstacle(files: Iterable[Path]) -> StoreError | None:
+    """The error that names what is where one of these files belongs, and is no file."""
+    for file in files:
+        if what := _other_than_file(file):
+            away = f"move it away: `mv {shlex.quote(str(file))} {shlex.quote(f'{file}.away')}`"
+            act = f"bring back what it leads to, or {away}" if file.is_symlink() else away
+            return StoreError(
+                f"{file} is {what}, where the store has a file.",
+                f"{act[0].upper()}{act[1:]}; or {OTHER_DIRECTORY}.",
+            )
+    return None
+
+
+def find_refusal(files: Iterable[Path]) -> tuple[str, str] | None:
+    """Why we may not read and write the first of these files of which that is so, and what lets us."""
+    refused = next((file for file in files if place_of(file) and not _is_ours(file)), None)
+    if refused is None:
+        return None
+    if os.statvfs(refused).f_flag & os.ST_RDONLY:
+        return f"{refused} is on a file system that can only be read", f"Remount it, or {OTHER_DIRECTORY}."
+    is_own = refused.stat().st_uid == os.geteuid()
+    command = "chmod u+rwX" if is_own else f"sudo chown {os.geteuid()}"
+    return (
+        f"{refused} may not be {'' if os.access(refused, os.R_OK) else 'read and '}written",
+        f"`{command} {shlex.quote(str(refused))}` lets us; or {OTHER_DIRECTORY}.",
+    )
+
+
+def _is_ours(file: Path) -> bool:
+    return os.access(file, os.R_OK | os.W_OK | (os.X_OK if file.is_dir() else 0))
+
+
+def _other_than_file(file: Path) -> str:
+    """What is at `file`; empty for a file, and where there is nothing."""
+    try:
+        kind = stat.S_IFMT(file.stat().st_mode)
+    except FileNotFoundError:
+        return f"a link to {file.readlink()}, which does not exist" if file.is_symlink() else ""
+    except OSError as exc:
+        return "a link that leads to itself" if exc.errno == errno.ELOOP else ""
+    return _KINDS.get(kind, "")
