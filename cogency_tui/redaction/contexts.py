@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from cogency_tui.redaction.markers import NO_VALUE
-from cogency_tui.redaction.randomness import PLACEHOLDER, is_random
+from cogency_tui.redaction.randomness import ORDINARY_PASSWORDS, PLACEHOLDER, is_random
 from cogency_tui.redaction.spans import Span
 
 
@@ -19,18 +19,6 @@ class _Context(NamedTuple):
     pattern: str
     accepts: Callable[[re.Match[str]], bool]
 
-
-_AWS_SIGNS = re.compile(r"secret_?(?:access_?)?key", re.IGNORECASE)
-_AWS = re.compile(
-    r"(?:secret_?access_?key|aws_?secret_?key)[\"']?[ \t]{0,8}[=:][ \t]{0,8}[\"']?"
-    r"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
-    re.IGNORECASE,
-)
-_ORDINARY_PASSWORDS = frozenset(
-    ("password", "passwd", "passphrase", "pass", "pwd", "pw", "user", "username", "secret", "token")
-    + ("postgres", "root", "admin", "test", "guest", "none", "null")
-)
-"""Words that stand for a password, or that everyone knows."""
 
 _PORT = re.compile(r"\d{1,5}\\?")
 _HOST = re.compile(r"localhost|[\w-]+(?:\.[\w-]+)+")
@@ -56,7 +44,7 @@ def _is_password(found: re.Match[str]) -> bool:
     return (
         password != user
         and not (_PORT.fullmatch(password) and _HOST.fullmatch(user))
-        and password.lower() not in _ORDINARY_PASSWORDS
+        and password.lower() not in ORDINARY_PASSWORDS
         and not PLACEHOLDER.search(password)
         and not set(password) <= set("*.x-_")
     )
@@ -126,6 +114,27 @@ _CONTEXTS = (
         r"AccountKey=(?P<secret>[A-Za-z0-9+/]{80,}={0,2})",
         _is_issued,
     ),
+    _Context("Mailchimp", "-us", r"(?<![\w-])(?P<secret>[a-f0-9]{32}-us\d{1,2})(?!\w)", _is_issued),
+    *(
+        _Context("password hashes", sign, rf"{re.escape(sign)}{rest}", _is_issued)
+        for sign, rest in (
+            ("$2", r"[abxy]?\$\d\d\$(?P<secret>[./A-Za-z0-9]{53})"),
+            ("$apr1$", r"(?P<secret>[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22})"),
+            ("$argon2", r"(?:id|i|d)\$(?P<secret>[\w=,$+/]{40,200})"),
+            *(
+                (sign, r"(?:rounds=\d{1,9}\$)?(?P<secret>[./A-Za-z0-9]{1,32}\$[./A-Za-z0-9]{22,86})")
+                for sign in ("$1$", "$5$", "$6$", "$y$j9T$")
+            ),
+            ("SHA}", r"(?P<secret>[A-Za-z0-9+/]{27,100}={0,2})"),
+        )
+    ),
+    *(
+        _Context("PostgreSQL", sign, rf"{re.escape(sign)}{rest}", _is_password)
+        for sign, rest in (
+            (":5432:", r"[^:\s]{1,64}:[^:\s]{1,64}:(?P<secret>[^:\s]{4,128})(?!\S)"),
+            ("*:*:", r"(?:\*:)?[^:\s]{1,64}:(?P<secret>[^:\s]{4,128})(?!\S)"),
+        )
+    ),
     *(
         _Context(
             "npm",
@@ -173,8 +182,6 @@ def secrets_by_context(text: str) -> Iterator[Span]:
         if kind.sign in text:
             matches = _compiled(kind.pattern).finditer(text)
             yield from (found.span("secret") for found in matches if kind.accepts(found))
-    if _AWS_SIGNS.search(text):
-        yield from (found.span(1) for found in _AWS.finditer(text))
 
 
 @cache

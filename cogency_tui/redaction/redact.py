@@ -7,6 +7,7 @@ from cogency_tui.redaction.contexts import secrets_by_context
 from cogency_tui.redaction.issuers import issued_keys
 from cogency_tui.redaction.known_values import Veil
 from cogency_tui.redaction.markers import replaced
+from cogency_tui.redaction.named_values import named_values
 from cogency_tui.redaction.private_keys import PEM_BEGIN, parts_of_private_keys, whole_private_keys
 from cogency_tui.redaction.spans import Span, merged
 
@@ -45,7 +46,7 @@ class Redactor:
 def secrets_of(text: str, *, parts: bool = True, public: bool = False) -> list[Span]:
     """The secrets of a text, in order and without overlap, none over the end of a line. With `parts`, those
     of private keys that were cut; `public` says that the text goes on with a certificate or the like."""
-    found = [*issued_keys(text), *secrets_by_context(text)]
+    found = [*issued_keys(text), *secrets_by_context(text), *named_values(text)]
     if PEM_BEGIN in text:
         found += whole_private_keys(text)
     if parts:
