@@ -6,6 +6,7 @@ ordinary code stay as they are.
 """
 
 import re
+import string
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterator
@@ -13,10 +14,10 @@ from functools import cache
 from typing import NamedTuple
 
 from cogency_tui.redaction.markers import NO_VALUE
-from cogency_tui.redaction.randomness import is_ordinary, is_random_value
+from cogency_tui.redaction.randomness import is_random_value
 from cogency_tui.redaction.spans import Span
 
-_STEMS = {
+STEMS = {
     "pass": "pass(?:word|wd|phrase|code)?",
     "sig": "sig(?:nature)?",
     "auth": "auth(?:orization)?",
@@ -82,11 +83,11 @@ _SEPARATOR = (
 _SCHEME = r"(?:(?:basic|bearer|token|apikey|api-key)[ \t]{1,4})?"
 _UNQUOTED = r"[^\s\"'`\\<>,;&(){}\[\]|]"
 _QUOTED = re.compile(r"[^\s\"'`\\]*")
-_REST = re.compile(r"[^\s\"'`]*")
 
-_LONGEST_NAME = 80
-_NAME = re.compile(rf"[A-Za-z0-9_.-]{{0,{_LONGEST_NAME}}}\Z")
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+LONGEST_NAME = 80
+_NAME = re.compile(rf"[A-Za-z0-9_.-]{{0,{LONGEST_NAME}}}\Z")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
+_HASH = re.compile(r"[A-Fa-f0-9x]+")
 _REFERENCE = re.compile(r"[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*")
 """How code names a value."""
 
@@ -110,24 +111,33 @@ class _Named(NamedTuple):
     after: str
 
 
-def named_values(text: str, *, lenient: bool = False) -> Iterator[Span]:
-    """The values that have a secret's name. `lenient` are files whose whole purpose is secrets: there a value
-    need not look random."""
+def named_values(text: str) -> Iterator[Span]:
+    """The values that have a secret's name."""
     # No other letter has a lower case of another length.
     lower = text.replace("İ", "i").lower()
-    for stem in _STEMS:
+    for stem in STEMS:
         if stem in lower:
-            yield from _named_by(stem, text, lower, lenient=lenient)
+            yield from _named_by(stem, text, lower)
 
 
-def _named_by(stem: str, text: str, lower: str, *, lenient: bool) -> Iterator[Span]:
+def is_secret_name(name: str) -> bool:
+    """Whether values with this name are secrets."""
+    return _shortest_secret(_Named(name, "", ":", '"', "", "")) > 0
+
+
+def is_named_secret(name: str, value: str) -> bool:
+    """Whether a value is a secret that has this name."""
+    return _is_secret(_Named(name, "", ":", '"', value, ""))
+
+
+def _named_by(stem: str, text: str, lower: str) -> Iterator[Span]:
     pattern = _pattern(stem)
     found = pattern.search(lower)
     while found:
-        named, (start, end) = _around(text, found, lenient=lenient)
-        if _is_secret(named, lenient=lenient):
+        named, (start, end) = _around(text, found)
+        if _is_secret(named):
             yield start, end
-        elif end - start <= _LONGEST_NAME:
+        elif end - start <= LONGEST_NAME:
             # What is no secret may be the name of one.
             end = start
         found = pattern.search(lower, end)
@@ -136,17 +146,17 @@ def _named_by(stem: str, text: str, lower: str, *, lenient: bool) -> Iterator[Sp
 @cache
 def _pattern(stem: str) -> "re.Pattern[str]":
     return re.compile(
-        rf"{_STEMS[stem]}{_SUFFIX}(?P<separator>{_SEPARATOR})(?P<quote>\\{{0,2}}[\"'`]|){_SCHEME}"
+        rf"{STEMS[stem]}{_SUFFIX}(?P<separator>{_SEPARATOR})(?P<quote>\\{{0,2}}[\"'`]|){_SCHEME}"
         rf"(?!:){NO_VALUE}(?P<secret>{_UNQUOTED}{{6,}})"
     )
 
 
-def _around(text: str, found: re.Match[str], *, lenient: bool) -> tuple[_Named, Span]:
+def _around(text: str, found: re.Match[str]) -> tuple[_Named, Span]:
     start, end = found.span("secret")
-    if found["quote"] or lenient:
-        end = next((_QUOTED if found["quote"] else _REST).finditer(text, end)).end()
+    if found["quote"]:
+        end = next(_QUOTED.finditer(text, end)).end()
     last = found.start("separator")
-    name = next(_NAME.finditer(text[max(0, last - _LONGEST_NAME) : last]))[0]
+    name = next(_NAME.finditer(text[max(0, last - LONGEST_NAME) : last]))[0]
     first = last - len(name)
     named = _Named(
         name,
@@ -159,26 +169,27 @@ def _around(text: str, found: re.Match[str], *, lenient: bool) -> tuple[_Named, 
     return named, (start, end)
 
 
-def _is_secret(named: _Named, *, lenient: bool) -> bool:
+def _is_secret(named: _Named) -> bool:
     shortest = _shortest_secret(named)
     value = named.value
     if not shortest or _TEMPLATE.search(value):
         return False
-    if lenient:
-        return not is_ordinary(value)
     if not named.quote and _looks_like_code(named):
         return False
     return len(value) >= shortest and is_random_value(value)
 
 
 def _looks_like_code(named: _Named) -> bool:
-    """Whether a value without quotes may be an expression, as it cannot be in the settings of an
-    environment."""
+    """Whether a value without quotes may be an expression."""
     if named.separator.endswith(",") or named.after in tuple("([{"):
         return True
-    if named.separator.strip() == "=" and " " not in named.separator:
-        return "." in named.name and "." in named.value
     value = named.value
+    at_end = ":" in named.separator and not named.after.strip()
+    if named.separator == ">" or (at_end and "." not in value):
+        return False
+    if named.separator.strip() == "=" and " " not in named.separator:
+        # An environment or an address, unless the name is a member as in minified code.
+        return "." in named.name and "." in value
     settled = len(value) >= _SHORTEST_IDENTIFIER and any(map(str.isdigit, value)) and "." not in value
     return not settled and _REFERENCE.fullmatch(value) is not None
 
@@ -190,7 +201,8 @@ def _shortest_secret(named: _Named) -> int:
         words.pop()
     if not words or not _is_separated(named, words[-1]):
         return 0
-    last = words[-1].removesuffix("s") if not words[-1].endswith("ss") else words[-1]
+    last = words[-1].rstrip(string.digits)
+    last = last if last.endswith("ss") else last.removesuffix("s")
     before = words[-2] if len(words) > 1 else ""
     if last.endswith(_PASSWORDS) or last in ("pass", "pwd"):
         return _SHORTEST_PASSWORD
@@ -204,7 +216,9 @@ def _shortest_secret(named: _Named) -> int:
         return _SHORTEST_SIGNATURE if named.before.endswith(("?", "&", ";")) else 0
     if last != "key" or not before or before in _ORDINARY_KEYS or named.name.endswith((".key", ".Key")):
         return 0
-    return _SHORTEST_KEY if before in _SECRET_KEYS or named.name.isupper() else _SHORTEST_OTHER_KEY
+    if before in _SECRET_KEYS or named.name.isupper():
+        return _SHORTEST_KEY
+    return 0 if _HASH.fullmatch(named.value) else _SHORTEST_OTHER_KEY
 
 
 def _is_separated(named: _Named, last: str) -> bool:

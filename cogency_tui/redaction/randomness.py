@@ -24,7 +24,9 @@ _ORDINARY = re.compile(
 )
 """Numbers, truth values, addresses, algorithms, times, paths."""
 
-_NAMES = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\.?[\w-]+(?:\.[A-Za-z]{2,10})+")
+_NAMES = re.compile(
+    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\.?[\w-]+(?:\.[A-Za-z]{2,10})+|(?:[\w.@-]+/)*[\w.@-]*\.[A-Za-z]\w{1,4}"
+)
 """Addresses of mail, hosts, files and members of modules."""
 
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}")
@@ -32,6 +34,8 @@ _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _UNPRONOUNCEABLE = re.compile(r"[b-df-hj-np-tv-xz]{4}", re.IGNORECASE)
 _NAMING = re.compile(r"(?:key|token|secret|password|credential)s?\Z", re.IGNORECASE)
 _MOST_IN_WORDS = 0.6
+_MOST_IN_SHORT_WORDS = 0.45
+_SHORT = 12
 _FEWEST_CHANGES = 0.2
 _FEWEST_CHANGES_OF_LETTERS = 0.4
 
@@ -75,7 +79,8 @@ def is_random_value(value: str) -> bool:
     in_words = sum(len(found[0]) for found in _WORD.finditer(value) if _is_pronounceable(found[0]))
     changes = sum(_kind(one) != _kind(other) for one, other in pairwise(characters))
     fewest = _FEWEST_CHANGES_OF_LETTERS if characters.isalpha() else _FEWEST_CHANGES
-    return in_words < _MOST_IN_WORDS * len(characters) and changes >= fewest * len(characters)
+    most = _MOST_IN_SHORT_WORDS if len(characters) < _SHORT else _MOST_IN_WORDS
+    return in_words < most * len(characters) and changes >= fewest * len(characters)
 
 
 def _is_pronounceable(letters: str) -> bool:

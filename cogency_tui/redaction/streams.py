@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from cogency_tui.redaction.issuers import PREFIXES
 from cogency_tui.redaction.known_values import Veil
 from cogency_tui.redaction.markers import replaced
+from cogency_tui.redaction.named_values import LONGEST_NAME, STEMS
 from cogency_tui.redaction.private_keys import PEM_BEGIN, PEM_END, PEM_MARK, opens_public, undecided_lines
 from cogency_tui.redaction.redact import secrets_of
 from cogency_tui.redaction.spans import MOST_HELD, WIDEST
@@ -14,19 +15,25 @@ from cogency_tui.redaction.spans import MOST_HELD, WIDEST
 _SIGNS = (
     *(prefix for prefix in PREFIXES if len(prefix) > 3),
     *("sk-", "hf_", "r8_", "fw_", "md-", "re_", "SG.", "pat", "eyJ", "cio", "SK", "://", "atlasv1.", "Q~"),
-    *("AccountKey", ":A", PEM_BEGIN),
+    *(":A", PEM_BEGIN, "-us", "$2", "$1$", "$5$", "$6$", "$y$j9T$", "$apr1$", "$argon2", "SHA}"),
+    *(":5432:", "*:*:"),
 )
 _LONGEST_SIGN = max(map(len, _SIGNS))
-_LINE_SIGNS = re.compile(
-    r"secret_?(?:access_?)?key|aws_?secret|_auth|machine|password|pwd|default", re.IGNORECASE
-)
+_LINE_SIGNS = re.compile(r"_auth|machine|password|pwd|default", re.IGNORECASE)
 """Words on whose line a secret may follow."""
 
+_NAME_SIGNS = re.compile(rf"{'|'.join(STEMS)}|value", re.IGNORECASE)
+"""Words of names behind which a secret may follow."""
+
+_MOST_WORDS = 6
+"""Words from the name of a secret to its end."""
+
 _WORD_CHARACTERS = string.ascii_letters + string.digits + "-_+/=.:@%~!$&()*,;\\"
+_NAME_CHARACTERS = string.ascii_letters + string.digits + "-_.\"'\\["
 _IN_WORD = re.compile(r"(?!\Z)(?!.?\\[nrt]\Z)(?!%[0-9A-F]{2}\Z).{0,2}[A-Za-z0-9]\Z", re.DOTALL)
 """What precedes a place in a word, unless it is an escape."""
 
-_LONG_WORD = re.compile(r"[MNO][\w-]{22}|[A-Za-z0-9+/=\\]{20}")
+_LONG_WORD = re.compile(r"[a-f0-9]{8}|[MNO][\w-]{22}|[A-Za-z0-9+/=\\]{20}")
 _CONTEXT = 1024
 """Characters before a piece by which it is judged."""
 
@@ -81,10 +88,24 @@ def _undecided(text: str, before: str) -> int:
     starts = [cut + len(seen) - len(text), undecided_lines(seen)]
     if _LINE_SIGNS.search(seen, line):
         starts.append(line)
+    if (name := _last_name(seen, line)) is not None:
+        starts.append(name)
     ending = seen[word:]
     if any(sign in ending for sign in _SIGNS) or _LONG_WORD.match(ending) or _ends_like_sign(seen):
         starts.append(word)
     return max(0, min(starts) - len(seen) + len(text))
+
+
+def _last_name(text: str, line: int) -> int | None:
+    """Where the last words begin, in a line that begins at `line`, of which one may be a secret's name."""
+    words = text[line:].rsplit(maxsplit=_MOST_WORDS)
+    begin = line + (len(words[0]) if len(words) > _MOST_WORDS else 0)
+    signs = [found.start() for found in _NAME_SIGNS.finditer(text, begin)]
+    if not signs:
+        return None
+    # Of a line that is longer than what is looked at, the last name.
+    sign = signs[0] if line or len(text) < WIDEST else signs[-1]
+    return max(line, sign - LONGEST_NAME, len(text[:sign].rstrip(_NAME_CHARACTERS)))
 
 
 def _ends_like_sign(text: str) -> bool:

@@ -174,7 +174,7 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     name = location.relative
     text = decode(data, name)
     # Decided by the whole file: a part of it need not show what it is a part of.
-    text = replace(text, raw=Redactor(context.secrets).text(text.raw))
+    text = replace(text, raw=Redactor(context.secrets).text(text.raw, file=name))
     lines = lines_of(text.plain)
     total = len(lines)
     if not total:
