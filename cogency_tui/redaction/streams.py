@@ -5,9 +5,10 @@ import string
 from collections.abc import Mapping
 
 from cogency_tui.redaction.issuers import PREFIXES
-from cogency_tui.redaction.known_values import Veil
+from cogency_tui.redaction.known_secrets import KnownSecrets
 from cogency_tui.redaction.markers import replaced
 from cogency_tui.redaction.named_values import LONGEST_NAME, STEMS
+from cogency_tui.redaction.own_values import Veil
 from cogency_tui.redaction.private_keys import PEM_BEGIN, PEM_END, PEM_MARK, opens_public, undecided_lines
 from cogency_tui.redaction.redact import secrets_of
 from cogency_tui.redaction.spans import MOST_HELD, WIDEST
@@ -41,8 +42,9 @@ _CONTEXT = 1024
 class RedactedStream:
     """Takes the same out of text that comes in pieces."""
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
+    def __init__(self, secrets: Mapping[str, str], known: KnownSecrets | None = None) -> None:
         self._own = Veil(secrets)
+        self._known = KnownSecrets() if known is None else known
         self._held = ""
         self._before = ""
         self._public = False
@@ -51,14 +53,16 @@ class RedactedStream:
         """What can be shown now; what may be the beginning of a secret is held back, but for the last
         piece."""
         text = self._held + self._own.feed(text, final=final)
-        cut = len(text) if final else _undecided(text, self._before)
+        cut = len(text) if final else _undecided(text, self._before, words=bool(self._known))
         if len(text) - cut > MOST_HELD:
             cut = len(text)
         text, self._held = text[:cut], text[cut:]
         before = len(self._before)
         seen = self._before + text
         spans = [
-            (max(start, before), end) for start, end in secrets_of(seen, public=self._public) if end > before
+            (max(start, before), end)
+            for start, end in secrets_of(seen, public=self._public, known=self._known)
+            if end > before
         ]
         shown = replaced(seen, spans)[before:]
         self._before = _last_lines(seen)
@@ -74,8 +78,9 @@ def _last_lines(text: str) -> str:
     return end if len(end) == len(text) or "\n" not in end else end[end.index("\n") + 1 :]
 
 
-def _undecided(text: str, before: str) -> int:
-    """Where the end of `text`, which follows `before`, begins that may be the beginning of a secret."""
+def _undecided(text: str, before: str, *, words: bool) -> int:
+    """Where the end of `text`, which follows `before`, begins that may be the beginning of a secret; with
+    `words`, where any word is."""
     cut = len(text)
     block = text.rfind(PEM_BEGIN)
     if block >= 0 and not PEM_END.search(text, block):
@@ -90,6 +95,8 @@ def _undecided(text: str, before: str) -> int:
         starts.append(line)
     if (name := _last_name(seen, line)) is not None:
         starts.append(name)
+    if words and not seen[-1:].isspace():
+        starts.append(len(seen) - len(seen.split()[-1]))
     ending = seen[word:]
     if any(sign in ending for sign in _SIGNS) or _LONG_WORD.match(ending) or _ends_like_sign(seen):
         starts.append(word)

@@ -1,4 +1,4 @@
-"""Known secrets: the keys of our environment."""
+"""The keys of our environment, which are known by name."""
 
 import re
 from collections.abc import Mapping
