@@ -2,11 +2,12 @@
 
 import json
 import string
+import time
 from base64 import b64encode
 
 import pytest
 
-from cogency_tui.redaction import MARKER, RedactedStream, Redactor
+from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor
 from tests.secret_samples import word
 
 # What the tests compare must not depend on chance: these are random enough for every measure.
@@ -215,3 +216,22 @@ def test_elsewhere_it_has_to(file: str) -> None:
 )
 def test_a_file_of_secrets_is_read_in_its_own_form(file: str, text: str, secret: str) -> None:
     assert Redactor({}).text(text.format(secret), file=file) == text.format(MARKER)
+
+
+@pytest.mark.parametrize(
+    "unit", ["a=b\n", "a= ", '  - a="', "a:b:c:d:e\n", "a=b #", f"{_MIXED}\n", f"x {_MIXED[:12]} "]
+)
+def test_the_time_of_files_of_secrets_and_known_secrets_is_linear(unit: str) -> None:
+    known = KnownSecrets()
+    known.learn(_MIXED * 4, [(0, len(_MIXED) * 4)])
+
+    def seconds(size: int) -> float:
+        text = unit * (size // len(unit))
+        began = time.process_time()
+        Redactor({}, known).text(text, file=".pgpass")
+        return time.process_time() - began
+
+    seconds(1_000)
+    small = max(min(seconds(50_000) for _ in range(3)), 0.002)
+    # Quadratic would be sixteen times as much.
+    assert min(seconds(200_000) for _ in range(3)) < 9 * small
