@@ -148,4 +148,7 @@ HOSTILE_FORMS = [
     *("hooks.slack.com/services/", ":A", "0:A", ".atlasv1.", "Q~", "_auth=", "default login a\n", "MMMMMM."),
     *(f"{word(64)}\n", f"{word(64)}\\n", f"{word(64)} ", "A" * 63 + "\n", "a:" * 30 + "\n", "- " * 40 + "\n"),
     *("-----BEGIN CERTIFICATE-----\n", f"{word(64)}\n-----END RSA PRIVATE KEY-----\n", "ghp_", "x-ghp_a"),
+    *("key=", "apikey=", 'token="', "api_key: a1B2", "secret=>", "bearer ", "--token ", "password\nvalue="),
+    *("token: string = ", "key_base_data", "x-api-key:", "<password>", "İkey=", "$2y$10$a", "$6$a$", "SHA}A"),
+    *(":5432:a:", "*:*:", "-us a1", f"{'a1b2c3d4' * 20}-us"),
 ]

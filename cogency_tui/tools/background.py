@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 
 from cogency_tui.errors import ToolError
-from cogency_tui.redaction import RedactedStream, Redactor
+from cogency_tui.redaction import KnownSecrets, RedactedStream, Redactor
 from cogency_tui.tools.blocking import completed
 from cogency_tui.tools.command import Command, Ended
 from cogency_tui.tools.output import Kept, cut_mark
@@ -73,8 +73,9 @@ class Background:
         environ: Mapping[str, str],
         wrapper: Sequence[str] = (),
         secrets: Mapping[str, str] | None = None,
+        known: KnownSecrets | None = None,
     ) -> str:
-        """Start a command and return its id; `secrets` are not shown in what it writes.
+        """Start a command and return its id; `secrets` and what is `known` are not shown in what it writes.
 
         Raises:
             ToolError: too many run already.
@@ -82,7 +83,8 @@ class Background:
         """
         self._make_room()
         id = f"p{next(self._numbers)}"
-        process = _Process(id, self._owner or "", command, cwd, secrets or {}, self._grace)
+        redactors = Redactor(secrets or {}, known), RedactedStream(secrets or {}, known)
+        process = _Process(id, self._owner or "", command, cwd, redactors, self._grace)
         self._all[id] = process
         try:
             await process.start(environ, wrapper)
@@ -181,7 +183,13 @@ class _Process:
     """One background command. It has ended when nothing that it started runs any more."""
 
     def __init__(
-        self, id: str, owner: str, command: str, cwd: Path, secrets: Mapping[str, str], grace: float
+        self,
+        id: str,
+        owner: str,
+        command: str,
+        cwd: Path,
+        redactors: tuple[Redactor, RedactedStream],
+        grace: float,
     ) -> None:
         self.id = id
         self.owner = owner
@@ -189,8 +197,7 @@ class _Process:
         self.ended: Ended | None = None
         self._command = command
         self._cwd = cwd
-        self._redactor = Redactor(secrets)
-        self._stream = RedactedStream(secrets)
+        self._redactor, self._stream = redactors
         self._grace = grace
         self._kept = Kept(_HEAD, _TAIL)
         self._unread = Kept(_HEAD, _TAIL)

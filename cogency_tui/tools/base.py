@@ -15,7 +15,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
-from cogency_tui.redaction import MARKER, RedactedStream, Redactor, holds_marker
+from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journaling import ALL, Consent, Journal
 from cogency_tui.tools.places import Places
 from cogency_tui.workspace.paths import Location, Workspace
@@ -183,6 +183,7 @@ class ToolContext:
 
     `report` shows output while the tool still runs. `seen` keeps, for each file that the agent has
     read or written, the fingerprint of its bytes then: a write refuses a file that has changed since.
+    `known` are the secrets that files were seen to hold.
     `call_id` is the call of the conversation that the tool runs for, set for each call. `journal` records
     what is changed, where there is one. `variables` are the values that the call's `$names` stand for, as
     text, where the tool takes them as its environment; `wants_value` says whether the `value` of the outcome
@@ -196,6 +197,7 @@ class ToolContext:
     report: Callable[[str], None] = field(default=lambda _text: None)
     seen: dict[Path, bytes] = field(default_factory=dict[Path, bytes])
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+    known: KnownSecrets = field(default_factory=KnownSecrets)
     call_id: str = ""
     journal: Journal | None = None
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -333,7 +335,7 @@ class BoundCall:
             ToolError: it could not be done; the text is for the model.
         """
         report = report or self.context.report
-        stream = RedactedStream(self.context.secrets)
+        stream = RedactedStream(self.context.secrets, self.context.known)
 
         def redacted(text: str) -> None:
             report(stream.feed(text))
@@ -343,7 +345,7 @@ class BoundCall:
             outcome = await self.tool.run(self.args, context)
         if rest := stream.feed("", final=True):
             report(rest)
-        redact = Redactor(self.context.secrets)
+        redact = Redactor(self.context.secrets, self.context.known)
         return replace(
             outcome,
             outcome=redact.text(outcome.outcome),
@@ -373,6 +375,6 @@ class BoundCall:
         try:
             yield
         except ToolError as exc:
-            redact = Redactor(self.context.secrets)
+            redact = Redactor(self.context.secrets, self.context.known)
             exc.args, exc.hint = (redact.text(str(exc)),), redact.text(exc.hint)
             raise

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import MARKER, Redactor, markers_in
@@ -40,7 +41,7 @@ class Change:
 
     def redacted_diff(self, secrets: Mapping[str, str]) -> str:
         """The difference without secrets, which are looked for in the whole contents."""
-        redact = Redactor(secrets).text
+        redact = partial(Redactor(secrets).text, file=self.location.relative)
         if self.texts is None or all(redact(text) == text for text in self.texts):
             return self.diff
         return diff.unified(*self.texts, self.location.relative, redact)

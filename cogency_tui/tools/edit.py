@@ -131,7 +131,7 @@ def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
             "Give an old that ends before the secret, or begins behind it; the file keeps it.",
         )
     if not places:
-        near = near_miss(Redactor(context.secrets).text(text.plain), old)
+        near = near_miss(Redactor(context.secrets).text(text.plain, file=location.relative), old)
         raise ToolError(f"old is not in {location.relative}.", near)
     if len(places) > 1 and not args.all:
         raise _ambiguous(text.plain, places, location.relative, context)
@@ -143,7 +143,7 @@ def _ambiguous(plain: str, places: list[int], name: str, context: ToolContext) -
     """Say that `old` occurs several times, with the lines in which it begins."""
     shown = places[:_MOST_LINES_NAMED]
     numbers = [plain.count("\n", 0, place) + 1 for place in shown]
-    redacted = Redactor(context.secrets).text(plain).split("\n")
+    redacted = Redactor(context.secrets).text(plain, file=name).split("\n")
     lines = [redacted[number - 1] for number in numbers]
     named = ", ".join(f"{number:,}" for number in numbers)
     more = f" and {len(places) - len(shown):,} more" if len(places) > len(shown) else ""

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.redaction import Redactor
+from cogency_tui.redaction import Redactor, secrets_of
 from cogency_tui.tools import changes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import in_thread
@@ -174,7 +174,10 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     name = location.relative
     text = decode(data, name)
     # Decided by the whole file: a part of it need not show what it is a part of.
-    text = replace(text, raw=Redactor(context.secrets).text(text.raw))
+    redacted = Redactor(context.secrets, context.known).text(text.raw, file=name)
+    if redacted != text.raw:
+        context.known.learn(text.raw, secrets_of(text.raw, file=name))
+    text = replace(text, raw=redacted)
     lines = lines_of(text.plain)
     total = len(lines)
     if not total:

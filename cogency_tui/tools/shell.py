@@ -24,6 +24,7 @@ from cogency_tui.tools.destruction import at_stake
 from cogency_tui.tools.git_bringing import bringing_words
 from cogency_tui.tools.journaling import Found
 from cogency_tui.tools.listening_ports import ListeningPorts
+from cogency_tui.tools.named_files import learn_named_files
 from cogency_tui.tools.output import Kept
 from cogency_tui.tools.own_environment import conceal
 from cogency_tui.tools.processes import summary
@@ -139,6 +140,7 @@ class Shell:
     async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:
         _require_text(args.command)
         cwd = (await in_thread(_directory, args.cwd, context)).path
+        await in_thread(learn_named_files, args.command, cwd, context.known)
         environ = scrubbed(os.environ, context.secrets)
         # The command can look at its parents.
         await in_thread(conceal, os.environ.keys() - environ.keys())
@@ -183,6 +185,8 @@ class Shell:
                 wrapper,
                 produced=produced.feed if context.wants_value else None,
             )
+        # It may have made them.
+        await in_thread(learn_named_files, args.command, cwd, context.known)
         outcome = _outcome(
             ended,
             args.timeout,
@@ -206,7 +210,7 @@ class Shell:
         if background is None:
             raise ToolError("Commands cannot run in the background here.", "Leave background out.")
         async with _recorded(context, self.name, stake, command) as found:
-            id = await background.start(command, cwd, environ, wrapper, context.secrets)
+            id = await background.start(command, cwd, environ, wrapper, context.secrets, context.known)
             try:
                 process = await background.settle(id, _FIRST_LOOK)
             except BaseException:

@@ -111,7 +111,7 @@ def find_lines(
     with closing(_texts(workspace, start, pattern, found)) as texts:
         for entry, _, text in texts:
             before = found.matches
-            if lines := _matching_lines(found, text.plain, regex, context):
+            if lines := _matching_lines(found, entry.path, text.plain, regex, context):
                 files.append((shown(entry.path), lines))
             found.files += found.matches > before
             found.literal += not found.matches and escaped(content) != content and content in text.plain
@@ -243,7 +243,7 @@ def _texts(
             yield entry, data, text
 
 
-def _matching_lines(found: Found, plain: str, regex: re.Pattern[str], context: int) -> list[str]:
+def _matching_lines(found: Found, path: str, plain: str, regex: re.Pattern[str], context: int) -> list[str]:
     """The lines to show of one file, with their numbers; counts its matches in `found`."""
     position = counted = 0
     number = 1
@@ -263,7 +263,7 @@ def _matching_lines(found: Found, plain: str, regex: re.Pattern[str], context: i
     if not places:
         return []
     # A line that is cut, or a part of a private key, does not show what it is a part of.
-    lines = Redactor({}).text(plain).split("\n")
+    lines = Redactor({}).text(plain, file=path).split("\n")
     numbers = {number: _cut(lines[number - 1], place) for number, place in places.items()}
     if context:
         return list(_with_context(lines, numbers, context))

@@ -32,7 +32,7 @@ def _text(block: Any, project: Path) -> str:
     if isinstance(block, EmbeddedResourceContentBlock):
         name = _named(block.resource.uri, project)
         if isinstance(block.resource, TextResourceContents):
-            return f"\n\n{name}:\n{fenced(Redactor({}).text(block.resource.text))}\n"
+            return f"\n\n{name}:\n{fenced(Redactor({}).text(block.resource.text, file=name))}\n"
         return f"{name} (not text)"
     return "(something that is not text)"
 

@@ -1,0 +1,239 @@
+"""Secrets that are recognised by the name beside them: in settings, code, headers, parameters of addresses.
+
+The name has to be a secret's as whole words, and the value has to look random
+(`randomness.is_random_value`), so that identifiers, placeholders, paths, references and expressions of
+ordinary code stay as they are.
+"""
+
+import re
+import string
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from cogency_tui.redaction.markers import NO_VALUE
+from cogency_tui.redaction.randomness import is_random_value
+from cogency_tui.redaction.spans import Span
+
+STEMS = {
+    "pass": "pass(?:word|wd|phrase|code)?",
+    "sig": "sig(?:nature)?",
+    "auth": "auth(?:orization)?",
+    **{stem: stem for stem in ("pwd", "secret", "token", "key", "credential", "bearer")},
+}
+"""What the last word of a secret's name ends with, in lower case: as it is found, and as it goes on."""
+
+_PASSWORDS = ("password", "passwd", "passphrase", "passcode", "authorization", "bearer")
+_SECRETS = (
+    *("secret", "credential", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "masterkey"),
+    *("accountkey", "clientkey", "presharedkey", "authtoken", "accesstoken", "refreshtoken", "apitoken"),
+)
+"""What makes a word a secret's that ends with it."""
+
+_SECRET_KEYS = frozenset(
+    (
+        "access",
+        "account",
+        "admin",
+        "api",
+        "app",
+        "application",
+        "auth",
+        "authentication",
+        "client",
+        "consumer",
+    )
+    + ("decryption", "deploy", "deployment", "encryption", "function", "functions", "hmac", "host", "jwt")
+    + ("license", "master", "preshared", "private", "secret", "server", "service", "session", "shared")
+    + ("signing", "storage", "subscription", "webhook")
+)
+"""Words before `key` that make it a secret."""
+
+_ORDINARY_KEYS = frozenset(
+    ("public", "pub", "publishable", "primary", "foreign", "sort", "partition", "cache", "object", "index")
+    + ("row", "hash", "unique", "lookup", "group", "registry", "routing", "idempotency", "site", "field")
+    + ("column", "shard", "map", "ssh", "lock", "state", "s3", "verify", "verification", "gpg", "item")
+)
+"""Words before `key` that make it none."""
+
+_ORDINARY_TOKENS = frozenset(
+    ("page", "next", "continuation", "sync", "resume", "cancel", "cancellation", "syntax", "stop", "start")
+    + ("bos", "eos", "pad", "unk", "sep", "cls", "mask", "special", "design", "lexer", "public")
+)
+"""Words before `token` that make it none."""
+
+_SIGNED = frozenset(("amz", "goog"))
+_SUFFIXES = (
+    *("base", "data", "value", "raw", "plain", "text", "string", "base64", "b64", "current", "previous"),
+    *("old", "new", "prod", "production", "staging", "stage", "dev", "development", "test", "live"),
+    *("primary", "secondary", "main", "default"),
+)
+"""Words behind a secret's name that change nothing."""
+
+_SUFFIX = rf"s?(?:[_-]?(?:{'|'.join(sorted(_SUFFIXES, key=len, reverse=True))}|\d{{1,3}})){{0,2}}"
+_TYPE = r"(?::? ?[a-z&]{0,8}(?:string|str|text)\??(?: ?\| ?(?:none|null|undefined))? )?"
+_SEPARATOR = (
+    rf"(?:(?:\\{{0,2}}[\"'`])?\]?[ \t]{{0,8}}{_TYPE}(?:={{1,3}}>?|:=?|%3d)"
+    r"|\\{0,2}[\"'][ \t]{0,4},"
+    r"|[\"'][ \t]{1,4}value=|[\"']?[ \t\r]{0,4}\n[ \t-]{1,40}[\"']?value[\"']?[ \t]{0,4}[:=]"
+    r"|>|(?=[ \t]))[ \t]{0,8}"
+)
+_SCHEME = r"(?:(?:basic|bearer|token|apikey|api-key)[ \t]{1,4})?"
+_UNQUOTED = r"[^\s\"'`\\<>,;&(){}\[\]|]"
+_QUOTED = re.compile(r"[^\s\"'`\\]*")
+
+LONGEST_NAME = 80
+_NAME = re.compile(rf"[A-Za-z0-9_.-]{{0,{LONGEST_NAME}}}\Z")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
+_HASH = re.compile(r"[A-Fa-f0-9x]+")
+_REFERENCE = re.compile(r"[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*")
+"""How code names a value."""
+
+_TEMPLATE = re.compile(r"[$#%]\{|\{\{|\$\(|[<>]")
+
+_SHORTEST_PASSWORD = 8
+_SHORTEST_KEY = 12
+_SHORTEST_SIGNATURE = 16
+_SHORTEST_IDENTIFIER = 16
+_SHORTEST_OTHER_KEY = 20
+
+
+class _Named(NamedTuple):
+    """A value, with the name and the signs before it, and what follows it."""
+
+    name: str
+    before: str
+    separator: str
+    quote: str
+    value: str
+    after: str
+
+
+def named_values(text: str) -> Iterator[Span]:
+    """The values that have a secret's name."""
+    # No other letter has a lower case of another length.
+    lower = text.replace("İ", "i").lower()
+    for stem in STEMS:
+        if stem in lower:
+            yield from _named_by(stem, text, lower)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether values with this name are secrets."""
+    return _shortest_secret(_Named(name, "", ":", '"', "", "")) > 0
+
+
+def is_named_secret(name: str, value: str) -> bool:
+    """Whether a value is a secret that has this name."""
+    return _is_secret(_Named(name, "", ":", '"', value, ""))
+
+
+def _named_by(stem: str, text: str, lower: str) -> Iterator[Span]:
+    pattern = _pattern(stem)
+    found = pattern.search(lower)
+    while found:
+        named, (start, end) = _around(text, found)
+        if _is_secret(named):
+            yield start, end
+        elif end - start <= LONGEST_NAME:
+            # What is no secret may be the name of one.
+            end = start
+        found = pattern.search(lower, end)
+
+
+@cache
+def _pattern(stem: str) -> "re.Pattern[str]":
+    return re.compile(
+        rf"{STEMS[stem]}{_SUFFIX}(?P<separator>{_SEPARATOR})(?P<quote>\\{{0,2}}[\"'`]|){_SCHEME}"
+        rf"(?!:){NO_VALUE}(?P<secret>{_UNQUOTED}{{6,}})"
+    )
+
+
+def _around(text: str, found: re.Match[str]) -> tuple[_Named, Span]:
+    start, end = found.span("secret")
+    if found["quote"]:
+        end = next(_QUOTED.finditer(text, end)).end()
+    last = found.start("separator")
+    name = next(_NAME.finditer(text[max(0, last - LONGEST_NAME) : last]))[0]
+    first = last - len(name)
+    named = _Named(
+        name,
+        text[max(0, first - 8) : first],
+        found["separator"],
+        found["quote"],
+        text[start:end],
+        text[end : end + 1],
+    )
+    return named, (start, end)
+
+
+def _is_secret(named: _Named) -> bool:
+    shortest = _shortest_secret(named)
+    value = named.value
+    if not shortest or _TEMPLATE.search(value):
+        return False
+    if not named.quote and _looks_like_code(named):
+        return False
+    return len(value) >= shortest and is_random_value(value)
+
+
+def _looks_like_code(named: _Named) -> bool:
+    """Whether a value without quotes may be an expression."""
+    if named.separator.endswith(",") or named.after in tuple("([{"):
+        return True
+    value = named.value
+    at_end = ":" in named.separator and not named.after.strip()
+    if named.separator == ">" or (at_end and "." not in value):
+        return False
+    if named.separator.strip() == "=" and " " not in named.separator:
+        # An environment or an address, unless the name is a member as in minified code.
+        return "." in named.name and "." in value
+    settled = len(value) >= _SHORTEST_IDENTIFIER and any(map(str.isdigit, value)) and "." not in value
+    return not settled and _REFERENCE.fullmatch(value) is not None
+
+
+def _shortest_secret(named: _Named) -> int:
+    """How long a value with this name is at least that is a secret; 0 where it is none."""
+    words = [word.lower() for word in _WORDS.findall(named.name)]
+    while len(words) > 1 and (words[-1] in _SUFFIXES or words[-1].isdigit()):
+        words.pop()
+    if not words or not _is_separated(named, words[-1]):
+        return 0
+    last = words[-1].rstrip(string.digits)
+    last = last if last.endswith("ss") else last.removesuffix("s")
+    before = words[-2] if len(words) > 1 else ""
+    if last.endswith(_PASSWORDS) or last in ("pass", "pwd"):
+        return _SHORTEST_PASSWORD
+    if last == "auth":
+        return _SHORTEST_PASSWORD if named.quote and _is_login(named.value) else 0
+    if last.endswith(_SECRETS) or (last == "token" and before not in _ORDINARY_TOKENS):
+        return _SHORTEST_KEY
+    if last == "signature":
+        return _SHORTEST_SIGNATURE if before in _SIGNED else 0
+    if last == "sig":
+        return _SHORTEST_SIGNATURE if named.before.endswith(("?", "&", ";")) else 0
+    if last != "key" or not before or before in _ORDINARY_KEYS or named.name.endswith((".key", ".Key")):
+        return 0
+    if before in _SECRET_KEYS or named.name.isupper():
+        return _SHORTEST_KEY
+    return 0 if _HASH.fullmatch(named.value) else _SHORTEST_OTHER_KEY
+
+
+def _is_separated(named: _Named, last: str) -> bool:
+    """Whether what stands between the name and the value makes the one the name of the other."""
+    if named.separator == ">":
+        return named.before.endswith(("<", ":"))
+    if named.separator.isspace():
+        environment = named.before.lower().endswith(("env ", "arg "))
+        return named.name.startswith("--") or last == "bearer" or environment
+    return True
+
+
+def _is_login(value: str) -> bool:
+    """Whether it is a name and a password in Base64, as Docker writes them."""
+    try:
+        return b":" in b64decode(value, validate=True)[1:]
+    except (Error, ValueError):
+        return False

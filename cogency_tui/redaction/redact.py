@@ -1,0 +1,69 @@
+"""Secrets in whole texts give way to a marker."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from cogency_tui.redaction.contexts import secrets_by_context
+from cogency_tui.redaction.issuers import issued_keys
+from cogency_tui.redaction.known_secrets import KnownSecrets
+from cogency_tui.redaction.markers import MARKER, replaced
+from cogency_tui.redaction.named_values import is_named_secret, named_values
+from cogency_tui.redaction.own_values import Veil
+from cogency_tui.redaction.private_keys import PEM_BEGIN, parts_of_private_keys, whole_private_keys
+from cogency_tui.redaction.secret_files import is_secret_file, secrets_in_secret_file
+from cogency_tui.redaction.spans import Span, merged
+
+
+def has_secret(text: str) -> bool:
+    """Whether something in a text looks like a key."""
+    return bool(secrets_of(text))
+
+
+class Redactor:
+    """Takes the values of `secrets`, what is `known`, and what looks like a key, out of text."""
+
+    def __init__(self, secrets: Mapping[str, str], known: KnownSecrets | None = None) -> None:
+        self._own = Veil(secrets)
+        self._known = KnownSecrets() if known is None else known
+
+    def text(self, text: str, *, whole: bool = False, file: str = "") -> str:
+        """A text, in which each line stays in its place. One that was made of `whole` files, which were gone
+        through before, has no parts of private keys. `file` is the path of the file that it is."""
+        text = self._own.over(text)
+        return replaced(text, secrets_of(text, parts=not whole, file=file, known=self._known))
+
+    def value(self, value: Any, *, whole: bool = False) -> Any:
+        """JSON content, with all of its texts."""
+        if isinstance(value, str):
+            return self.text(value, whole=whole)
+        if isinstance(value, list):
+            return [self.value(each, whole=whole) for each in cast("list[Any]", value)]
+        if isinstance(value, dict):
+            fields = cast("dict[Any, Any]", value)
+            return {
+                self.value(name, whole=whole): self._field(name, each, whole=whole)
+                for name, each in fields.items()
+            }
+        return value
+
+    def _field(self, name: Any, value: Any, *, whole: bool) -> Any:
+        named = isinstance(name, str) and isinstance(value, str) and is_named_secret(name, value)
+        return MARKER if named else self.value(value, whole=whole)
+
+
+def secrets_of(
+    text: str, *, parts: bool = True, public: bool = False, file: str = "", known: KnownSecrets | None = None
+) -> list[Span]:
+    """The secrets of a text, in order and without overlap, none over the end of a line. With `parts`, those
+    of private keys that were cut; `public` says that the text goes on with a certificate or the like; `file`
+    is the path of the file that it is."""
+    found = [*issued_keys(text), *secrets_by_context(text), *named_values(text)]
+    if is_secret_file(file):
+        found += secrets_in_secret_file(text, file)
+    if PEM_BEGIN in text:
+        found += whole_private_keys(text)
+    if known:
+        found += known.spans(text)
+    if parts:
+        found += parts_of_private_keys(text, public=public)
+    return merged(sorted(found))
