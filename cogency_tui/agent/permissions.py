@@ -102,6 +102,7 @@ class _State:
     caution: str = ""
     cautioned: bool = False
     refusals: list[Refusal] = field(default_factory=list[Refusal])
+    distrusts_remotes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,10 @@ class Gate:
                 self._state.sources.setdefault(name, through or name)
         for name in sources.possible:
             self._state.possible.setdefault(name, through)
+
+    def distrust_remotes(self) -> None:
+        """Ask about remotes as about any address: it is not known who configured them."""
+        self._state.distrusts_remotes = True
 
     def caution(self, reason: str) -> None:
         """Ask about changes in every mode, for this reason too, until the user allows one."""
@@ -348,7 +353,10 @@ class Gate:
         return _Case(reason, key, grant)
 
     def _possible_for(self, intent: Intent) -> list[str]:
-        """The possible sources, without those that the intent itself goes to."""
+        """The possible sources, without those that the intent itself goes to; none where it goes only to
+        remotes that the user has configured."""
+        if intent.to_remotes and not self._state.distrusts_remotes:
+            return []
         through = intent.source
         return [name for name, by in self._state.possible.items() if not through or by != through]
 

@@ -16,6 +16,7 @@ import msgspec
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.redaction import MARKER, RedactedStream, Redactor, holds_marker
+from cogency_tui.tools.git_remotes import Remotes
 from cogency_tui.tools.journaling import Journal, Keeps
 from cogency_tui.tools.places import Places
 from cogency_tui.workspace.paths import Location, Workspace
@@ -108,9 +109,10 @@ class Intent:
     `confined` a command that can reach neither the network nor, for writing, anything outside. `brings`
     says where content of strangers comes from that a command, or the `tool` of an MCP server, may bring into
     the conversation; `could_bring` names what nothing keeps from bringing some. `configured` marks a host
-    that the user has chosen to answer. `detail` is what the person is shown: a unified diff or a command,
-    complete and unescaped; the screen makes it safe. `own` marks what only reads, reaches or stops a process
-    that this conversation has started.
+    that the user has chosen to answer, `to_remotes` a command that goes only to remotes of the repository
+    that were configured before the agent's first command. `detail` is what the person is shown: a unified
+    diff or a command, complete and unescaped; the screen makes it safe. `own` marks what only reads, reaches
+    or stops a process that this conversation has started.
     """
 
     effect: Effect
@@ -127,6 +129,7 @@ class Intent:
     brings: str = ""
     could_bring: str = ""
     configured: bool = False
+    to_remotes: bool = False
     tool: str = ""
     own: bool = False
 
@@ -187,7 +190,8 @@ class ToolContext:
     is used; `output_limit` is how many characters of a result the model is sent. `refuse_by_mode` is asked
     by a plan whose next look at the project costs something, or trusts what is there. `places` are where the
     paths of the call lead, set for each call. `keeps` is asked whether changes of guarded files stay, where
-    the user has not agreed to them before.
+    the user has not agreed to them before. `remotes` are those of the project's repository, where the agent's
+    commands may go to them.
     """
 
     workspace: Workspace
@@ -202,6 +206,7 @@ class ToolContext:
     refuse_by_mode: Callable[[Intent], None] = field(default=lambda _intent: None)
     places: Places | None = None
     keeps: Keeps | None = None
+    remotes: Remotes | None = None
 
     def locate(self, given: str) -> Location:
         """Where a path leads: in a call that was planned, where it led then.

@@ -213,8 +213,10 @@ def inside(simple: Simple) -> Simple | None:
     """What a wrapper runs; None where it runs nothing."""
     with_value, before = WRAPPERS[simple.program]
     words = list(simple.arguments)
+    assigns = simple.assigns
     while words and (words[0].text.startswith("-") or ASSIGNMENT.match(words[0].text)):
         option = words.pop(0).text
+        assigns = assigns or not option.startswith("-")
         if option == "--":
             break
         long = option.startswith("--") and any(
@@ -229,4 +231,4 @@ def inside(simple: Simple) -> Simple | None:
     if simple.program in ("xargs", "parallel"):
         from_pipe = not simple.has("a", "arg-file") and not simple.redirections
         words.append(LISTED if from_pipe else Word("", known=False))
-    return Simple(tuple(words), simple.redirections)
+    return Simple(tuple(words), simple.redirections, assigns=assigns)

@@ -7,7 +7,7 @@ It is for asking, and no boundary: any program may go anywhere (only a sandbox h
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.command_line import SHELLS, option_values, parse
 from cogency_tui.tools.confinement import alters, unconfined
-from cogency_tui.tools.indirect_network import indirect_network, settings_in, written_names
+from cogency_tui.tools.indirect_network import indirect_network, is_local, settings_in, written_names
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Visit, visit
@@ -50,6 +50,10 @@ _SERVES_OTHERS = "{} -m http.server, which serves other machines too without --b
 _BINDING = re.compile(r"(?:--bind[= ]|-b ?)(?:localhost|127\.0\.0\.1|::1)")
 _REROUTED = re.compile(r"(?<!--no)proxy|curlrc|wgetrc|curl_home|xdg_config|\bHOME=", re.IGNORECASE)
 """What in a command may lead a client that names this machine elsewhere."""
+
+_INSTALLED = "node_modules/.bin/"
+_NOT_FETCHING = frozenset(("--", "--no", "--no-install", "--offline"))
+_PLAIN_NAME = re.compile(r"\w[\w.-]*")
 
 _OWN_NAMES = ("cogency-tui", "cogency_tui")
 _OWN_LIMITS = frozenset(("config", "permissions", "trust"))
@@ -122,7 +126,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     listing: list[Location] = []
     if _REROUTED.search(command):
         ports = None
-    for simple in parse(command):
+    for written_out in parse(command):
+        simple = _as_installed(written_out, places)
         reading = indirect_reads(simple, places, (workspace.root, *workspace.added), listed=listed)
         program = _network_program(simple)
         reads = "reader" in facts(program) or is_interpreter(program) or _opens_device(simple)
@@ -211,6 +216,8 @@ def _network_program(simple: Simple) -> str:
     program = simple.program
     if _opens_device(simple):
         return program or "the shell"
+    if is_local(simple):
+        return ""
     if "network" in facts(program):
         return program
     texts = [word.text for word in simple.arguments]
@@ -222,6 +229,28 @@ def _network_program(simple: Simple) -> str:
         installs = texts[:3] in (["-m", "pip", "install"], ["-m", "pip", "download"])
         return program if installs or any(_INLINE.search(text) for text in texts) else ""
     return "rsync" if program == "rsync" and any(":" in text for text in texts) else ""
+
+
+def _as_installed(simple: Simple, places: Places) -> Simple:
+    """The program of the project that `npx` and the like run; the command as it is where they may fetch it."""
+    words = list(simple.words)
+    texts = [word.text if word.known and not word.pattern else "" for word in words]
+    if texts[:1] == ["npx"]:
+        del words[:1]
+    elif texts[:2] in (["npm", "exec"], ["npm", "x"], ["pnpm", "exec"]):
+        del words[:2]
+    else:
+        return simple
+    while words and words[0].text in _NOT_FETCHING:
+        del words[0]
+    name = words[0].text if words and words[0].known and not words[0].pattern else ""
+    path = f"{_INSTALLED}{name}"
+    installed = _PLAIN_NAME.fullmatch(name) and places.known
+    if not installed or not all(os.path.lexists(each / path) for each in places.directories):
+        return simple
+    if "network" in facts(name) or goes_to_network(name, [word.text for word in words[1:]]):
+        return simple
+    return replace(simple, words=(Word(path), *words[1:]))
 
 
 def _opens_device(simple: Simple) -> bool:

@@ -109,6 +109,7 @@ class Shell:
         cwd = await in_thread(_directory, args.cwd, context)
         place = "" if cwd.relative == "." else f" in {cwd.relative}"
         how = " in the background" if args.background else ""
+        familiar = await asyncio.to_thread(_leads_to_remotes, args.command, cwd.path, context)
         odd = unusual(args.command.replace("\n", " ").replace("\t", " "))
         # They change nothing: a cancellation need not wait for them.
         far = await asyncio.to_thread(reach, args.command, cwd.path, context.workspace, self._ports)
@@ -128,6 +129,7 @@ class Shell:
             brings=far.brings,
             could_bring="" if confined else far.could_bring,
             confined=confined,
+            to_remotes=familiar,
             own=calm.own and not (far.outside or guarded),
         )
         # To look at what is at stake asks git about a repository that may be hostile.
@@ -236,6 +238,13 @@ def _recorded(
 
 def _seen(found: Found | None) -> list[str]:
     return [] if found is None else list(found.notes)
+
+
+def _leads_to_remotes(command: str, cwd: Path, context: ToolContext) -> bool:
+    if context.remotes is None:
+        return False
+    context.remotes.learn()
+    return context.remotes.lead(command, cwd)
 
 
 def _require_text(command: str) -> None:

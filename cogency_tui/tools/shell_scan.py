@@ -236,6 +236,7 @@ class _Scanner:
         self._operator = ""
         words = list(self._words)
         variables = self._variables
+        assigns = False
         if words and words[0].text == "function":
             del words[:2]
         while words and words[0].known and words[0].text in _OPENING:
@@ -244,15 +245,18 @@ class _Scanner:
             variables.reserved(words[0].text)
             if words[0].text in ("for", "select"):
                 variables.loop(words)
+                assigns = True
             words.clear()
         if words and all(ASSIGNMENT.match(word.text) for word in words):
             variables.assigned(words, operator)
         while words and ASSIGNMENT.match(words[0].text):
             self._move(words.pop(0))
+            assigns = True
         variables.ended(operator)
         variables.reserved(operator)
-        if words or self._redirections:
-            self.found.append(Simple(tuple(words), tuple(self._redirections), operator in ("|", "|&")))
+        if words or self._redirections or assigns:
+            piped = operator in ("|", "|&")
+            self.found.append(Simple(tuple(words), tuple(self._redirections), piped, assigns))
         self._words.clear()
         self._redirections.clear()
 

@@ -58,11 +58,12 @@ class Redirection:
 @dataclass(frozen=True, slots=True)
 class Simple:
     """One program with its words and redirections; `words` may be empty. `piped` is set where its output goes
-    to the next one."""
+    to the next one, `assigns` where it sets variables for the program or the shell."""
 
     words: tuple[Word, ...] = ()
     redirections: tuple[Redirection, ...] = ()
     piped: bool = field(default=False, compare=False)
+    assigns: bool = field(default=False, compare=False)
 
     @property
     def program(self) -> str:
