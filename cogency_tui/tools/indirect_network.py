@@ -197,9 +197,10 @@ def _runs_text(simple: Simple, command: str, made: frozenset[str]) -> bool:
     program, texts = simple.program, [word.text for word in simple.arguments]
     if program == "trap" and texts[:1] in ([""], ["-"]):
         return False
-    if (program in _STRING_RUNNERS and not is_local(simple)) or has_starting_option(simple):
+    if has_starting_option(simple):
         return True
-    if "launcher" in facts(program) and program not in WRAPPERS and unconfined(simple):
+    starts = "launcher" in facts(program) and program not in WRAPPERS and unconfined(simple)
+    if (program in _STRING_RUNNERS or starts) and not is_local(simple):
         return True
     if pattern := _LITTLE_LANGUAGES.get(program):
         scripts = [text.removeprefix("-e") for text in texts] if program == "sed" else texts

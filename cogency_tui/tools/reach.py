@@ -232,7 +232,7 @@ def _network_program(simple: Simple) -> str:
 
 
 def _as_installed(simple: Simple, places: Places) -> Simple:
-    """The program of the project that `npx` and the like run; the command as it is where they may fetch it."""
+    """The program of the project that `npx` and the like run; the command itself where they may fetch one."""
     words = list(simple.words)
     texts = [word.text if word.known and not word.pattern else "" for word in words]
     if texts[:1] == ["npx"]:
