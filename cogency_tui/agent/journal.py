@@ -23,10 +23,12 @@ Tools reach it through a protocol of theirs (`tools` may not import `agent`), wh
             *,
             by_git: bool = False,
         ) -> AbstractAsyncContextManager[CommandEdits]: ...
+
+        async def made(self) -> Mapping[Path, Version]: ...
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,13 +44,14 @@ from cogency_tui.store.blobs import Blobs, Cleaned
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.edits import Also, Edits
 from cogency_tui.store.intents import Intents, dropping
-from cogency_tui.store.versions import Edit, FileChange, Origin
+from cogency_tui.store.versions import Edit, FileChange, Net, Origin, Version, net
 from cogency_tui.temporary import sweep
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.changes import Change
 from cogency_tui.tools.journaling import Keeps
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.place import TICK, located
 
 
 class Journal:
@@ -199,6 +202,24 @@ class CallJournal:
         self._journal = journal
         self._conversation = conversation
 
+    async def made(self) -> Mapping[Path, Version]:
+        """The files that the calls of this turn made, each as they left it, with what it holds kept.
+
+        What was written before the turn began was only moved there.
+        """
+        journal = self._journal
+        edits = await journal.edits()
+        origin = await edits.origin(self._conversation)
+        began = await edits.began(origin.conversation)
+        if began is None:
+            return {}
+        found = net(await edits.of_conversation(origin.conversation, turn=origin.turn))
+        own = {each.change.path: each.change.after for each in found if _is_made(each)}
+        paths = {located(journal.workspace, path).path: version for path, version in own.items()}
+        return await in_thread(
+            lambda: {path: version for path, version in paths.items() if _is_newer(path, began)}
+        )
+
     @asynccontextmanager
     async def writing(self, call: str, tool: str, changes: Sequence[Change]) -> AsyncGenerator[Recorded]:
         """Record the changes that are made in this block; of one that fails, those that were made.
@@ -287,6 +308,20 @@ class CallJournal:
                 keeping.at_stake, paths, journal.workspace, contents, journal.limits
             )
             return KeptPaths(await journal.record(origin, call, tool, found), left_out, size)
+
+
+def _is_made(found: Net) -> bool:
+    """Whether the agent alone made a file, and what it left there is kept."""
+    change = found.change
+    made = found.whole and change.before.kind == "absent" and not change.shared_with
+    return made and change.after.kind != "absent" and change.after.kept
+
+
+def _is_newer(path: Path, began: float) -> bool:
+    try:
+        return path.lstat().st_mtime_ns >= began * 1e9 - TICK
+    except OSError:
+        return False
 
 
 @contextmanager

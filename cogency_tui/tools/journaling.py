@@ -1,9 +1,11 @@
 """What tools ask of a journal of changes; the engine has it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from cogency_tui.store.versions import Version
 
 if TYPE_CHECKING:
     from cogency_tui.tools.changes import Change
@@ -84,5 +86,13 @@ class Journal(Protocol):
 
         Raises:
             JournalError: what it changes cannot be recorded; the block does not begin.
+        """
+        ...
+
+    async def made(self) -> Mapping[Path, Version]:
+        """The files that the calls of this turn made, each as they left it.
+
+        Raises:
+            StoreError: the store cannot be read.
         """
         ...

@@ -8,14 +8,15 @@ import asyncio
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.errors import StoreError, ToolError, WorkspaceError
+from cogency_tui.store.versions import Version
 from cogency_tui.tools.background import Background
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import completed, in_thread
@@ -135,6 +136,8 @@ class Shell:
         # To look at what is at stake asks git about a repository that may be hostile.
         context.refuse_by_mode(intent)
         stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace)
+        if stake.what and (made := await _made(context)):
+            stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, made)
         return replace(intent, loss=stake.what, own=intent.own and not stake.what)
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:
@@ -238,6 +241,15 @@ def _recorded(
 
 def _seen(found: Found | None) -> list[str]:
     return [] if found is None else list(found.notes)
+
+
+async def _made(context: ToolContext) -> Mapping[Path, Version]:
+    """The files that the agent made in this turn; none where that cannot be known."""
+    if context.journal is None:
+        return {}
+    with suppress(StoreError):
+        return await context.journal.made()
+    return {}
 
 
 def _leads_to_remotes(command: str, cwd: Path, context: ToolContext) -> bool:

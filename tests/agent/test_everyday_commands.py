@@ -4,7 +4,6 @@
 """
 
 import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -75,7 +74,7 @@ class Developer:
 
 
 @pytest.fixture
-async def developer(tmp_path: Path) -> AsyncIterator[Developer]:
+async def developer(tmp_path: Path) -> Developer:
     project, remote = tmp_path / "project", tmp_path / "remote.git"
     for name, text in FILES.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +90,7 @@ async def developer(tmp_path: Path) -> AsyncIterator[Developer]:
     one = Developer(project)
     await one.decision("true")
     one.after(Sources(possible=("pytest",)))
-    yield one
+    return one
 
 
 def table() -> dict[str, str]:

@@ -20,9 +20,9 @@ from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import host_of
 from cogency_tui.store.conversations import Store
 from cogency_tui.tools.base import Outcome, ToolContext
+from cogency_tui.tools.git_remotes import Remotes
 from cogency_tui.tools.mcp.server import Surroundings
 from cogency_tui.tools.mcp.servers import Servers
-from cogency_tui.tools.git_remotes import Remotes
 from cogency_tui.tools.registry import Registry
 from cogency_tui.workspace.paths import Workspace
 from tests.agent.delegation import Bench, block, named, payload_of, results, scripted, shown, turn
