@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import subprocess
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -165,6 +166,12 @@ ORDINARY = [
     "git worktree add -q --no-checkout wt2; git worktree move wt2 wt3",
     "git worktree add -q --no-checkout wt2; git worktree remove --force wt2",
     "git config --global user.name Dev; git config --global init.defaultBranch main",
+    "git config alias.st 'status -sb'; git config alias.lg 'log --oneline --graph -20'; git config alias.co checkout",
+    "git config color.ui always; git config log.date iso; git config merge.conflictStyle zdiff3",
+    "git config diff.algorithm histogram; git config rebase.autoSquash true; git config rebase.autoStash true",
+    "git config commit.verbose true; git config help.autocorrect 20; git config push.followTags true",
+    "git config fetch.pruneTags true; git config branch.sort -committerdate; git config column.ui auto",
+    "git config --global status.short true; git config --global advice.detachedHead false",
     "mkdir -p ~/.config/git; git config --file ~/.config/git/config user.email a@b",
     "git init -q build/new; git init -q new",
     "git clone -q . build/clone; git clone -q . clone && rm -rf clone",
@@ -237,6 +244,39 @@ async def test_a_branch_can_be_left_again(desk: Desk) -> None:
 async def test_a_command_that_could_write_by_itself_has_no_leave(desk: Desk, command: str) -> None:
     found, _ = await watched(desk, command)
     assert not only_brings(command) or "AGENTS.md" in found.put_back
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("alias.st", value) for value in ("!sh evil", "-c core.pager=evil log", "rebase -x evil", "evil")),
+        *(
+            ("alias.st", value)
+            for value in ("status; sh evil", "grep -Oevil", "log --ext-diff", "bisect run sh")
+        ),
+        *(
+            ("alias.st", value)
+            for value in ("diff --output=x", "difftool", "config core.pager evil", "push evil")
+        ),
+        *((key, "evil") for key in ("core.pager", "core.editor", "core.fsmonitor", "core.sshCommand")),
+        *((key, "evil") for key in ("core.hooksPath", "credential.helper", "gpg.program", "pager.log")),
+        *((key, "evil") for key in ("diff.external", "diff.x.textconv", "diff.x.command", "merge.x.driver")),
+        *((key, "evil") for key in ("filter.x.clean", "sequence.editor", "mergetool.x.cmd", "pull.twohead")),
+        *(
+            (key, "evil")
+            for key in ("help.browser", "init.templateDir", "commit.template", "fetch.bundleURI")
+        ),
+        *((key, "evil") for key in ("http.proxy", "include.path", "remote.x.proxy", "remote.x.uploadpack")),
+        ("protocol.ext.allow", "always"),
+        ("safe.bareRepository", "all"),
+        ("url.https://evil.example/.insteadOf", "https://github.com/"),
+        ("log.showSignature", "true"),
+        ("commit.gpgSign", "true"),
+    ],
+)
+async def test_settings_that_start_programs_are_put_back(desk: Desk, key: str, value: str) -> None:
+    found, _asked = await watched(desk, shlex.join(["git", "config", key, value]))
+    assert found.put_back == [".git/config"]
 
 
 POINTERS = {
