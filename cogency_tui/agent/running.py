@@ -169,6 +169,7 @@ class Running:
         for server, source in described.items():
             # Its words stand in the system prompt.
             self.gate.note(Sources(possible=(source,)), server)
+        self.gate.begin_turn()
         if not self.depth:
             self.budget.begin()
         setup = TurnSetup(

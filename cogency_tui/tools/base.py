@@ -5,7 +5,7 @@ that conflict; and, when its turn has come, what exactly it is about to do (`Int
 permissions can ask the person with the diff or the command in hand.
 """
 
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -161,7 +161,8 @@ class Outcome:
     action dialect. `failed` marks a call that ran to its end and still has to count as a failure (a command
     that exited with a status other than 0): unlike `ToolError` it has content. `sources` are those that only
     running it showed, beside the intent's. `redacted` says that what it shows was taken from whole files in
-    which secrets had been looked for: what then still looks like a part of a private key is none.
+    which secrets had been looked for: what then still looks like a part of a private key is none. `put_back`
+    are guarded files whose changes were put back, where the call has failed by nothing else.
     """
 
     outcome: str
@@ -170,6 +171,7 @@ class Outcome:
     value: Any = None
     sources: Sources = field(default_factory=Sources)
     redacted: bool = False
+    put_back: Sequence[str] = ()
 
     @property
     def produced(self) -> Any:

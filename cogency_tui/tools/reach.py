@@ -28,13 +28,13 @@ from cogency_tui.tools.programs import (
     is_interpreter,
 )
 from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
-from cogency_tui.tools.shell_variables import lists_names
+from cogency_tui.tools.shell_variables import NameLoop, lists_names
 from cogency_tui.tools.shell_words import LISTED, TOO_MANY, Simple, Word
 from cogency_tui.tools.system_files import is_home, is_own_temporary, is_public
 from cogency_tui.workspace.names import protected, shown
 from cogency_tui.workspace.paths import Location, Workspace
 
-_TOO_LONG = "the command: it names too much for all of it to be looked at"
+_TOO_LONG = "the command: it names more than is looked at"
 _HARMLESS = re.compile(
     r"/dev/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd(?:/\d+)?)|/proc/self/fd/\d+"
 )
@@ -124,10 +124,11 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     made = frozenset[str]()
     listed = False
     listing: list[Location] = []
+    loop = NameLoop(command)
     if _REROUTED.search(command):
         ports = None
     for written_out in parse(command):
-        simple = _as_installed(written_out, places)
+        simple = loop.follow(_as_installed(written_out, places), listed=listed)
         reading = indirect_reads(simple, places, (workspace.root, *workspace.added), listed=listed)
         program = _network_program(simple)
         reads = "reader" in facts(program) or is_interpreter(program) or _opens_device(simple)
@@ -147,7 +148,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         guarded = guarded or _own_limits(simple)
         guarded = guarded or _unsure(simple, places, listed=listed)
         given = listing if any(word is LISTED for word in simple.words) and not _only_reads(simple) else []
-        listed = lists_names(simple, piped=listed)
+        listed = loop.entered or lists_names(simple, piped=listed)
         listing = listing if listed else []
         through = _through(reading, places, workspace)
         piped = (_Named(each, reads=False, writes=True) for each in given)
@@ -266,7 +267,7 @@ def _own_limits(simple: Simple) -> str:
             return ""
         texts = texts[texts.index(_OWN_NAMES[1]) + 1 :]
     said = next((text for text in texts if text in _OWN_LIMITS), "")
-    return f"{_OWN_NAMES[0]} {said}: what the agent may do is the person's to say" if said else ""
+    return f"{_OWN_NAMES[0]} {said}: only the user decides what the agent may do" if said else ""
 
 
 def _named(simple: Simple, places: Places, workspace: Workspace) -> Iterator[_Named]:

@@ -292,7 +292,8 @@ def _with_put_back(outcome: Outcome, found: Found | None) -> Outcome:
     """The outcome of a command that did not keep to what it may change: a failure."""
     if found is None or not found.put_back:
         return outcome
-    return replace(outcome, outcome=f"{outcome.outcome}; put back: {', '.join(found.put_back)}", failed=True)
+    told = f"{outcome.outcome}; put back: {', '.join(found.put_back)}"
+    return replace(outcome, outcome=told, failed=True, put_back=() if outcome.failed else found.put_back)
 
 
 def _with_value(outcome: Outcome, produced: Kept) -> Outcome:

@@ -345,6 +345,22 @@ async def test_a_model_in_auto_is_told_what_was_put_back(make_agent: MakeAgent, 
     assert gate is None
 
 
+@pytest.mark.parametrize(("status", "cycles"), [(0, 5), (1, 3)])
+async def test_a_command_that_did_its_work_is_no_failed_batch(
+    make_agent: MakeAgent, project: Path, status: int, cycles: int
+) -> None:
+    script = f"open('AGENTS' + '.md', 'w').write('evil')\nraise SystemExit({status})\n"
+    (project / "make.py").write_text(script)
+    call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
+    async with make_agent(*[call] * 4, "Done.") as agent:
+        events = [event async for event in agent("go")]
+    results = [event["payload"] for event in events if event["type"] == "result"]
+    assert len(results) == min(cycles, 4)
+    assert all(each["error"] and "put back: AGENTS.md" in each["outcome"] for each in results)
+    assert all(each.get("put_back", []) == ([] if status else ["AGENTS.md"]) for each in results)
+    assert [event["type"] for event in events].count("metric") == cycles
+
+
 @pytest.mark.parametrize("allow", [True, False])
 async def test_the_user_is_asked_after_a_command(make_agent: MakeAgent, project: Path, allow: bool) -> None:
     asked: list[Question] = []
