@@ -44,14 +44,13 @@ from cogency_tui.store.blobs import Blobs, Cleaned
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.edits import Also, Edits
 from cogency_tui.store.intents import Intents, dropping
-from cogency_tui.store.versions import Edit, FileChange, Net, Origin, Version, net
+from cogency_tui.store.versions import Edit, FileChange, Origin, Version, net
 from cogency_tui.temporary import sweep
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.changes import Change
 from cogency_tui.tools.journaling import Keeps
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.paths import Workspace
-from cogency_tui.workspace.place import TICK, located
 
 
 class Journal:
@@ -203,10 +202,8 @@ class CallJournal:
         self._conversation = conversation
 
     async def made(self) -> Mapping[Path, Version]:
-        """The files that the calls of this turn made, each as they left it, with what it holds kept.
-
-        What was written before the turn began was only moved there.
-        """
+        """What the calls of this turn, and nobody else, left in files that were not there before, or were as
+        the last commit has them."""
         journal = self._journal
         edits = await journal.edits()
         origin = await edits.origin(self._conversation)
@@ -214,11 +211,8 @@ class CallJournal:
         if began is None:
             return {}
         found = net(await edits.of_conversation(origin.conversation, turn=origin.turn))
-        own = {each.change.path: each.change.after for each in found if _is_made(each)}
-        paths = {located(journal.workspace, path).path: version for path, version in own.items()}
-        return await in_thread(
-            lambda: {path: version for path, version in paths.items() if _is_newer(path, began)}
-        )
+        blobs = await journal.blobs()
+        return await in_thread(keeping.made_since, began, found, journal.workspace, blobs)
 
     @asynccontextmanager
     async def writing(self, call: str, tool: str, changes: Sequence[Change]) -> AsyncGenerator[Recorded]:
@@ -308,20 +302,6 @@ class CallJournal:
                 keeping.at_stake, paths, journal.workspace, contents, journal.limits
             )
             return KeptPaths(await journal.record(origin, call, tool, found), left_out, size)
-
-
-def _is_made(found: Net) -> bool:
-    """Whether the agent alone made a file, and what it left there is kept."""
-    change = found.change
-    made = found.whole and change.before.kind == "absent" and not change.shared_with
-    return made and change.after.kind != "absent" and change.after.kept
-
-
-def _is_newer(path: Path, began: float) -> bool:
-    try:
-        return path.lstat().st_mtime_ns >= began * 1e9 - TICK
-    except OSError:
-        return False
 
 
 @contextmanager

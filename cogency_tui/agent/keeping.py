@@ -1,5 +1,6 @@
 """What is kept of files that a tool is about to change, and what then became of them. The calls block."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,14 +8,19 @@ from pathlib import Path
 from cogency_tui.agent.contents import Contents, Limits
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.versions import ABSENT, FileChange, Version
+from cogency_tui.store.versions import ABSENT, FileChange, Net, Version
 from cogency_tui.tools.changes import Change, load
+from cogency_tui.tools.git_facts import Repository
 from cogency_tui.workspace.ignore import ALWAYS
 from cogency_tui.workspace.paths import Workspace
-from cogency_tui.workspace.place import files_below, located, missing_above, stamp_of, status
+from cogency_tui.workspace.place import TICK, files_below, located, missing_above, stamp_of, status
 
 _REBUILT = ALWAYS - {".git", ".hg", ".svn", ".jj"}
 """Directories that are not kept with what is around them: a program made them, and can again."""
+
+
+_LARGEST = 4 << 20
+"""Bytes of a content that is compared with that of the last commit."""
 
 
 def planned(changes: Iterable[Change], workspace: Workspace, blobs: Blobs) -> list[FileChange]:
@@ -44,6 +50,54 @@ def made(
         if not plan.before.equals(after):
             found.append(replace(plan, after=after))
     return found
+
+
+def made_since(began: float, found: Iterable[Net], workspace: Workspace, blobs: Blobs) -> dict[Path, Version]:
+    """What is in files of which nobody loses anything but what the calls since `began` have put there."""
+    own = [each.change for each in found if _is_own(each)]
+    paths = {change.path: located(workspace, change.path).path for change in own}
+    # What was written earlier was only moved there.
+    own = [change for change in own if _is_newer(paths[change.path], began)]
+    changed = [change for change in own if change.before.kind != "absent"]
+    committed = _as_committed(changed, workspace, blobs) if changed else set[str]()
+    return {
+        paths[change.path]: change.after
+        for change in own
+        if change.before.kind == "absent" or change.path in committed
+    }
+
+
+def _is_own(found: Net) -> bool:
+    """Whether the agent alone put into a file what is there, and that is kept."""
+    change = found.change
+    alone = found.whole and not any(edit.shared_with for edit in found.edits)
+    return alone and not change.old_path and change.after.kind != "absent" and change.after.kept
+
+
+def _is_newer(path: Path, began: float) -> bool:
+    try:
+        return path.lstat().st_mtime_ns >= began * 1e9 - TICK
+    except OSError:
+        return False
+
+
+def _as_committed(changes: Sequence[FileChange], workspace: Workspace, blobs: Blobs) -> set[str]:
+    """The paths of those files that were as the last commit has them before they were changed."""
+    repository = Repository(workspace.root)
+    if repository.root != workspace.root:
+        return set()
+    committed = repository.committed([change.path for change in changes]) or {}
+    return {
+        change.path
+        for change in changes
+        if change.before.kept and change.before.size <= _LARGEST and change.path in committed
+        if _object_name(blobs.read(change.before.digest, change.before.size)) == committed[change.path][1]
+    }
+
+
+def _object_name(data: bytes) -> str:
+    """The name that git gives a content."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def _is_made(change: Change, workspace: Workspace) -> bool:

@@ -17,12 +17,19 @@ from cogency_tui.tools.shell_paths import Places
 from cogency_tui.tools.shell_words import Simple
 
 _NAME = re.compile(r"\w[\w.-]*")
+_ALL = "*"
+_DEFAULT = "origin"
+"""Where a transfer goes that names no remote, unless its branch follows another."""
+
 _LASTING = frozenset(("export", "set"))
 """Builtins that change what later commands of the shell are told; so does `printf` with `-v`."""
 
 _IRRELEVANT = re.compile(
-    r"(?:advice|alias|color|column|user)\..*"
-    r"|branch\..+\.(?:description|merge|rebase)|pull\.(?:ff|rebase)|push\.(?:autosetupremote|default)"
+    r"(?:advice|alias|color|column|commit|grep|help|init|log|rerere|stash|status|tag|user)\..*"
+    r"|branch\..+\.(?:description|merge|rebase)|branch\.(?:autosetupmerge|autosetuprebase|sort)"
+    r"|diff\.(?:algorithm|colormoved|context|mnemonicprefix|noprefix|renames)|fetch\.(?:prune|prunetags)"
+    r"|merge\.(?:conflictstyle|ff|stat)|pull\.(?:ff|rebase)|push\.(?:autosetupremote|default|followtags)"
+    r"|rebase\.(?:autosquash|autostash|stat|updaterefs)"
 )
 """Settings that no transfer depends on."""
 
@@ -69,15 +76,20 @@ class Remotes:
         return all(self._as_learned(directory, names) for directory in places.directories)
 
     def _as_learned(self, directory: Path, names: list[str]) -> bool:
-        """Whether git goes from there to these remotes as it did before; an empty name is any of them."""
+        """Whether git goes from there to these remotes as it did before."""
         assert self._learned is not None
         common, before = self._learned
         if common is None or _common(directory) != common:
             return False
-        known = {found[1] for key, _value in before if (found := _OF_REMOTE.fullmatch(key))}
-        if not known.issuperset(filter(None, names)):
+        now = _settings(directory)
+        known = _remotes_in(before) & _remotes_in(now)
+        if not known or not known.issuperset({*names} - {_ALL, _DEFAULT}):
             return False
-        return not any(_matters(key, value, names, known) for key, value in _settings(directory) - before)
+        return not any(_matters(key, value, names, known) for key, value in now - before)
+
+
+def _remotes_in(settings: Settings) -> set[str]:
+    return {found[1] for key, _ in settings if (found := _OF_REMOTE.fullmatch(key)) and key.endswith(".url")}
 
 
 def _matters(key: str, value: str, names: list[str], known: set[str]) -> bool:
@@ -87,7 +99,7 @@ def _matters(key: str, value: str, names: list[str], known: set[str]) -> bool:
     if _TRACKED.fullmatch(key):
         return value not in known
     other = _OF_REMOTE.fullmatch(key)
-    return other is None or "" in names or other[1] in names
+    return other is None or _ALL in names or other[1] in (*known, _DEFAULT)
 
 
 def _sets_variables(simple: Simple) -> bool:
@@ -99,14 +111,16 @@ def _transfers(simple: Simple) -> bool:
 
 
 def _remote_of(simple: Simple) -> str | None:
-    """The remote that a transfer names, empty where it names none; None where it may go elsewhere."""
+    """The remote that a transfer names; None where it may go elsewhere."""
     command, *rest = simple.arguments
     plain = simple.words[0].text == "git" and all(word.known and not word.pattern for word in simple.words)
     if not plain or not GIT_TRANSFERS[command.text].allow([word.text for word in rest]):
         return None
+    if command.text != "push" and simple.has("a", "all"):
+        return _ALL
     operands = simple.operands()[1:]
     if not operands:
-        return ""
+        return _DEFAULT
     return operands[0].text if _NAME.fullmatch(operands[0].text) else None
 
 

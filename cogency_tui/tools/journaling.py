@@ -90,7 +90,8 @@ class Journal(Protocol):
         ...
 
     async def made(self) -> Mapping[Path, Version]:
-        """The files that the calls of this turn made, each as they left it.
+        """What the calls of this turn, and nobody else, left in files that were not there before, or were as
+        the last commit has them.
 
         Raises:
             StoreError: the store cannot be read.

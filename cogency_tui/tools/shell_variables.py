@@ -121,8 +121,8 @@ def _temporary(simple: Simple) -> str | None:
 class NameLoop:
     """The loop of a command that reads names of files from a pipe: `find … | while read -r f; do …`.
 
-    It is known only if the command expands no other variable and sets none. Words that are its variable, quoted,
-    become `LISTED`, as those that `xargs` adds.
+    It is known only if the command expands no other variable and sets none. Words that are its variable, in
+    quotes, become `LISTED`, as those that `xargs` adds.
     """
 
     def __init__(self, command: str) -> None:

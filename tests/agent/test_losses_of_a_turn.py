@@ -60,6 +60,16 @@ async def test_what_the_turn_made_goes_unasked(desk: Desk) -> None:
         assert await loss(desk, command) == "", command
 
 
+async def test_changes_of_what_was_committed_go_unasked_too(desk: Desk) -> None:
+    await desk.write(("b.txt", "written\n"))
+    await desk.run("echo more >> src/x.txt")
+    for command in ("git checkout -- b.txt src", "git restore b.txt", "rm b.txt", "echo 1 > b.txt"):
+        assert await loss(desk, command) == "", command
+    assert await loss(desk, "git reset --hard") == "uncommitted changes in 1 file: a.txt"
+    desk.put("b.txt", "mine\n")
+    assert "b.txt" in await loss(desk, "git checkout -- b.txt")
+
+
 async def test_what_it_changed_since_goes_unasked_too(desk: Desk) -> None:
     await desk.run("echo 1 > try.py")
     await desk.write(("try.py", "2\n"))
