@@ -1,14 +1,14 @@
 """What is kept of files that a tool is about to change, and what then became of them. The calls block."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from cogency_tui.agent.contents import Contents, Limits
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.versions import ABSENT, FileChange, Net, Version
+from cogency_tui.store.versions import ABSENT, Edit, FileChange, Net, Version
 from cogency_tui.tools.changes import Change, load
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.workspace.ignore import ALWAYS
@@ -54,24 +54,33 @@ def made(
 
 def made_since(began: float, found: Iterable[Net], workspace: Workspace, blobs: Blobs) -> dict[Path, Version]:
     """What is in files of which nobody loses anything but what the calls since `began` have put there."""
-    own = [each.change for each in found if _is_own(each)]
-    paths = {change.path: located(workspace, change.path).path for change in own}
     # What was written earlier was only moved there.
-    own = [change for change in own if _is_newer(paths[change.path], began)]
-    changed = [change for change in own if change.before.kind != "absent"]
-    committed = _as_committed(changed, workspace, blobs) if changed else set[str]()
+    own = [
+        each
+        for each in found
+        if each.change.after.kept and _is_newer(located(workspace, each.change.path).path, began)
+    ]
+    earlier = {each.change.path: list(_alone_since(each.edits)) for each in own}
+    committed = _committed([path for path, versions in earlier.items() if versions], workspace)
     return {
-        paths[change.path]: change.after
-        for change in own
-        if change.before.kind == "absent" or change.path in committed
+        located(workspace, each.change.path).path: each.change.after
+        for each in own
+        if any(
+            version.kind == "absent"
+            or (path == each.change.path and _is_object(version, committed.get(path), blobs))
+            for path, version in earlier[each.change.path]
+        )
     }
 
 
-def _is_own(found: Net) -> bool:
-    """Whether the agent alone put into a file what is there, and that is kept."""
-    change = found.change
-    alone = found.whole and not any(edit.shared_with for edit in found.edits)
-    return alone and not change.old_path and change.after.kind != "absent" and change.after.kept
+def _alone_since(edits: Sequence[Edit]) -> Iterator[tuple[str, Version]]:
+    """What a file was before each of the last edits between which nobody else changed it, and where."""
+    following = edits[-1].after
+    for edit in reversed(edits):
+        if edit.shared_with or not edit.after.equals(following):
+            return
+        yield edit.old_path or edit.path, edit.before
+        following = edit.before
 
 
 def _is_newer(path: Path, began: float) -> bool:
@@ -81,23 +90,19 @@ def _is_newer(path: Path, began: float) -> bool:
         return False
 
 
-def _as_committed(changes: Sequence[FileChange], workspace: Workspace, blobs: Blobs) -> set[str]:
-    """The paths of those files that were as the last commit has them before they were changed."""
+def _committed(paths: Sequence[str], workspace: Workspace) -> dict[str, str]:
+    """The names of the objects that the last commit has at these paths."""
     repository = Repository(workspace.root)
-    if repository.root != workspace.root:
-        return set()
-    committed = repository.committed([change.path for change in changes]) or {}
-    return {
-        change.path
-        for change in changes
-        if change.before.kept and change.before.size <= _LARGEST and change.path in committed
-        if _object_name(blobs.read(change.before.digest, change.before.size)) == committed[change.path][1]
-    }
+    found = repository.committed(paths) if paths and repository.root == workspace.root else None
+    return {path: name for path, (_mode, name) in (found or {}).items()}
 
 
-def _object_name(data: bytes) -> str:
-    """The name that git gives a content."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+def _is_object(version: Version, name: str | None, blobs: Blobs) -> bool:
+    """Whether git has a content under this name."""
+    if name is None or not version.kept or version.size > _LARGEST:
+        return False
+    data = blobs.read(version.digest, version.size)
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == name
 
 
 def _is_made(change: Change, workspace: Workspace) -> bool:

@@ -56,7 +56,7 @@ class Remotes:
     def lead(self, command: str, cwd: Path) -> bool:
         """Whether `command`, run in `cwd` (resolved), reaches the network only as git, and only learned
         remotes."""
-        if self._learned is None or alters(command):
+        if self._learned is None or "git" not in command or alters(command):
             return False
         places = Places(cwd)
         names: list[str] = []

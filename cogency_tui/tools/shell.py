@@ -110,7 +110,6 @@ class Shell:
         cwd = await in_thread(_directory, args.cwd, context)
         place = "" if cwd.relative == "." else f" in {cwd.relative}"
         how = " in the background" if args.background else ""
-        familiar = await asyncio.to_thread(_leads_to_remotes, args.command, cwd.path, context)
         odd = unusual(args.command.replace("\n", " ").replace("\t", " "))
         # They change nothing: a cancellation need not wait for them.
         far = await asyncio.to_thread(reach, args.command, cwd.path, context.workspace, self._ports)
@@ -130,15 +129,16 @@ class Shell:
             brings=far.brings,
             could_bring="" if confined else far.could_bring,
             confined=confined,
-            to_remotes=familiar,
             own=calm.own and not (far.outside or guarded),
         )
-        # To look at what is at stake asks git about a repository that may be hostile.
+        # What follows asks git about a repository that may be hostile.
         context.refuse_by_mode(intent)
         stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace)
         if stake.what and (made := await _made(context)):
             stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, made)
-        return replace(intent, loss=stake.what, own=intent.own and not stake.what)
+        to_remotes = await asyncio.to_thread(_leads_to_remotes, args.command, cwd.path, context)
+        own = intent.own and not stake.what
+        return replace(intent, loss=stake.what, to_remotes=to_remotes, own=own)
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:
         _require_text(args.command)

@@ -70,6 +70,16 @@ async def test_changes_of_what_was_committed_go_unasked_too(desk: Desk) -> None:
     assert "b.txt" in await loss(desk, "git checkout -- b.txt")
 
 
+async def test_changes_since_a_commit_of_the_turn_go_unasked_too(desk: Desk) -> None:
+    await desk.write(("b.txt", "written\n"), ("new.txt", "new\n"))
+    await desk.run("git add b.txt new.txt; git -c user.name=a -c user.email=a@b commit -qm y")
+    await desk.run("echo more >> b.txt; echo more >> new.txt")
+    assert await loss(desk, "git checkout -- b.txt new.txt") == ""
+    desk.put("b.txt", "mine\n")
+    await desk.run("echo more >> b.txt")
+    assert "b.txt" in await loss(desk, "git checkout -- b.txt")
+
+
 async def test_what_it_changed_since_goes_unasked_too(desk: Desk) -> None:
     await desk.run("echo 1 > try.py")
     await desk.write(("try.py", "2\n"))
