@@ -881,11 +881,9 @@ _INFORMING = frozenset(("-V", "--help", "--version"))
 
 _OFFLINE: Mapping[str, frozenset[str]] = {
     "cargo": frozenset(("add", "fetch", "generate-lockfile", "install", "update")),
-    "npm": frozenset(("ci", "i", "install")),
-    "pnpm": frozenset(("add", "i", "install", "update")),
     "uv": frozenset(("add", "lock", "pip", "sync")),
 }
-"""Commands that obey `--offline`."""
+"""Commands that obey `--offline`, also for what they take from repositories of git."""
 
 
 def stays_local(program: str, arguments: Sequence[str]) -> bool:
