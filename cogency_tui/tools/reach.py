@@ -34,7 +34,7 @@ from cogency_tui.tools.system_files import is_home, is_own_temporary, is_public
 from cogency_tui.workspace.names import protected, shown
 from cogency_tui.workspace.paths import Location, Workspace
 
-_TOO_LONG = "the command: it names more than is looked at"
+_TOO_LONG = "the command: it names too much to be looked at"
 _HARMLESS = re.compile(
     r"/dev/(?:null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd(?:/\d+)?)|/proc/self/fd/\d+"
 )
