@@ -160,7 +160,7 @@ class Cycle:
 
     @property
     def failed(self) -> bool:
-        """Whether its calls came to nothing but failures."""
+        """Whether its calls came to nothing but failures: none did its work."""
         return bool(self._outcomes) and not any(self._outcomes)
 
     @property
@@ -224,7 +224,8 @@ class Cycle:
         """Hand on the result of a call."""
         self._open.pop(event["id"], None)
         self._unwritten.pop(event["id"], None)
-        self._outcomes.append(not event["payload"]["error"])
+        payload = event["payload"]
+        self._outcomes.append(not payload["error"] or "put_back" in payload)
         await self._recorder.emit(event)
 
     async def _report_slips(self) -> None:

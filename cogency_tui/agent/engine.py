@@ -15,6 +15,7 @@ from cogency_tui.providers.base import Provider
 from cogency_tui.store.conversations import Store
 from cogency_tui.tools.background import Background
 from cogency_tui.tools.base import Tool
+from cogency_tui.tools.git_remotes import Remotes
 from cogency_tui.tools.mcp.servers import Servers
 from cogency_tui.tools.sandbox import Sandbox
 from cogency_tui.workspace.paths import Workspace
@@ -40,6 +41,7 @@ class Engine:
     recall: Recall
     project_settings: ProjectSettings
     servers: Servers
+    remotes: Remotes
     config: Path | None = None
     profile: Profile | None = None
     background: Background = field(default_factory=Background)

@@ -60,14 +60,41 @@ _ORDINARY = re.compile(
     |submodule\.(?:.+\.)?active
     |user\.(?:name|email)
     |core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks
-        |autocrlf|eol|safecrlf|sparsecheckout|sparsecheckoutcone)
+        |autocrlf|eol|safecrlf|sparsecheckout|sparsecheckoutcone|abbrev|quotepath|whitespace|commentchar)
     |extensions\.(?:worktreeconfig|objectformat|partialclone|refstorage|relativeworktrees)
-    |(?:pull\.(?:rebase|ff)|push\.(?:default|autosetupremote)|fetch\.prune|rerere\.enabled|gc\.auto)
-    |(?:init\.defaultbranch|maintenance\.(?:auto|strategy)|lfs\.repositoryformatversion)
+    |(?:advice|color|column|status)\..+
+    |branch\.(?:autosetupmerge|autosetuprebase|sort)
+    |(?:checkout\.(?:defaultremote|guess)|commit\.(?:cleanup|status|verbose))
+    |diff\.(?:algorithm|colormoved|colormovedws|context|indentheuristic|interhunkcontext|mnemonicprefix
+        |noprefix|renamelimit|renames|statgraphwidth|submodule)
+    |fetch\.(?:all|output|parallel|prune|prunetags|showforcedupdates|writecommitgraph)
+    |(?:gc\.(?:auto|autopacklimit|autodetach)|grep\.(?:column|extendedregexp|linenumber|patterntype))
+    |(?:help\.autocorrect|index\.version|init\.defaultbranch|lfs\.repositoryformatversion)
+    |log\.(?:abbrevcommit|date|decorate|excludedecoration|follow|graphcolors|mailmap)
+    |(?:maintenance\.(?:auto|strategy)|pull\.(?:rebase|ff)|rerere\.(?:autoupdate|enabled))
+    |merge\.(?:autostash|conflictstyle|directoryrenames|ff|log|renamelimit|renames|stat|suppressdest)
+    |push\.(?:autosetupremote|default|followtags|useforceifincludes)
+    |rebase\.(?:abbreviatecommands|autosquash|autostash|forkpoint|missingcommitscheck|rebasemerges|stat
+        |updaterefs)
+    |(?:stash\.show\w+|tag\.sort|versionsort\.suffix|worktree\.guessremote)
     """,
     re.VERBOSE,
 )
 """Keys that git and editors write in ordinary work, and that start nothing, whatever their values."""
+
+_ALIAS = re.compile(r"alias\.[\w-]+")
+_ALIASED = re.compile(
+    r"""
+    (?:add|blame|branch|checkout|commit|describe|diff|log|ls-files|rev-parse|shortlog|show|stash|status
+        |switch|tag)
+    (?:\ (?:-[a-zA-Z]{1,3}|--(?:abbrev-commit|all|amend|branch|cached|color|date|decorate|first-parent
+        |format|graph|include-untracked|long|name-only|name-status|no-edit|no-merges|oneline|patch|pretty
+        |reverse|short|show-current|sort|staged|stat|topo-order|verbose|word-diff)
+        (?:=[\w%:,+./-]+)?|-\d+|HEAD[~^]?\d*|@\{\w+\}))*
+    """,
+    re.VERBOSE,
+)
+"""Values of aliases that start nothing but a command of git, with options that start nothing."""
 
 _WORKTREE = "core.worktree\n"
 
@@ -274,6 +301,8 @@ def _is_ordinary(setting: str, *, local: bool) -> bool:
     key, newline, value = setting.partition("\n")
     if not newline:
         return False
+    if _ALIAS.fullmatch(key):
+        return bool(_ALIASED.fullmatch(value))
     if not _TO_ADDRESS.fullmatch(key):
         return bool(_ORDINARY.fullmatch(key))
     return bool(_ADDRESS.fullmatch(value)) and (local or bool(_REMOTE.fullmatch(value)))

@@ -21,6 +21,8 @@ Tools reach it through a protocol of theirs (`tools` may not import `agent`), wh
             at_stake: Sequence[Path] = (),
             consent: Consent = ALL,
         ) -> AbstractAsyncContextManager[CommandEdits]: ...
+
+        async def made(self) -> Mapping[Path, Version]: ...
 """
 
 import asyncio
@@ -41,7 +43,7 @@ from cogency_tui.store.blobs import Blobs, Cleaned
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.edits import Also, Edits
 from cogency_tui.store.intents import Intents, dropping
-from cogency_tui.store.versions import Edit, FileChange, Origin
+from cogency_tui.store.versions import Edit, FileChange, Origin, Version, net
 from cogency_tui.temporary import sweep
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.changes import Change
@@ -226,6 +228,19 @@ class CallJournal:
     def __init__(self, journal: Journal, conversation: str) -> None:
         self._journal = journal
         self._conversation = conversation
+
+    async def made(self) -> Mapping[Path, Version]:
+        """What the calls of this turn, and nobody else, left in files that were not there before, or were as
+        the last commit has them."""
+        journal = self._journal
+        edits = await journal.edits()
+        origin = await edits.origin(self._conversation)
+        began = await edits.began(origin.conversation)
+        if began is None:
+            return {}
+        found = net(await edits.of_conversation(origin.conversation, turn=origin.turn))
+        blobs = await journal.blobs()
+        return await in_thread(keeping.made_since, began, found, journal.workspace, blobs)
 
     @asynccontextmanager
     async def writing(self, call: str, tool: str, changes: Sequence[Change]) -> AsyncGenerator[Recorded]:

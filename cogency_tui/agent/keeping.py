@@ -1,20 +1,26 @@
 """What is kept of files that a tool is about to change, and what then became of them. The calls block."""
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from cogency_tui.agent.contents import Contents, Limits
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.versions import ABSENT, FileChange, Version
+from cogency_tui.store.versions import ABSENT, Edit, FileChange, Net, Version
 from cogency_tui.tools.changes import Change, load
+from cogency_tui.tools.git_facts import Repository
 from cogency_tui.workspace.ignore import ALWAYS
 from cogency_tui.workspace.paths import Workspace
-from cogency_tui.workspace.place import files_below, located, missing_above, stamp_of, status
+from cogency_tui.workspace.place import TICK, files_below, located, missing_above, stamp_of, status
 
 _REBUILT = ALWAYS - {".git", ".hg", ".svn", ".jj"}
 """Directories that are not kept with what is around them: a program made them, and can again."""
+
+
+_LARGEST = 4 << 20
+"""Bytes of a content that is compared with that of the last commit."""
 
 
 def planned(changes: Iterable[Change], workspace: Workspace, blobs: Blobs) -> list[FileChange]:
@@ -44,6 +50,59 @@ def made(
         if not plan.before.equals(after):
             found.append(replace(plan, after=after))
     return found
+
+
+def made_since(began: float, found: Iterable[Net], workspace: Workspace, blobs: Blobs) -> dict[Path, Version]:
+    """What is in files of which nobody loses anything but what the calls since `began` have put there."""
+    # What was written earlier was only moved there.
+    own = [
+        each
+        for each in found
+        if each.change.after.kept and _is_newer(located(workspace, each.change.path).path, began)
+    ]
+    earlier = {each.change.path: list(_alone_since(each.edits)) for each in own}
+    committed = _committed([path for path, versions in earlier.items() if versions], workspace)
+    return {
+        located(workspace, each.change.path).path: each.change.after
+        for each in own
+        if any(
+            version.kind == "absent"
+            or (path == each.change.path and _is_object(version, committed.get(path), blobs))
+            for path, version in earlier[each.change.path]
+        )
+    }
+
+
+def _alone_since(edits: Sequence[Edit]) -> Iterator[tuple[str, Version]]:
+    """What a file was before each of the last edits between which nobody else changed it, and where."""
+    following = edits[-1].after
+    for edit in reversed(edits):
+        if edit.shared_with or not edit.after.equals(following):
+            return
+        yield edit.old_path or edit.path, edit.before
+        following = edit.before
+
+
+def _is_newer(path: Path, began: float) -> bool:
+    try:
+        return path.lstat().st_mtime_ns >= began * 1e9 - TICK
+    except OSError:
+        return False
+
+
+def _committed(paths: Sequence[str], workspace: Workspace) -> dict[str, str]:
+    """The names of the objects that the last commit has at these paths."""
+    repository = Repository(workspace.root)
+    found = repository.committed(paths) if paths and repository.root == workspace.root else None
+    return {path: name for path, (_mode, name) in (found or {}).items()}
+
+
+def _is_object(version: Version, name: str | None, blobs: Blobs) -> bool:
+    """Whether git has a content under this name."""
+    if name is None or not version.kept or version.size > _LARGEST:
+        return False
+    data = blobs.read(version.digest, version.size)
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() == name
 
 
 def _is_made(change: Change, workspace: Workspace) -> bool:

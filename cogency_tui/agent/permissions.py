@@ -4,7 +4,8 @@ A call that touches what is outside the project, or what is guarded, asks in eve
 destroy something asks each time. Once content of strangers was read in a conversation, what could carry
 something out of the project asks again, whatever the mode and whatever was allowed before. What only reads,
 reaches or stops a process that the conversation started never asks. Without anyone to ask, a call is refused;
-nothing is ever assumed to be allowed. A refusal tells the model why, and what the mode allows instead.
+nothing is ever assumed to be allowed. A refusal tells the model why, and once in a turn what
+the mode allows instead.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from cogency_tui.tools.blocking import in_thread
 _NAMED = 2
 """Sources that a question names."""
 
-_CHANGED = "There is a rule, but the files that decide what runs are not those that it was made for"
+_CHANGED = "There is a rule, but the files that decide what runs have changed since it was made"
 
 _POSSIBLE = "what could have brought untrusted content"
 """Stands for all possible sources in what a grant knows: one more of them is no reason to ask again."""
@@ -36,6 +37,11 @@ _ALLOWED: dict[Permissions, str] = {
     "auto": "everything else inside the project",
 }
 """What each mode allows unasked, in the words of a refusal."""
+
+_ALLOWED_LOCAL = "whatever stays inside the project and off the network"
+_ALLOWED_OUT = ", and curl to a server that you started"
+_ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were configured before you began"
+"""What `auto` allows once untrusted content may have been read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,7 @@ class _State:
     caution: str = ""
     cautioned: bool = False
     refusals: list[Refusal] = field(default_factory=list[Refusal])
+    distrusts_remotes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +133,7 @@ class Gate:
         self._state = _State()
         self._call_id = ""
         self._asker = ""
+        self._explained = ""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -190,6 +198,14 @@ class Gate:
         for name in sources.possible:
             self._state.possible.setdefault(name, through)
 
+    def begin_turn(self) -> None:
+        """Have the next refusal say in full what the mode allows; those after it do not repeat that."""
+        self._explained = ""
+
+    def distrust_remotes(self) -> None:
+        """Ask about remotes as about any address: it is not known who configured them."""
+        self._state.distrusts_remotes = True
+
     def caution(self, reason: str) -> None:
         """Ask about changes in every mode, for this reason too, until the user allows one."""
         if not self._state.cautioned:
@@ -205,7 +221,7 @@ class Gate:
         """Whether the user wants to keep what a call has changed of guarded files without asking before; None
         where nobody can be asked."""
         summary = f"Keep what it has changed: {'; '.join(changed)}"
-        reason = "files that it may change only when you agree were changed; no puts them back"
+        reason = "it changed files that need your consent; no restores them"
         asked = f" ({self._asker} ran it)" if self._asker else ""
         question = Question(self._call_id or call_id, tool, "write", summary, diff, reason + asked)
         answer = await self.put(question)
@@ -282,9 +298,15 @@ class Gate:
     def _refusal(self, why: str, reason: str, intent: Intent) -> RefusedError:
         allowed = _ALLOWED[self._mode()]
         if self._mode() == "auto" and self.read:
-            allowed = _ALLOWED["edits" if self._state.sources and _could_reach(intent) else "auto"]
-            allowed += ", and curl to a server that you started; nothing else that could reach the network"
-        return RefusedError(f"Not allowed: {why}. Allowed instead: {allowed}.", reason)
+            allowed = _ALLOWED["edits"] + _ALLOWED_OUT
+            if not (self._state.sources and _could_reach(intent)):
+                allowed = _ALLOWED_LOCAL + _ALLOWED_OUT
+                allowed += "" if self._state.sources else _ALLOWED_TRANSFERS
+        told = f"Not allowed: {why}."
+        if allowed != self._explained:
+            told += f" Allowed instead: {allowed}."
+            self._explained = allowed
+        return RefusedError(told, reason)
 
     def _enough(self, intent: Intent) -> Permissions | None:
         """The narrowest mode that lets a call pass, of those that this gate can have."""
@@ -348,7 +370,10 @@ class Gate:
         return _Case(reason, key, grant)
 
     def _possible_for(self, intent: Intent) -> list[str]:
-        """The possible sources, without those that the intent itself goes to."""
+        """The possible sources, without those that the intent itself goes to; none where it goes only to
+        remotes that the user has configured."""
+        if intent.to_remotes and not self._state.distrusts_remotes:
+            return []
         through = intent.source
         return [name for name, by in self._state.possible.items() if not through or by != through]
 
@@ -396,7 +421,7 @@ class Gate:
         if self._rules is not None and self._rules.problem and ruling.pattern:
             reason += f". Your rules do not count: {self._rules.problem}".rstrip(".")
         if self._state.trouble:
-            reason += f". The last rule was not kept: {self._state.trouble}".rstrip(".")
+            reason += f". The last rule was not stored: {self._state.trouble}".rstrip(".")
         return reason
 
     async def _make_rule(self, intent: Intent, ruling: Ruling) -> bool:

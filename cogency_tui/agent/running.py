@@ -88,6 +88,7 @@ class Running:
             secrets=engine.secrets,
             journal=engine.journal.of(conversation_id),
             output_limit=self.settings.output_limit,
+            remotes=engine.remotes,
         )
         self._calibration = Calibration()
         self._log = MessageLog()
@@ -123,7 +124,11 @@ class Running:
         engine.servers.configure(engine.project_settings.now.mcp)
         self._take_tools()
         if not self._recalled:
-            self.gate.note(await sources_of(store, self.conversation_id, engine.workspace))
+            before = await sources_of(store, self.conversation_id, engine.workspace)
+            self.gate.note(before)
+            if before and not self.depth:
+                # Commands of an earlier process may have led its remotes elsewhere.
+                self.gate.distrust_remotes()
             self._recalled = True
 
     async def configured(self) -> Delegates:
@@ -164,6 +169,7 @@ class Running:
         for server, source in described.items():
             # Its words stand in the system prompt.
             self.gate.note(Sources(possible=(source,)), server)
+        self.gate.begin_turn()
         if not self.depth:
             self.budget.begin()
         setup = TurnSetup(

@@ -366,6 +366,8 @@ class Scheduler:
         payload: ResultPayload = {"outcome": outcome.outcome, "content": outcome.content, "error": error}
         if job.refused:
             payload["refused"] = job.refused
+        if outcome.put_back:
+            payload["put_back"] = list(outcome.put_back)
         return {
             "type": "result",
             "timestamp": now,

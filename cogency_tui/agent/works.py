@@ -280,6 +280,7 @@ class Works:
         from cogency_tui.agent.engine import Engine
         from cogency_tui.agent.journal import Journal
         from cogency_tui.tools.function import as_tool
+        from cogency_tui.tools.git_remotes import Remotes
         from cogency_tui.tools.mcp.server import Surroundings
         from cogency_tui.tools.mcp.servers import Servers
         from cogency_tui.tools.sandbox import Sandbox
@@ -302,6 +303,7 @@ class Works:
                 servers=Servers(
                     Surroundings(agent.project, self._environ, keys, self._refresh_servers), self._mcp
                 ),
+                remotes=Remotes(agent.workspace.root),
                 config=config,
                 profile=agent.profile,
                 sandbox=Sandbox(agent.settings.sandbox, (config, agent.data)),

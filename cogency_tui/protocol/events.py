@@ -86,6 +86,7 @@ class ResultPayload(TypedDict):
 
     `refused` is the reason why permissions did not let the call run. A result in the place of a call that
     could not be parsed has that call's text as `raw`, and the id that the model gave it as `action`.
+    `put_back` are the guarded files whose changes were put back, of a call that did its own work.
     `sources` name whose content it has, where neither the user nor the project answers for that;
     `possible_sources` what nothing kept from bringing such content. Events of older versions have neither.
     """
@@ -96,6 +97,7 @@ class ResultPayload(TypedDict):
     refused: NotRequired[str]
     raw: NotRequired[str]
     action: NotRequired[str]
+    put_back: NotRequired[list[str]]
     sources: NotRequired[list[str]]
     possible_sources: NotRequired[list[str]]
 

@@ -50,6 +50,7 @@ _MARKS = """
     SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit
     WHERE e.conversation = ? OR e.caller = ? ORDER BY m.timestamp, edit, hunk
 """
+_BEGAN = "SELECT timestamp FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq DESC LIMIT 1"
 _REFERENCED = (
     "SELECT before_digest FROM edits WHERE before_kept UNION SELECT after_digest FROM edits WHERE after_kept"
 )
@@ -111,6 +112,12 @@ class Edits:
         if not found:
             raise UsageError(f"There is no edit {id}.", "`cogency-tui edits list` shows their numbers.")
         return found[0]
+
+    async def began(self, conversation: str) -> float | None:
+        """When the last turn of a conversation began, in Unix seconds; None where there was none."""
+        key = to_column(conversation)
+        found = await self._database.read(lambda connection: connection.execute(_BEGAN, (key,)).fetchone())
+        return found[0] if found else None
 
     async def of_conversation(
         self, conversation: str, *, turn: int | None = None, path: str | None = None

@@ -5,7 +5,7 @@ that conflict; and, when its turn has come, what exactly it is about to do (`Int
 permissions can ask the person with the diff or the command in hand.
 """
 
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ import msgspec
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
+from cogency_tui.tools.git_remotes import Remotes
 from cogency_tui.tools.journaling import ALL, Consent, Journal
 from cogency_tui.tools.places import Places
 from cogency_tui.workspace.paths import Location, Workspace
@@ -109,9 +110,10 @@ class Intent:
     command that can reach neither the network nor, for writing, anything outside. `brings` says where
     content of strangers comes from that a command, or the `tool` of an MCP server, may bring into the
     conversation; `could_bring` names what nothing keeps from bringing some. `configured` marks a host
-    that the user has chosen to answer. `detail` is what the person is shown: a unified diff or a command,
-    complete and unescaped; the screen makes it safe. `own` marks what only reads, reaches or stops a
-    process that this conversation has started.
+    that the user has chosen to answer, `to_remotes` a command that goes only to remotes of the repository
+    that were configured before the agent's first command. `detail` is what the user is shown: a unified
+    diff or a command, complete and unescaped; the screen makes it safe. `own` marks what only reads,
+    reaches or stops a process that this conversation has started.
     """
 
     effect: Effect
@@ -129,6 +131,7 @@ class Intent:
     brings: str = ""
     could_bring: str = ""
     configured: bool = False
+    to_remotes: bool = False
     tool: str = ""
     own: bool = False
 
@@ -160,7 +163,8 @@ class Outcome:
     action dialect. `failed` marks a call that ran to its end and still has to count as a failure (a command
     that exited with a status other than 0): unlike `ToolError` it has content. `sources` are those that only
     running it showed, beside the intent's. `redacted` says that what it shows was taken from whole files in
-    which secrets had been looked for: what then still looks like a part of a private key is none.
+    which secrets had been looked for: what then still looks like a part of a private key is none. `put_back`
+    are guarded files whose changes were put back, where the call has failed by nothing else.
     """
 
     outcome: str
@@ -169,6 +173,7 @@ class Outcome:
     value: Any = None
     sources: Sources = field(default_factory=Sources)
     redacted: bool = False
+    put_back: Sequence[str] = ()
 
     @property
     def produced(self) -> Any:
@@ -190,7 +195,7 @@ class ToolContext:
     is used; `output_limit` is how many characters of a result the model is sent. `refuse_by_mode` is asked
     by a plan whose next look at the project costs something, or trusts what is there. `places` are where the
     paths of the call lead, set for each call. `consent` says what a command of the call may change of guarded
-    files.
+    files. `remotes` are those of the project's repository, where the agent's commands may go to them.
     """
 
     workspace: Workspace
@@ -206,6 +211,7 @@ class ToolContext:
     refuse_by_mode: Callable[[Intent], None] = field(default=lambda _intent: None)
     places: Places | None = None
     consent: Consent = ALL
+    remotes: Remotes | None = None
 
     def locate(self, given: str) -> Location:
         """Where a path leads: in a call that was planned, where it led then.

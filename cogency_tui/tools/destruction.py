@@ -11,10 +11,11 @@ import fnmatch
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
 
+from cogency_tui.store.versions import Version
 from cogency_tui.tools.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.git_destruction import examine_git
@@ -30,24 +31,39 @@ _UNREADABLE = {
     TOO_DEEP: "what it does cannot be told: it is nested too deeply",
     TOO_MANY: f"what is after its first {MOST_COMMANDS:,} commands or {MOST_WORDS:,} words is not looked at",
 }
+_BRANCHING = re.compile(r"\|\||\b(?:case|for|if|until|while)\b")
+"""What makes it uncertain that a part of a command runs."""
+
 _NEGATIONS = frozenset(("!", "-not", "-o", "-or", ",", "("))
 
 
-def at_stake(command: str, cwd: Path, workspace: Workspace) -> AtStake:
-    """What would be lost if `command` ran in `cwd` (resolved), as things stand now. Blocks."""
-    stakes = Stakes(workspace)
+def at_stake(
+    command: str, cwd: Path, workspace: Workspace, made: Mapping[Path, Version] | None = None
+) -> AtStake:
+    """What would be lost if `command` ran in `cwd` (resolved), as things stand now. Blocks.
+
+    `made` are files that the agent made, with what it left in them: as far as they are as it left them,
+    nothing is lost with them.
+    """
+    stakes = Stakes(workspace, made or {})
     places = Places(cwd)
+    moves = Moves()
+    sure = not _BRANCHING.search(command)
     for simple in parse(command):
         places.follow(simple)
         if reason := _UNREADABLE.get(simple):
             stakes.add(reason)
         for redirection in simple.redirections:
             if redirection.overwrites:
-                _overwritten(places.paths(redirection.target) or [], stakes)
+                _overwritten(moves.there([redirection.target], places), stakes)
         if simple.program == "git":
             examine_git(simple, places, stakes)
         elif simple.program.startswith("mkfs") or simple.program in _FORMATTING:
             _format(simple, places, stakes)
+        elif simple.program in ("cp", "install", "ln", "mv"):
+            _copy(simple, places, stakes, moves, sure=sure)
+        elif simple.program in ("rm", "srm", "unlink"):
+            _remove(simple, places, stakes, moves)
         elif examine := _PROGRAMS.get(simple.program):
             examine(simple, places, stakes)
     if places.lookups.used_up:
@@ -55,10 +71,40 @@ def at_stake(command: str, cwd: Path, workspace: Workspace) -> AtStake:
     return stakes.result()
 
 
-def _remove(simple: Simple, places: Places, stakes: Stakes) -> None:
-    paths, known = places.all_of(simple.operands())
-    stakes.add_files(paths, whole=simple.has("rR", "recursive"))
-    if not known:
+class Moves:
+    """Where an earlier part of the command has moved what there is: two files may change places."""
+
+    def __init__(self) -> None:
+        self._origins: dict[Path, Path | None] = {}
+
+    def move(self, source: Path, target: Path) -> None:
+        """Note that what is at `source` by then goes to `target`."""
+        self._origins |= {target: self.origin(source), source: None}
+
+    def origin(self, path: Path) -> Path | None:
+        """Where what is at a path by then is now; None where nothing is there by then."""
+        for above in (path, *path.parents):
+            if above in self._origins:
+                origin = self._origins[above]
+                return None if origin is None else origin / path.relative_to(above)
+        return path
+
+    def there(self, words: Sequence[Word], places: Places) -> list[Path]:
+        """Where what words stand for by then is now."""
+        found = places.all_of(words)[0]
+        found += [path for path in self._origins if any(_may_be(word, path, places) for word in words)]
+        return [origin for path in dict.fromkeys(found) if (origin := self.origin(path)) is not None]
+
+
+def _may_be(word: Word, path: Path, places: Places) -> bool:
+    """Whether a word may come to stand for a path."""
+    names = (str(joined(place, word.pattern or word.text)) for place in places.directories)
+    return word.known and any(fnmatch.fnmatchcase(str(path), name) for name in names)
+
+
+def _remove(simple: Simple, places: Places, stakes: Stakes, moves: Moves) -> None:
+    stakes.add_files(moves.there(simple.operands(), places), whole=simple.has("rR", "recursive"))
+    if not places.all_of(simple.operands())[1]:
         stakes.add(UNKNOWN)
 
 
@@ -88,7 +134,8 @@ def _dd(simple: Simple, places: Places, stakes: Stakes) -> None:
             _spoil([Word(word.text[3:], word.known)], places, stakes)
 
 
-def _copy(simple: Simple, places: Places, stakes: Stakes) -> None:
+def _copy(simple: Simple, places: Places, stakes: Stakes, moves: Moves, *, sure: bool) -> None:
+    """What is overwritten. What a move has taken away before is kept, should that fail, but is no loss."""
     if simple.has("nb", "no-clobber", "backup") or (simple.program == "ln" and not simple.has("f", "force")):
         return
     operands = simple.operands("tSmog")
@@ -97,12 +144,20 @@ def _copy(simple: Simple, places: Places, stakes: Stakes) -> None:
         if len(operands) < 2:
             return
         into = operands.pop()
-    sources = places.all_of(operands)[0]
+    sources = places.all_of(operands)[0] or [
+        joined(place, word.text) for place in places.directories for word in operands if word.known
+    ]
     overwritten: list[Path] = []
     for place in places.directories if into.known else ():
         target = joined(place, into.text)
         overwritten += [target / source.name for source in sources] if target.is_dir() else [target]
-    _overwritten([path for path in overwritten if path not in sources], stakes)
+    origins = {path: moves.origin(path) for path in overwritten if path not in sources}
+    stakes.keep(path for path, origin in origins.items() if origin != path)
+    _overwritten([origin for origin in origins.values() if origin is not None], stakes)
+    certain = sure and places.known and len(places.directories) == len(sources) == len(overwritten) == 1
+    plain = all(word.known and not word.pattern for word in (*operands, into))
+    if simple.program == "mv" and certain and plain and overwritten[0].parent.is_dir():
+        moves.move(sources[0], overwritten[0])
 
 
 def _target_directory(simple: Simple) -> Word | None:
@@ -173,18 +228,11 @@ def _overwritten(paths: Iterable[Path], stakes: Stakes) -> None:
 _FORMATTING = frozenset(("blkdiscard", "fdisk", "mkswap", "parted", "sfdisk", "sgdisk", "wipefs"))
 
 _PROGRAMS: dict[str, Callable[[Simple, Places, Stakes], None]] = {
-    "cp": _copy,
     "dd": _dd,
     "find": _find,
-    "install": _copy,
-    "ln": _copy,
-    "mv": _copy,
-    "rm": _remove,
     "rsync": _rsync,
     "shred": _shred,
-    "srm": _remove,
     "tee": _tee,
     "truncate": _truncate,
-    "unlink": _remove,
     "wipe": _shred,
 }

@@ -2,6 +2,7 @@
 
 import re
 
+from cogency_tui.tools.indirect_network import is_local
 from cogency_tui.tools.interpreter_code import has_reaching_code, script
 from cogency_tui.tools.programs import base_name, facts, goes_to_network, is_interpreter
 from cogency_tui.tools.shell_words import Simple, Word
@@ -26,6 +27,8 @@ def network_program(simple: Simple) -> str:
     program = simple.program
     if opens_device(simple):
         return program or "the shell"
+    if is_local(simple):
+        return ""
     if "network" in facts(program):
         return program
     texts = [word.text for word in simple.arguments]

@@ -19,7 +19,7 @@ from cogency_tui.tools.command_line import SHELLS, WRAPPERS
 from cogency_tui.tools.confinement import GIT_COMMANDS, has_starting_option, unconfined
 from cogency_tui.tools.interpreter_code import has_reaching_code, inline_code, is_code_option, script
 from cogency_tui.tools.made_files import MadeFiles
-from cogency_tui.tools.programs import NETWORK_COMMANDS, base_name, facts, is_interpreter
+from cogency_tui.tools.programs import NETWORK_COMMANDS, base_name, facts, is_interpreter, stays_local
 from cogency_tui.tools.shell_paths import Places
 from cogency_tui.tools.shell_words import Simple, Word
 from cogency_tui.tools.stream_scripts import stream_script
@@ -34,7 +34,7 @@ _COPY = "{}, which is a copy of a program of the system"
 
 _STRING_RUNNERS_NAMES = """
     alias at batch bind complete coproc crontab dc ed emacs emacsclient enable ex gdb gdbserver gnuplot
-    hash hyperfine lldb m4 man nvim parallel perf psql screen script start-stop-daemon su systemd-run
+    hash hyperfine lldb m4 nvim parallel perf psql screen script start-stop-daemon su systemd-run
     tmux toolbox trap vi view vim vimdiff watchexec watchman zellij
 """
 _STRING_RUNNERS = frozenset(_STRING_RUNNERS_NAMES.split())
@@ -43,6 +43,7 @@ _STRING_RUNNERS = frozenset(_STRING_RUNNERS_NAMES.split())
 _LITTLE_LANGUAGES: Mapping[str, re.Pattern[str]] = {
     "bsdtar": re.compile(r"--?use-compress|-I"),
     "make": re.compile(r"^(?:SHELL|MAKESHELL)=|^--eval|^-f\s*-?$|^-f/dev/|\$\("),
+    "man": re.compile(r"^-(?![afkw]$)"),
     "npm": re.compile(r"^--script-shell|^--node-options"),
     "rsync": re.compile(r"^-[A-Za-z]*e|^--rsh"),
     "sqlite3": re.compile(r"\.(?:shell|system|load)|[.|]\s*\||edit\(|load_extension"),
@@ -188,15 +189,24 @@ def indirect_network(simple: Simple, command: str, places: Places, made: MadeFil
     return _ADDRESSED.format(simple.program) if addressed else ""
 
 
+def is_local(simple: Simple) -> bool:
+    """Whether a program that may go to the network or run text is told nothing for which it would."""
+    plain = all(word.known and not word.pattern for word in simple.words)
+    first = simple.words[0].text if simple.words else "/"
+    texts = [word.text for word in simple.arguments]
+    return plain and "/" not in first and stays_local(base_name(simple.program), texts)
+
+
 def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
     """Whether a program runs commands that are written in its arguments, its input, or a file that the
     command makes."""
     program, texts = simple.program, [word.text for word in simple.arguments]
     if program == "trap" and texts[:1] in ([""], ["-"]):
         return False
-    if program in _STRING_RUNNERS or has_starting_option(simple):
+    if has_starting_option(simple):
         return True
-    if "launcher" in facts(program) and program not in WRAPPERS and unconfined(simple):
+    starts = "launcher" in facts(program) and program not in WRAPPERS and unconfined(simple)
+    if (program in _STRING_RUNNERS or starts) and not is_local(simple):
         return True
     if stream_script(simple).runs:
         return True

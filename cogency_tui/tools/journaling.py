@@ -1,10 +1,12 @@
 """What tools ask of a journal of changes; the engine has it."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from cogency_tui.store.versions import Version
 
 if TYPE_CHECKING:
     from cogency_tui.tools.changes import Change
@@ -96,5 +98,14 @@ class Journal(Protocol):
 
         Raises:
             JournalError: what it changes cannot be recorded; the block does not begin.
+        """
+        ...
+
+    async def made(self) -> Mapping[Path, Version]:
+        """What the calls of this turn, and nobody else, left in files that were not there before, or were as
+        the last commit has them.
+
+        Raises:
+            StoreError: the store cannot be read.
         """
         ...

@@ -789,6 +789,149 @@ RULES: Mapping[str, Options] = {
 }
 """What a rule may be for: a program, or one and its subcommand, with the options that are let pass."""
 
+_LISTING = _options(
+    """
+    -a -l -q -v --all --long --quiet --verbose --json --format= --outdated-exit-code --no-trunc --installed
+    """
+)
+_REMOTE_NAMES = _git(
+    "-v -t= -m= --verbose --tags --no-tags --mirror? --push --all --add --delete --no-progress"
+)
+
+_LOCAL: Mapping[str, Options] = {
+    **dict.fromkeys(
+        ("git remote", "git remote -v", "git submodule", "npm pack"), _target("-v --dry-run --json")
+    ),
+    **dict.fromkeys(
+        ("git remote add", "git remote get-url", "git remote remove", "git remote rename", "git remote rm")
+        + ("git remote set-branches", "git remote set-url"),
+        _REMOTE_NAMES,
+    ),
+    **dict.fromkeys(
+        ("git submodule deinit", "git submodule init", "git submodule status", "git submodule summary")
+        + ("git submodule sync",),
+        _git("-f -q --all --cached --files --force --quiet --recursive"),
+    ),
+    **dict.fromkeys(
+        ("git lfs env", "git lfs ls-files", "git lfs status", "git lfs track", "git lfs untrack")
+        + ("git lfs version",),
+        _git("-l -n -s --all --long --name-only --porcelain --json --size"),
+    ),
+    # Python.
+    **dict.fromkeys(
+        ("conda env list", "conda info", "conda list", "pipx environment", "pipx list", "poetry source show")
+        + ("uv pip check", "uv pip freeze", "uv pip list", "uv pip show", "uv pip tree", "uv python dir")
+        + ("uv python find", "uv self version", "uv tool dir", "uv tool list"),
+        _LISTING,
+    ),
+    # JavaScript.
+    "npm init": _target("-y --yes -f --force --init-type= -w= --workspace= --scope="),
+    # Go and Rust.
+    **dict.fromkeys(
+        ("go mod edit", "go mod init", "go mod verify"),
+        _options(
+            "-fmt -go= -json -module= -print -require= -droprequire= -replace= -dropreplace= -toolchain="
+        ),
+    ),
+    "cargo install --list": _NONE,
+    **dict.fromkeys(
+        ("rustup component list", "rustup show", "rustup target list", "rustup toolchain list")
+        + ("rustup which",),
+        _LISTING,
+    ),
+    # Others.
+    **dict.fromkeys(("dotnet nuget list", "dotnet tool list", "dotnet workload list"), _LISTING),
+    "gem sources": _target("-l --list"),
+    **dict.fromkeys(
+        ("docker buildx du", "docker buildx inspect", "docker buildx ls", "docker buildx version")
+        + ("docker compose config", "docker compose down", "docker compose images", "docker compose kill")
+        + ("docker compose logs", "docker compose ls", "docker compose pause", "docker compose port")
+        + ("docker compose ps", "docker compose restart", "docker compose stop", "docker compose top")
+        + ("docker compose unpause", "docker compose version"),
+        _options(
+            """
+            -a -f -n= -q -t -v --all --follow --format= --no-color --no-log-prefix --quiet --remove-orphans
+            --services --short --since= --tail= --timeout= --timestamps --volumes
+            """
+        ),
+    ),
+    **dict.fromkeys(
+        ("kubectl config current-context", "kubectl config get-clusters", "kubectl config get-contexts")
+        + ("helm lint", "helm version", "terraform fmt", "terraform validate", "terraform version")
+        + ("tofu fmt", "tofu validate", "tofu version", "gh alias list", "gh config list", "gh version"),
+        _options("-o= -check -diff -json -no-color -recursive --short --strict"),
+    ),
+    "kubectl version --client": _options("-o= --output="),
+    # Packages of the system.
+    **dict.fromkeys(
+        ("apt list", "brew list", "brew --prefix", "dpkg -L", "dpkg -S", "dpkg -l", "dpkg -s", "flatpak list")
+        + (
+            "dpkg --print-architecture",
+            "pacman -Q",
+            "pacman -Qi",
+            "pacman -Ql",
+            "rpm -q",
+            "rpm -qa",
+            "rpm -qi",
+        )
+        + ("rpm -ql", "snap list"),
+        _options("--installed --upgradable --cask --formula --versions"),
+    ),
+    **dict.fromkeys(("openssl rand", "openssl version"), _options("-a -base64 -hex")),
+    "svn status": _options("-q -v --quiet --verbose"),
+}
+"""What programs that go to the network do without it: a program, its command and that one's own, with the
+options that are let pass."""
+
+_INFORMING = frozenset(("-V", "--help", "--version"))
+"""Options that, alone, have a program say what it is."""
+
+_OFFLINE: Mapping[str, frozenset[str]] = {
+    "cargo": frozenset(("add", "fetch", "generate-lockfile", "install", "update")),
+    "uv": frozenset(("add", "lock", "pip", "sync")),
+}
+"""Commands that obey `--offline`, also for what they take from repositories of git."""
+
+
+def stays_local(program: str, arguments: Sequence[str]) -> bool:
+    """Whether a program that may go to the network, given these words, does not."""
+    if len(arguments) == 1 and arguments[0] in _INFORMING:
+        return True
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if _OFFLINE.get(program, frozenset[str]()).intersection(own[:1]) and "--offline" in own:
+        return True
+    lengths = range(min(len(arguments), _MOST_LOCAL_WORDS), 0, -1)
+    found = next((length for length in lengths if " ".join((program, *arguments[:length])) in _LOCAL), 0)
+    return bool(found) and _LOCAL[" ".join((program, *arguments[:found]))].allow(arguments[found:])
+
+
+_MOST_LOCAL_WORDS = max(len(each.split()) for each in _LOCAL) - 1
+
+GIT_TRANSFERS: Mapping[str, Options] = {
+    "fetch": _git(
+        """
+        -a -p -t -n -q -v -f -k --append --all --prune --prune-tags --tags --no-tags --quiet --verbose
+        --force --keep --dry-run --depth= --deepen= --unshallow --shallow-since= --progress --no-progress
+        --atomic --no-recurse-submodules
+        """
+    ),
+    "pull": _git(
+        """
+        -r? -p -t -q -v -n -f --rebase? --no-rebase --ff --ff-only --no-ff --autostash --no-autostash
+        --prune --tags --no-tags --all --quiet --verbose --stat --no-stat --no-edit --commit --no-commit
+        --squash --force --depth= --unshallow --progress --no-progress --no-recurse-submodules
+        """
+    ),
+    "push": _git(
+        """
+        -u -n -q -v -f -d --set-upstream --all --branches --tags --follow-tags --dry-run --quiet --verbose
+        --porcelain --progress --no-progress --atomic --no-verify --force --force-with-lease?
+        --force-if-includes --delete --prune --mirror --thin --no-thin --no-recurse-submodules
+        """
+    ),
+}
+"""Commands of git that go to a remote, with the options that neither name one nor a program."""
+
 _MAKE = _target("""
         -j? -k -s -n -B -i -w -r -R -l? --silent --quiet --keep-going --no-print-directory --always-make
         --dry-run --jobs? --output-sync? --trace --warn-undefined-variables

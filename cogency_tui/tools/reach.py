@@ -7,7 +7,7 @@ It is for asking, and no boundary: any program may go anywhere (only a sandbox h
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
@@ -22,25 +22,33 @@ from cogency_tui.tools.loopback import Visit, visit
 from cogency_tui.tools.made_files import MadeFiles
 from cogency_tui.tools.named_in_code import guarded_in_code, paths_in_code, unsure_code
 from cogency_tui.tools.named_paths import Named, located, named_paths, only_reads, placed, unsure_writing
-from cogency_tui.tools.programs import facts, is_interpreter
+from cogency_tui.tools.programs import facts, goes_to_network, is_interpreter
 from cogency_tui.tools.shell_paths import Places, joined
-from cogency_tui.tools.shell_variables import lists_names
+from cogency_tui.tools.shell_variables import NameLoop, lists_names
 from cogency_tui.tools.shell_words import LISTED, TOO_MANY, Simple, Word
 from cogency_tui.tools.system_files import is_home, is_own_temporary, is_public
 from cogency_tui.workspace.guarded import own_files
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
-_TOO_LONG = "the command: it names too much for all of it to be looked at"
+_TOO_LONG = "the command: it names too much to be looked at"
 
 _REROUTED = re.compile(r"(?<!--no)proxy|curlrc|wgetrc|curl_home|xdg_config|\bHOME=", re.IGNORECASE)
 """What in a command may lead a client that names this machine elsewhere."""
+
+_INSTALLED = "node_modules/.bin/"
+_NOT_FETCHING = frozenset(("--", "--no", "--no-install", "--offline"))
+_PLAIN_NAME = re.compile(r"\w[\w.-]*")
 
 _OWN_NAMES = ("cogency-tui", "cogency_tui")
 _OWN_LIMITS = frozenset(("config", "permissions", "trust"))
 """Commands of this program by which a person says what the agent may do."""
 
 _MOST_COVERED = 1000
+
+_INSTALLED = "node_modules/.bin/"
+_NOT_FETCHING = frozenset(("--", "--no", "--no-install", "--offline"))
+_PLAIN_NAME = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +84,11 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     made = MadeFiles()
     listed = False
     listing: list[Location] = []
+    loop = NameLoop(command)
     if _REROUTED.search(command):
         ports = None
-    for simple in parse(command):
+    for written_out in parse(command):
+        simple = loop.follow(_as_installed(written_out, places), listed=listed)
         reading = indirect_reads(simple, places, (workspace.root, *workspace.added), listed=listed)
         program = network_program(simple)
         reads = "reader" in facts(program) or is_interpreter(program) or opens_device(simple)
@@ -98,7 +108,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             named |= dict.fromkeys(own_files(), limits)
         unsure = unsure or unsure_writing(simple, places, listed=listed)
         given = listing if any(word is LISTED for word in simple.words) and not only_reads(simple) else []
-        listed = lists_names(simple, piped=listed)
+        listed = loop.entered or lists_names(simple, piped=listed)
         listing = listing if listed else []
         through = _through(reading, places, workspace)
         code = _in_code(simple, made, places, workspace)
@@ -173,6 +183,28 @@ def _stranger(local: Visit, ports: ListeningPorts) -> tuple[str, str]:
     return "", ""
 
 
+def _as_installed(simple: Simple, places: Places) -> Simple:
+    """The program of the project that `npx` and the like run; the command itself where they may fetch one."""
+    words = list(simple.words)
+    texts = [word.text if word.known and not word.pattern else "" for word in words]
+    if texts[:1] == ["npx"]:
+        del words[:1]
+    elif texts[:2] in (["npm", "exec"], ["npm", "x"], ["pnpm", "exec"]):
+        del words[:2]
+    else:
+        return simple
+    while words and words[0].text in _NOT_FETCHING:
+        del words[0]
+    name = words[0].text if words and words[0].known and not words[0].pattern else ""
+    path = f"{_INSTALLED}{name}"
+    installed = _PLAIN_NAME.fullmatch(name) and places.known
+    if not installed or not all(os.path.lexists(each / path) for each in places.directories):
+        return simple
+    if "network" in facts(name) or goes_to_network(name, [word.text for word in words[1:]]):
+        return simple
+    return replace(simple, words=(Word(path), *words[1:]))
+
+
 def _own_limits(simple: Simple) -> str:
     """Why a run of this very program is asked about in every mode; empty where it is not."""
     texts = [word.text for word in simple.arguments]
@@ -181,4 +213,4 @@ def _own_limits(simple: Simple) -> str:
             return ""
         texts = texts[texts.index(_OWN_NAMES[1]) + 1 :]
     said = next((text for text in texts if text in _OWN_LIMITS), "")
-    return f"{_OWN_NAMES[0]} {said}: what the agent may do is the person's to say" if said else ""
+    return f"{_OWN_NAMES[0]} {said}: only the user decides what the agent may do" if said else ""

@@ -8,14 +8,15 @@ import asyncio
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from cogency_tui.errors import ToolError, WorkspaceError
+from cogency_tui.errors import StoreError, ToolError, WorkspaceError
+from cogency_tui.store.versions import Version
 from cogency_tui.tools.background import Background
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.blocking import completed, in_thread
@@ -132,10 +133,14 @@ class Shell:
             confined=confined,
             own=calm.own and not (far.outside or guarded),
         )
-        # To look at what is at stake asks git about a repository that may be hostile.
+        # What follows asks git about a repository that may be hostile.
         context.refuse_by_mode(intent)
         stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace)
-        return replace(intent, loss=stake.what, own=intent.own and not stake.what)
+        if stake.what and (made := await _made(context)):
+            stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, made)
+        to_remotes = await asyncio.to_thread(_leads_to_remotes, args.command, cwd.path, context)
+        own = intent.own and not stake.what
+        return replace(intent, loss=stake.what, to_remotes=to_remotes, own=own)
 
     async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:
         _require_text(args.command)
@@ -243,6 +248,22 @@ def _seen(found: Found | None) -> list[str]:
     return [] if found is None else list(found.notes)
 
 
+async def _made(context: ToolContext) -> Mapping[Path, Version]:
+    """The files that the agent made in this turn; none where that cannot be known."""
+    if context.journal is None:
+        return {}
+    with suppress(StoreError):
+        return await context.journal.made()
+    return {}
+
+
+def _leads_to_remotes(command: str, cwd: Path, context: ToolContext) -> bool:
+    if context.remotes is None:
+        return False
+    context.remotes.learn()
+    return context.remotes.lead(command, cwd)
+
+
 def _require_text(command: str) -> None:
     if "\0" in command:
         raise ToolError("The command has a NUL character, which no command can have.")
@@ -276,7 +297,8 @@ def _with_put_back(outcome: Outcome, found: Found | None) -> Outcome:
     """The outcome of a command that did not keep to what it may change: a failure."""
     if found is None or not found.put_back:
         return outcome
-    return replace(outcome, outcome=f"{outcome.outcome}; put back: {', '.join(found.put_back)}", failed=True)
+    told = f"{outcome.outcome}; put back: {', '.join(found.put_back)}"
+    return replace(outcome, outcome=told, failed=True, put_back=() if outcome.failed else found.put_back)
 
 
 def _with_value(outcome: Outcome, produced: Kept) -> Outcome:

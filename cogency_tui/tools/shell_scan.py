@@ -238,6 +238,7 @@ class _Scanner:
         self._operator = ""
         words = list(self._words)
         variables = self._variables
+        assignments: list[Word] = []
         if words and words[0].text == "function":
             del words[:2]
         while words and words[0].known and words[0].text in _OPENING:
@@ -246,10 +247,10 @@ class _Scanner:
             variables.reserved(words[0].text)
             if words[0].text in ("for", "select"):
                 variables.loop(words)
+                assignments += [Word(f"{word.text}=") for word in words[1:2]]
             words.clear()
         if words and all(ASSIGNMENT.match(word.text) for word in words):
             variables.assigned(words, operator)
-        assignments: list[Word] = []
         while words and ASSIGNMENT.match(words[0].text):
             self._move(words[0])
             assignments.append(words.pop(0))

@@ -8,8 +8,9 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
-from cogency_tui.tools.shell_words import Simple, Word
+from cogency_tui.tools.shell_words import LISTED, Simple, Word
 
 _NAME = re.compile(r"(?<! -)(\$\{?)?([A-Za-z_]\w*)(:?[=-])?")
 _HIDING = re.compile(r"\b(?:eval|source|IFS|alias|shopt)\b|(?:^|[;&|\n({])[ \t]*\.\s")
@@ -115,6 +116,42 @@ def _temporary(simple: Simple) -> str | None:
     """A name that `mktemp` may give a new file, where it is not told one."""
     plain = all(word.text in ("-d", "-q", "--directory", "--quiet") for word in simple.arguments)
     return f"{tempfile.gettempdir()}/tmp.{_NUMBER}" if plain and not simple.redirections else None
+
+
+class NameLoop:
+    """The loop of a command that reads names of files from a pipe: `find … | while read -r f; do …`.
+
+    It is known only if the command expands no other variable and sets none. Words that are its variable, in
+    quotes, become `LISTED`, as those that `xargs` adds.
+    """
+
+    def __init__(self, command: str) -> None:
+        self.entered = False
+        """Whether the loop has begun."""
+        head = _READING_LOOP.search(command)
+        variable = rf"\$(?:{head[1]}\b|\{{{head[1]}\}})" if head else ""
+        self._known = bool(head) and len(re.findall(variable, command)) == len(_EXPANDING.findall(command))
+
+    def follow(self, simple: Simple, *, listed: bool) -> Simple:
+        """The next command of the text, with its words as the loop has them; `listed`: it is given names of
+        files."""
+        reads = simple.program == "read"
+        self._known = self._known and (reads or not simple.assignments)
+        self.entered = self._known and (self.entered or (reads and listed))
+        if not self.entered:
+            return simple
+        words = (LISTED if _is_whole(word) else word for word in simple.words)
+        return replace(simple, words=tuple(words))
+
+
+def _is_whole(word: Word) -> bool:
+    """Whether a word is one expansion in quotes: without them a name with a space would be two."""
+    return word == _EXPANDED and not (word.resolved or word.splits)
+
+
+_READING_LOOP = re.compile(r"\|\s*while\s+(?:IFS=\s+)?read\s+(?:-r\s+)?([A-Za-z_]\w*)\s*;\s*do\b")
+_EXPANDING = re.compile(r"[$`]")
+_EXPANDED = Word("", known=False)
 
 
 def lists_names(simple: Simple, *, piped: bool) -> bool:

@@ -4,12 +4,15 @@ Invariant: what git has as it is counts for nothing that could be lost, unless a
 git does not have is told by its kind: changed, untracked, ignored, or in no repository at all.
 """
 
+import hashlib
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
+from cogency_tui.store.versions import Version
 from cogency_tui.tools.git_facts import Answers, CachedRepository, Entry, Repository
 from cogency_tui.tools.system_files import is_own_temporary
 from cogency_tui.workspace.ignore import ALWAYS
@@ -20,6 +23,10 @@ _NAMED = 5
 _MOST_COUNTED = 10_000
 _MOST_COUNTED_IN_ALL = 100_000
 _MOST_PHRASES = 20
+_MOST_MADE = 5000
+_MOST_READ = 64 << 20
+"""Bytes of files that are compared with what the agent left in them."""
+
 _MOST_ASKED = 1000
 """Paths that git is asked about one by one; of more it is asked about all."""
 
@@ -34,10 +41,13 @@ class AtStake:
 
 
 class Stakes:
-    """Collects what the parts of a command destroy."""
+    """Collects what the parts of a command destroy; `made` are files that are no loss as long as they are in
+    these versions."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, made: Mapping[Path, Version]) -> None:
         self._workspace = workspace
+        self._made = made
+        self._readable = _MOST_READ
         self._answers = Answers()
         self._targets: dict[Path, None] = {}
         self._countable = _MOST_COUNTED_IN_ALL
@@ -57,6 +67,10 @@ class Stakes:
     def add(self, phrase: str, paths: Iterable[Path] = ()) -> None:
         """Something that would be lost, in words, and where it is."""
         self._phrases[phrase] = None
+        self._paths.update(dict.fromkeys(path for path in paths if self.inside(path)))
+
+    def keep(self, paths: Iterable[Path]) -> None:
+        """Have what is there kept, though it is not expected to be lost."""
         self._paths.update(dict.fromkeys(path for path in paths if self.inside(path)))
 
     def add_entries(self, entries: Iterable[Entry]) -> None:
@@ -112,11 +126,24 @@ class Stakes:
             if above is not None:
                 self._note(_kind(above), target)
                 continue
-            if directory:
+            if directory and not self._is_filled(target, below[target], root):
                 self.add_entries(below[target])
                 self._note("whole", target)
 
+    def _is_filled(self, directory: Path, entries: Sequence[Entry], root: Path) -> bool:
+        """Whether only programs have filled a directory that git neither has nor ignores."""
+        untracked = bool(entries) and all(entry.index == "?" for entry in entries)
+        if not untracked or not _is_remade("untracked", directory):
+            return False
+        if any((root / name).is_relative_to(directory) for name in Repository(root).staged()):
+            return False
+        self.keep([directory])
+        return True
+
     def _note(self, kind: str, path: Path) -> None:
+        if self._is_made(path):
+            self.keep([path])
+            return
         name = shown(self._workspace.name_of(path))
         if path.is_dir() and not path.is_symlink():
             count = self._count(path)
@@ -127,6 +154,20 @@ class Stakes:
             self._kinds.setdefault(kind, {})[name] = None
         if self.inside(path):
             self._paths[path] = None
+
+    def _is_made(self, path: Path) -> bool:
+        """Whether all that is there is as the agent made it, but for what programs fill."""
+        if not self._made:
+            return False
+        if path.is_symlink() or not path.is_dir():
+            return self._is_made_file(path)
+        files = list(islice(_files_of_work(path), _MOST_MADE + 1))
+        return 0 < len(files) <= _MOST_MADE and all(map(self._is_made_file, files))
+
+    def _is_made_file(self, path: Path) -> bool:
+        version = self._made.get(path)
+        self._readable -= version.size if version else 0
+        return version is not None and self._readable >= 0 and _holds(path, version)
 
     def _count(self, directory: Path) -> str:
         """The files in a directory, as far as they are counted."""
@@ -161,13 +202,35 @@ _LABELS = {
 
 
 def _is_remade(kind: str, path: Path) -> bool:
-    """Whether a directory is made anew by a build, a test or an installation, and git has nothing of it."""
+    """Whether a build, a test or an installation makes a directory again, and git has nothing of it."""
     if path.suffix == ".pyc" and path.parent.name == "__pycache__" and path.is_file():
         return kind == "ignored"
     if path.is_symlink() or not path.is_dir() or any(os.path.lexists(path / name) for name in _OWN_WORK):
         return False
     remade = path.name in _CACHES or (kind == "ignored" and path.name in _BUILT)
-    return remade and kind in ("ignored", "bare")
+    return remade and kind in ("bare", "ignored", "untracked")
+
+
+def _files_of_work(directory: Path) -> Iterator[Path]:
+    """The files and links in a directory, but for those in directories that only programs fill."""
+    for top, below, files in os.walk(directory):
+        links = [name for name in below if Path(top, name).is_symlink()]
+        below[:] = [name for name in below if name not in _CACHES]
+        yield from (Path(top, name) for name in (*files, *links))
+
+
+def _holds(path: Path, version: Version) -> bool:
+    """Whether a file or link holds what a version has."""
+    try:
+        if version.kind == "link":
+            return hashlib.sha256(os.fsencode(path.readlink())).hexdigest() == version.digest
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size != version.size:
+            return False
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == version.digest
+    except OSError:
+        return False
 
 
 def _kind(entry: Entry) -> str:

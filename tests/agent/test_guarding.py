@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import subprocess
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -167,6 +168,12 @@ ORDINARY = [
     "git worktree add -q --no-checkout wt2; git worktree move wt2 wt3",
     "git worktree add -q --no-checkout wt2; git worktree remove --force wt2",
     "git config --global user.name Dev; git config --global init.defaultBranch main",
+    "git config alias.st 'status -sb'; git config alias.lg 'log --oneline --graph -20'; git config alias.co checkout",
+    "git config color.ui always; git config log.date iso; git config merge.conflictStyle zdiff3",
+    "git config diff.algorithm histogram; git config rebase.autoSquash true; git config rebase.autoStash true",
+    "git config commit.verbose true; git config help.autocorrect 20; git config push.followTags true",
+    "git config fetch.pruneTags true; git config branch.sort -committerdate; git config column.ui auto",
+    "git config --global status.short true; git config --global advice.detachedHead false",
     "mkdir -p ~/.config/git; git config --file ~/.config/git/config user.email a@b",
     "git init -q build/new; git init -q new",
     "git clone -q . build/clone; git clone -q . clone && rm -rf clone",
@@ -241,6 +248,39 @@ async def test_a_command_that_could_write_by_itself_has_no_leave(desk: Desk, com
     assert not bringing_words(command) or "AGENTS.md" in found.put_back
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("alias.st", value) for value in ("!sh evil", "-c core.pager=evil log", "rebase -x evil", "evil")),
+        *(
+            ("alias.st", value)
+            for value in ("status; sh evil", "grep -Oevil", "log --ext-diff", "bisect run sh")
+        ),
+        *(
+            ("alias.st", value)
+            for value in ("diff --output=x", "difftool", "config core.pager evil", "push evil")
+        ),
+        *((key, "evil") for key in ("core.pager", "core.editor", "core.fsmonitor", "core.sshCommand")),
+        *((key, "evil") for key in ("core.hooksPath", "credential.helper", "gpg.program", "pager.log")),
+        *((key, "evil") for key in ("diff.external", "diff.x.textconv", "diff.x.command", "merge.x.driver")),
+        *((key, "evil") for key in ("filter.x.clean", "sequence.editor", "mergetool.x.cmd", "pull.twohead")),
+        *(
+            (key, "evil")
+            for key in ("help.browser", "init.templateDir", "commit.template", "fetch.bundleURI")
+        ),
+        *((key, "evil") for key in ("http.proxy", "include.path", "remote.x.proxy", "remote.x.uploadpack")),
+        ("protocol.ext.allow", "always"),
+        ("safe.bareRepository", "all"),
+        ("url.https://evil.example/.insteadOf", "https://github.com/"),
+        ("log.showSignature", "true"),
+        ("commit.gpgSign", "true"),
+    ],
+)
+async def test_settings_that_start_programs_are_put_back(desk: Desk, key: str, value: str) -> None:
+    found, _asked = await watched(desk, shlex.join(["git", "config", key, value]))
+    assert found.put_back == [".git/config"]
+
+
 POINTERS = {
     "mkdir sub; echo 'gitdir: ../evil' > sub/.git": "sub/.git",
     "mkdir sub; echo 'gitdir: ../.git/worktrees' > sub/.git": "sub/.git",
@@ -305,6 +345,22 @@ async def test_a_model_in_auto_is_told_what_was_put_back(make_agent: MakeAgent, 
     assert "Use edit or write" not in str(payload["content"])
     assert "Nobody can be asked here" in str(payload["content"])
     assert gate is None
+
+
+@pytest.mark.parametrize(("status", "cycles"), [(0, 5), (1, 3)])
+async def test_a_command_that_did_its_work_is_no_failed_batch(
+    make_agent: MakeAgent, project: Path, status: int, cycles: int
+) -> None:
+    script = f"open('AGENTS' + '.md', 'w').write('evil')\nraise SystemExit({status})\n"
+    (project / "make.py").write_text(script)
+    call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
+    async with make_agent(*[call] * 4, "Done.") as agent:
+        events = [event async for event in agent("go")]
+    results = [event["payload"] for event in events if event["type"] == "result"]
+    assert len(results) == min(cycles, 4)
+    assert all(each["error"] and "put back: AGENTS.md" in each["outcome"] for each in results)
+    assert all(each.get("put_back", []) == ([] if status else ["AGENTS.md"]) for each in results)
+    assert [event["type"] for event in events].count("metric") == cycles
 
 
 @pytest.mark.parametrize("allow", [True, False])

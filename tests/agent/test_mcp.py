@@ -124,7 +124,7 @@ async def test_what_a_server_says_of_its_tools_counts_from_the_start(project: Pa
         await ready(agent)
         await turn(agent, conversation="c1")
     assert person.questions == []
-    reply = block(("shell", {"command": "curl --version"}))
+    reply = block(("shell", {"command": "curl --silent --version"}))
     async with agent_with(project, reply, "ok") as agent:
         agent.permissions = "auto"
         agent.ask = person

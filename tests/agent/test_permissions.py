@@ -334,8 +334,8 @@ async def test_a_rule_is_asked_about_again_when_what_decides_has_changed(person:
     makefile.write_text("test:\n\tevil\n")
     assert not await person.lets(run(person, "make test"), NO)
     assert person.reason == (
-        "it runs a command. There is a rule, but the files that decide what runs are not those that it was "
-        "made for"
+        "it runs a command. There is a rule, but the files that decide what runs have changed since it was "
+        "made"
     )
     assert await person.lets(run(person, "make test"), ALWAYS)
     assert await person.lets(run(person, "make test"), gate=person.new_gate())
@@ -394,7 +394,7 @@ async def test_a_rule_that_could_not_be_kept_is_told_with_the_next_question(pers
     person.rules.path.parent.write_text("in the way")
     assert await person.lets(run(person, "pytest"), ALWAYS)
     assert not await person.lets(run(person, "ls"), NO)
-    assert "The last rule was not kept" in person.reason
+    assert "The last rule was not stored" in person.reason
     assert not await person.lets(run(person, "ls"), NO)
     assert person.reason == "it runs a command"
 
@@ -645,7 +645,6 @@ async def test_a_server_that_was_not_started_here_is_named(person: Person) -> No
 
 
 FREE = "reading, searching and changing files inside the project"
-UNREACHING = "; nothing else that could reach the network"
 
 
 @pytest.mark.parametrize(
@@ -654,7 +653,7 @@ UNREACHING = "; nothing else that could reach the network"
         ("plan", "", "reading and searching inside the project, and describing what you would do"),
         ("ask", "", "reading and searching inside the project"),
         ("edits", "a.com", FREE),
-        ("auto", "a.com", f"{FREE}, and curl to a server that you started{UNREACHING}"),
+        ("auto", "a.com", f"{FREE}, and curl to a server that you started"),
     ],
 )
 async def test_a_refusal_says_why_and_what_the_mode_allows(
@@ -668,6 +667,39 @@ async def test_a_refusal_says_why_and_what_the_mode_allows(
     assert told.startswith(f"Not allowed: {raised.value.reason}")
     assert told.endswith(f". Allowed instead: {allowed}.")
     assert ("nobody can be asked here" in told) is (mode != "plan")
+
+
+async def refusal(gate: Gate, intent: Intent) -> str:
+    with pytest.raises(RefusedError) as raised:
+        await gate.check("c", "shell", intent)
+    return str(raised.value)
+
+
+async def test_what_is_allowed_is_said_once_in_a_turn(person: Person) -> None:
+    mode: Permissions = "ask"
+    gate = Gate(lambda: mode, lambda: None)
+    made = run(person, "make")
+    assert "Allowed instead" in await refusal(gate, made)
+    assert await refusal(gate, made) == "Not allowed: it runs a command; nobody can be asked here."
+    assert (
+        await refusal(gate, run(person, "ls")) == "Not allowed: it runs a command; nobody can be asked here."
+    )
+    mode = "edits"
+    assert "Allowed instead" in await refusal(gate, made)
+    gate.begin_turn()
+    assert "Allowed instead" in await refusal(gate, made)
+    # Another model is told for itself.
+    assert "Allowed instead" in await refusal(gate.narrowed("auto", call_id="c", asker="x"), made)
+
+
+async def test_a_refusal_names_the_ways_that_are_left(person: Person) -> None:
+    gate = Gate(lambda: "auto", lambda: None)
+    gate.note(Sources(possible=("pytest",)))
+    transfers = "git push, pull and fetch with remotes that were configured before you began."
+    fetch = run(person, "curl https://example.org")
+    assert (await refusal(gate, fetch)).endswith(transfers)
+    gate.tainted("a.com")
+    assert transfers not in await refusal(gate, fetch)
 
 
 async def test_a_question_that_nobody_answered_is_no_refusal_of_the_user_s(person: Person) -> None:

@@ -20,6 +20,7 @@ from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import host_of
 from cogency_tui.store.conversations import Store
 from cogency_tui.tools.base import Outcome, ToolContext
+from cogency_tui.tools.git_remotes import Remotes
 from cogency_tui.tools.mcp.server import Surroundings
 from cogency_tui.tools.mcp.servers import Servers
 from cogency_tui.tools.registry import Registry
@@ -66,6 +67,7 @@ class Keeper:
             recall,
             own,
             servers,
+            Remotes(workspace.root),
         )
         self._registry = Registry([Relic(engine, Gate(lambda: "auto", lambda: None), lambda: self.now)])
         self._context = ToolContext(workspace)

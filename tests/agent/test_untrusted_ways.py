@@ -57,7 +57,7 @@ CALLS = {
             "git fetch ./nothing",
             "git pull ./nothing",
             "npm install ./nothing",
-            "curl --version",
+            "curl --silent --version",
             "cat < /dev/tcp/127.0.0.1/1",
             "PATH=.:$PATH ls",
             "xargs cat < greet.py",
@@ -167,7 +167,7 @@ async def test_a_sub_agent_s_conversation_has_read_what_its_caller_had(desk: Des
     assert not await desk.leaks(child.id)
 
 
-@pytest.mark.parametrize("command", ["cat OUTSIDE", "./greet.sh", "curl --version"])
+@pytest.mark.parametrize("command", ["cat OUTSIDE", "./greet.sh", "curl --silent --version"])
 async def test_a_command_of_the_user_counts(desk: Desk, command: str) -> None:
     async with desk.agent(LEAK) as agent:
         assert [e async for e in agent.run_command(desk.filled(command), conversation_id="c")]

@@ -198,3 +198,48 @@ def test_the_interpreter_of_an_environment_is_no_link_outside(project: Path, tmp
     assert (found.outside, found.brings) == ("", "")
     (project / ".venv/bin/python3").symlink_to(tmp_path / "outside/s")
     assert of(project, "find . | xargs grep x").outside
+
+
+NAME_LOOPS = [
+    'find . -name "*.py" | while read f; do wc -l "$f"; done',
+    'find . -type f | while IFS= read -r f; do head -1 "$f"; echo; done',
+    'git ls-files | grep py | while read -r name; do cat "${name}"; done',
+]
+
+
+@pytest.mark.parametrize("command", NAME_LOOPS)
+def test_names_that_a_loop_reads_from_the_project_are_the_projects(tmp_path: Path, command: str) -> None:
+    (tmp_path / "a.py").touch()
+    assert not reach(command, tmp_path, Workspace(tmp_path)).brings
+
+
+@pytest.mark.parametrize("command", NAME_LOOPS)
+def test_links_that_a_loop_may_read_count(tmp_path: Path, command: str) -> None:
+    outside = tmp_path / "outside.py"
+    outside.write_text("x")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "a.py").symlink_to(outside)
+    assert reach(command, project, Workspace(project)).outside == str(outside)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'cat list | while read f; do cat "$f"; done',
+        'while read f; do cat "$f"; done < list',
+        'find . | sed s/a/b/ | while read f; do cat "$f"; done',
+        'find . -printf "%f" | while read f; do cat "$f"; done',
+        'find . | while read f; do cat "$g"; done',
+        "find . | while read f; do cat $f; done",
+        'find . | while read f; do cat "/etc/$f"; done',
+        'find . | while read f; do f=/etc/passwd; cat "$f"; done',
+        'f=$(cat list); find . | while read f; do true; done; cat "$f"',
+        "find . | while read f; do cat $(cat list); done",
+        'find . | while read a f; do cat "$f"; done',
+    ],
+)
+def test_names_that_a_loop_reads_from_elsewhere_are_not(tmp_path: Path, command: str) -> None:
+    (tmp_path / "list").write_text("/etc/passwd")
+    found = reach(command, tmp_path, Workspace(tmp_path))
+    assert found.brings or found.outside
