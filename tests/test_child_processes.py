@@ -44,7 +44,7 @@ DOORS = {
     # Only shows it.
     "headless/doctor.py": {"sys.executable"},
     # In the host of an MCP server, with what the user configured.
-    "tools/mcp/host.py": {"stdio_client"},
+    "tools/mcp/stdio.py": {"create_subprocess_exec"},
 }
 
 

@@ -24,6 +24,9 @@ DONE, FAILED, INTERRUPTED = 0, 1, 130
 
 _STDIN_PATIENCE = 3.0
 
+_MOST_PIPED = 4 << 20
+"""Characters that are read from stdin."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
@@ -96,13 +99,16 @@ def read_prompt(prompt: str) -> str:
     """The prompt with what was piped in.
 
     Raises:
-        UsageError: there is neither.
+        UsageError: there is neither, or too much was piped in.
     """
     piped = ""
     if sys.stdin is not None and not sys.stdin.isatty():
         # A script may leave an idle pipe as stdin: with a prompt given, that is no reason to wait.
         if not prompt or select.select([sys.stdin], [], [], _STDIN_PATIENCE)[0]:
-            piped = sys.stdin.read()
+            piped = sys.stdin.read(_MOST_PIPED + 1)
+            if len(piped) > _MOST_PIPED:
+                told = f"More than {_MOST_PIPED:,} characters came on stdin."
+                raise UsageError(told, "No model reads that much: name the file in the prompt instead.")
         else:
             talk("Nothing came on stdin; going on without it.")
     if prompt.strip():

@@ -9,11 +9,13 @@ import base64
 import json
 import sqlite3
 import time
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from io import BytesIO
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from cogency_tui.errors import StoreError, UsageError
@@ -149,7 +151,10 @@ class _Incoming:
         self._project = ""
         self._current = ""
         self._ids: dict[str, str] = {}
-        self._numbers: dict[int, int] = {}
+        self._numbers: set[int] = set()
+        self._latest: list[tuple[int, int]] = []
+        """Numbers of events as they were and as they are, both ascending; without those that a later event
+        with a smaller number stands in front of."""
         self._edits: dict[int, int] = {}
         self._sizes: dict[str, int] = {}
         """Of the contents that are kept, by their digests."""
@@ -170,9 +175,8 @@ class _Incoming:
             case UsageRecord():
                 self._insert("usage", {name: getattr(record, name) for name in _USAGE})
             case SummaryRecord():
-                through = max((new for old, new in self._numbers.items() if old <= record.through), default=0)
                 given = {name: getattr(record, name) for name in _SUMMARY}
-                self._insert("summaries", {**given, "through": through})
+                self._insert("summaries", {**given, "through": self._reached(record.through)})
             case ContentRecord():
                 self._content(record)
             case EditRecord():
@@ -215,7 +219,15 @@ class _Incoming:
             (to_column(self._current), event["type"], event["timestamp"], unit, events.encode(event)),
         )
         assert cursor.lastrowid is not None
-        self._numbers[record.number] = cursor.lastrowid
+        self._numbers.add(record.number)
+        while self._latest and self._latest[-1][0] > record.number:
+            self._latest.pop()
+        self._latest.append((record.number, cursor.lastrowid))
+
+    def _reached(self, through: int) -> int:
+        """The number that the last event has of those that were numbered up to `through`; 0 for none."""
+        index = bisect_right(self._latest, through, key=itemgetter(0))
+        return self._latest[index - 1][1] if index else 0
 
     def _content(self, record: ContentRecord) -> None:
         stored = self._blobs.put(BytesIO(record.decoded()))

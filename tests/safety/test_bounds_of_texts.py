@@ -6,11 +6,14 @@ import pytest
 
 from cogency_tui.store.search.query import parse as parse_query
 from cogency_tui.tools.web_html import to_markdown
+from cogency_tui.tui.drawing.blocks import LIMIT
 from cogency_tui.tui.drawing.markdown import parse
 from cogency_tui.workspace.merge import merge
+from tests.counting import calls_counted
 from tests.safety.test_bounds import Case, assert_linear
 
 PAGES = ["<div>", "<ul><li>", "<blockquote>", "<table><tr><td>", "<b>", "<", "<!--", "<script>", "<main>"]
+BRACKETS = ["![", "[", "[[", "[a](", "![a](b", "[a", "*[_"]
 TEXTS = ["```\na\n```\n", "```\n", ">", "- ", "*a", "[", "[a](", "![", "|a", "[a]: b\n", "<a ", "&", "~~a"]
 QUERIES = ["a ", '"a b" ', '"', "file:", "cost:>0 ", "since:1d "]
 
@@ -26,6 +29,22 @@ def test_a_page_is_read_in_linear_time(unit: str) -> None:
 @pytest.mark.parametrize("unit", TEXTS)
 def test_markdown_is_parsed_in_linear_time(unit: str) -> None:
     assert_linear(Case(unit, lambda n: unit * n + "x", parse, 700))
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("unit", BRACKETS)
+def test_brackets_of_a_paragraph_cost_about_what_its_letters_do(unit: str, closed: bool) -> None:
+    size = LIMIT // 4
+    brackets = (unit * size)[:size] + ("](a)" * size)[:size] * closed
+    letters = ("ab *c* `d` " * size)[: len(brackets)]
+    with calls_counted() as base:
+        parse(letters)
+    with calls_counted() as calls:
+        tokens = parse(brackets)
+
+    assert calls.count <= 6 * base.count
+    shown = "".join(each.content for each in tokens[1].children or ())
+    assert shown.count("[") == brackets.count("[")
 
 
 @pytest.mark.parametrize("unit", QUERIES)

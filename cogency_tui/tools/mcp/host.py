@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cogency_tui.tools.mcp import wire
 from cogency_tui.tools.mcp.content import text_of, why_unusable
+from cogency_tui.tools.mcp.stdio import LONGEST_LINE, LineTooLongError, stdio_streams
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -76,7 +77,7 @@ class Host:
                 task.cancel()
 
     async def _connect(self, connect: wire.Connect, stack: AsyncExitStack) -> "Client":
-        from mcp import Client, Implementation, StdioServerParameters, stdio_client
+        from mcp import Client, Implementation
         from mcp.client.streamable_http import streamable_http_client
         from mcp.shared._httpx_utils import create_mcp_http_client
 
@@ -88,9 +89,7 @@ class Host:
             # Only this process is to have less memory than it may.
             command = ["-c", _UNLIMITED, "sh", *connect.command]
             environ = {**_environment(), **connect.environ}
-            streams = stdio_client(
-                StdioServerParameters(command="/bin/sh", args=command, env=environ, cwd=connect.cwd)
-            )
+            streams = stdio_streams(["/bin/sh", *command], environ, connect.cwd)
         client = Client(
             cast("Any", self._watched(streams)),
             client_info=Implementation(name="cogency-tui", version=version("cogency-tui")),
@@ -226,7 +225,7 @@ _FAILURES = (Exception, BaseExceptionGroup)
 
 
 class _Flood:
-    """Counts what comes; of what we have asked for there is never much."""
+    """Judges what comes by its number and size; of what we have asked for there is never much."""
 
     def __init__(self) -> None:
         self._since = 0.0
@@ -234,6 +233,8 @@ class _Flood:
 
     def problem_with(self, message: Any) -> str:
         """What is wrong with a server that has now sent this, too; empty for nothing."""
+        if isinstance(message, LineTooLongError):
+            return f"the server sends a line of more than {LONGEST_LINE >> 20} MiB"
         now = time.monotonic()
         if now - self._since > SPAN:
             self._since, self._count = now, 0
@@ -245,7 +246,7 @@ class _Flood:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, but for what is no text: the SDK does not take it."""
+    """Ours, but for what is no text."""
     return {name: value for name, value in os.environ.items() if _is_text(name) and _is_text(value)}
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from itertools import groupby
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from rich.segment import Segment
 
@@ -25,11 +26,25 @@ _TASK = re.compile(r"\[([ xX])\](?:\s+|\Z)")
 _NARROWEST = 16
 """Cells below which what is nested is not indented any more."""
 
+_MOST_BRACKETS = 200
+"""Opening brackets in a paragraph, a cell or the like, above which it is drawn without links and images: for
+each of them the parser searches the text behind it, to the depth of its nesting."""
+
 
 @cache
-def _parser() -> MarkdownIt:
+def _parser(*, links: bool = True) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 100})
-    return parser.enable(["table", "strikethrough"]).disable("reference")
+    parser.core.ruler.at("inline", _parse_inline)
+    parser.enable(["table", "strikethrough"]).disable("reference")
+    return parser if links else parser.disable(["link", "image"])
+
+
+def _parse_inline(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type == "inline":
+            parser = _parser(links=token.content.count("[") <= _MOST_BRACKETS)
+            token.children = []
+            parser.inline.parse(token.content, parser, state.env, token.children)
 
 
 def parse(source: str) -> list[Token]:

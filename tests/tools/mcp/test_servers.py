@@ -209,11 +209,11 @@ async def test_one_that_is_silent_is_given_up(bench: Bench) -> None:
         ("gone", "ended"),
         ("garbage", "the server floods us with lines that are no MCP"),
         ("chatter", "the server floods us with messages that nobody asked for"),
-        ("line", ""),
+        ("line", "the server sends a line of more than 16 MiB"),
     ],
 )
 async def test_one_that_talks_nonsense_is_given_up(bench: Bench, how: str, problem: str) -> None:
-    await bench.start(demo=command(how, start_timeout=5.0 if how == "line" else 60.0), good=command())
+    await bench.start(demo=command(how, start_timeout=60.0), good=command())
     assert bench.listed("demo").state is State.FAILED
     assert problem in bench.listed("demo").problem
     assert (await bench.run("good.add", a=1)).content == "3"
@@ -225,6 +225,13 @@ async def test_one_that_floods_is_ended(bench: Bench) -> None:
     await bench.start(demo=command())
     with pytest.raises(ToolError, match="floods us"):
         await bench.run("demo.flood")
+    await bench.until_state("demo", State.ENDED)
+
+
+async def test_one_whose_line_is_too_long_is_ended(bench: Bench) -> None:
+    await bench.start(demo=command())
+    with pytest.raises(ToolError, match="a line of more than 16 MiB"):
+        await bench.run("demo.huge", size=20_000_000)
     await bench.until_state("demo", State.ENDED)
 
 
