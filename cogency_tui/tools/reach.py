@@ -46,10 +46,6 @@ _OWN_LIMITS = frozenset(("config", "permissions", "trust"))
 
 _MOST_COVERED = 1000
 
-_INSTALLED = "node_modules/.bin/"
-_NOT_FETCHING = frozenset(("--", "--no", "--no-install", "--offline"))
-_PLAIN_NAME = re.compile(r"\w[\w.-]*")
-
 
 @dataclass(frozen=True, slots=True)
 class Reach:

@@ -31,7 +31,7 @@ def words(command: str) -> list[list[str]]:
         ("if a; then b; elif c; then d; else e; fi", [["a"], ["b"], ["c"], ["d"], ["e"]]),
         ("for x in a b; do c $x; done", [["c", "?"]]),
         ("X=1 Y='2 3' a b=c", [["a", "b=c"]]),
-        ("X=1", [[]]),
+        ("X=1", [list[str]()]),
         ("a $X ${Y} $1 $? $$ $(b) `c`", [["b"], ["c"], ["a", "?", "?", "?", "?", "?", "?", "?"]]),
         ("a '$X' \\$X 'x`y`'", [["a", "$X", "$X", "x`y`"]]),
         ("a $ b", [["a", "$", "b"]]),
