@@ -187,7 +187,9 @@ def _launched(simple: Simple) -> Simple | None:
         return None
     for index, word in enumerate(simple.words[1:], 1):
         name = word.text.rpartition("/")[2]
-        if word.known and (name in PROGRAMS or name in NETWORK_COMMANDS or is_interpreter(name)):
+        is_program = name in PROGRAMS or name in NETWORK_COMMANDS or is_interpreter(name)
+        # The dot of `go run .` is a directory.
+        if word.known and name != "." and is_program:
             return Simple(simple.words[index:], simple.redirections, simple.piped, simple.assignments)
     return None
 

@@ -29,7 +29,7 @@ def words(command: str) -> list[list[str]]:
         ("a#b", [["a#b"]]),
         ("(a; b); { c; }", [["a"], ["b"], ["c"]]),
         ("if a; then b; elif c; then d; else e; fi", [["a"], ["b"], ["c"], ["d"], ["e"]]),
-        ("for x in a b; do c $x; done", [["c", "?"]]),
+        ("for x in a b; do c $x; done", [list[str](), ["c", "?"]]),
         ("X=1 Y='2 3' a b=c", [["a", "b=c"]]),
         ("X=1", [list[str]()]),
         ("a $X ${Y} $1 $? $$ $(b) `c`", [["b"], ["c"], ["a", "?", "?", "?", "?", "?", "?", "?"]]),
