@@ -1,10 +1,12 @@
-"""The numbers of an answer's events: which event has come before, and whether one is missing.
+"""The numbers of an answer's events: which event has come before, and whether a piece of text is missing.
 
 The vendor counts all events of an answer by one, from 0. Compatible servers may count from elsewhere, leave
-numbers out, or count each item or part anew. Whether they count by one is seen from the numbers themselves.
+numbers out, or count each item or part anew; proxies leave out events of kinds that they do not know. Whether
+a server counts by one is seen from the numbers themselves, and only a gap within a text says that some of it
+is missing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from cogency_tui.errors import NetworkError
@@ -26,14 +28,15 @@ class EventNumbers:
         self._recent: dict[int, Mapping[str, Any]] | None = {}
         self._steps = 0
         """Events in a row whose number was one more than that before."""
+        self._text: Hashable = None
 
-    def is_new(self, event: Mapping[str, Any]) -> bool:
-        """Whether an event has not come before.
+    def is_new(self, event: Mapping[str, Any], text: Hashable = None) -> bool:
+        """Whether an event has not come before; `text` names the text that it goes on with or ends.
 
         Those without a number are new, and all are once a number has been used for another.
 
         Raises:
-            NetworkError: events before it are missing.
+            NetworkError: events of this text are missing before it.
         """
         number = count_of(event.get("sequence_number"))
         if number is None or self._recent is None:
@@ -41,7 +44,7 @@ class EventNumbers:
             return True
         last = max(self._recent, default=None)
         if last is None or number > last:
-            self._check_step(0 if last is None else number - last)
+            self._check_step(0 if last is None else number - last, text)
             self._recent[number] = event
             if len(self._recent) > _REMEMBERED:
                 del self._recent[next(iter(self._recent))]
@@ -51,11 +54,12 @@ class EventNumbers:
         self._recent = None
         return True
 
-    def _check_step(self, step: int) -> None:
+    def _check_step(self, step: int, text: Hashable) -> None:
+        goes_on, self._text = text is not None and text == self._text, text
         if step == 1:
             self._steps += 1
             return
-        if self._steps >= _PROVEN:
+        if goes_on and self._steps >= _PROVEN:
             raise NetworkError(
                 f"{self._endpoint.name} lost a part of its answer on the way.",
                 "What came before it is kept; try again.",

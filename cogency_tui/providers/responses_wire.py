@@ -30,6 +30,7 @@ from cogency_tui.providers.wire import (
 LABEL = "Responses"
 
 _TEXTS = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_OF_TEXT = _TEXTS | {"response.output_text.done", "response.refusal.done"}
 _REASONINGS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
 _ENDS = frozenset({"response.completed", "response.incomplete"})
 _FAILURES = frozenset({"", "error", "response.failed"})
@@ -108,14 +109,15 @@ class ResponsesReader:
             ProviderError: it is an error that the endpoint reports.
         """
         kind = text_of(event.get("type")) or name
-        if kind not in _FAILURES and not self._numbers.is_new(event):
+        text = (event.get("output_index"), event.get("content_index")) if kind in _OF_TEXT else None
+        if kind not in _FAILURES and not self._numbers.is_new(event, text):
             return Frame()
         if kind in _TEXTS:
             # A message of its own (a remark before the answer) is a paragraph of its own.
             at = (event.get("output_index"),)
-            text = self._paragraph(self._text_at, at) + self._delta(event)
+            piece = self._paragraph(self._text_at, at) + self._delta(event)
             self._text_at = at
-            return Frame(text)
+            return Frame(piece)
         if kind in _REASONINGS:
             at = (event.get("output_index"), event.get("summary_index"), event.get("content_index"))
             reasoning = self._paragraph(self._reasoning_at, at) + self._delta(event)

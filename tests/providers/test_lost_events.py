@@ -103,6 +103,14 @@ async def test_an_answer_ends_where_an_event_is_missing(over: str, mangle: Calla
 
 
 @pytest.mark.parametrize("over", OVER)
+@pytest.mark.parametrize(
+    "kind", ["response.in_progress", "response.output_item.added", "response.content_part.added"]
+)
+async def test_a_proxy_that_leaves_out_events_without_text_ends_nothing(over: str, kind: str) -> None:
+    assert await read(over, lambda events: [each for each in events if each["type"] != kind]) == (TEXT, None)
+
+
+@pytest.mark.parametrize("over", OVER)
 @pytest.mark.parametrize("numbering", NUMBERINGS)
 async def test_other_ways_to_number_events_end_nothing(over: str, numbering: str) -> None:
     assert await read(over, NUMBERINGS[numbering]) == (TEXT, None)
