@@ -127,7 +127,10 @@ class Edits:
         For an agent's conversation these are its own. `path` finds it also where it was renamed from.
         """
         key = to_column(conversation)
-        terms, values = ["(conversation = ? OR caller = ?)", "turn = coalesce(?, turn)"], [key, key, turn]
+        terms, values = ["(conversation = ? OR caller = ?)"], list[object]([key, key])
+        if turn is not None:
+            terms.append("turn = ?")
+            values.append(turn)
         _at_path(path, terms, values)
         return await self._select(f"WHERE {' AND '.join(terms)} ORDER BY id", *values)
 

@@ -398,6 +398,12 @@ def add_beside_to_intents(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE intents ADD COLUMN beside TEXT NOT NULL DEFAULT ''")
 
 
+def index_edits_by_caller_and_turn(connection: sqlite3.Connection) -> None:
+    """Find the edits of one turn without reading those of all turns."""
+    connection.execute("DROP INDEX edits_by_caller")
+    connection.execute("CREATE INDEX edits_by_caller_and_turn ON edits (caller, turn)")
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -417,6 +423,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     index_what_each_turn_asks_for,
     create_shared_edits,
     add_beside_to_intents,
+    index_edits_by_caller_and_turn,
 )
 
 

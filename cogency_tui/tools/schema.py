@@ -7,6 +7,7 @@ argument is named, with what was expected in its place.
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar, cast, get_args
 
 import msgspec
@@ -19,6 +20,9 @@ from cogency_tui.workspace.names import shown
 
 _LONGEST_VALUE = 60
 _DEEPEST = 3
+_TOOLS = 256
+"""Tools whose arguments are remembered."""
+
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?")
 
@@ -38,7 +42,7 @@ def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PL
     """
     if not isinstance(args, dict):
         raise _refusal(label, [f"the arguments must be an object, not {_value(args)}"], wanted)
-    known = {field.encode_name: field for field in fields(wanted)}
+    known = _fields_of(wanted)
     given, called, problems = _named(cast("dict[Any, Any]", args), known, spellings)
     for name, field in known.items():
         if name not in given:
@@ -63,10 +67,15 @@ def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PL
 
 def own_names(args: Mapping[str, Any], wanted: type[msgspec.Struct], spellings: Spellings) -> dict[str, Any]:
     """The arguments by the names that the tool has for them, unchecked; others as they are."""
-    known = {field.encode_name: field for field in fields(wanted)}
-    given, called, _ = _named(args, known, spellings)
+    given, called, _ = _named(args, _fields_of(wanted), spellings)
     taken = set(called.values())
     return {**given, **{key: value for key, value in args.items() if key not in taken and key not in given}}
+
+
+@lru_cache(_TOOLS)
+def _fields_of(wanted: type[msgspec.Struct]) -> Mapping[str, FieldInfo]:
+    """The arguments of a tool by name; msgspec works them out anew each time."""
+    return {field.encode_name: field for field in fields(wanted)}
 
 
 def _named(

@@ -74,14 +74,22 @@ class CallFilter(msgspec.Struct, frozen=True):
         return all(word in text for word in self.text.casefold().split())
 
 
+ALL_CALLS = CallFilter()
+
+
 class CallRows:
     """The rows of one transcript's calls."""
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        call_filter: CallFilter = ALL_CALLS,
+        commands: Sequence[BackgroundCommand] = (),
+    ) -> None:
         self.transcript = transcript
         self.rows: list[Row] = []
-        self.filter = CallFilter()
-        self.commands: Sequence[BackgroundCommand] = ()
+        self.filter = call_filter
+        self.commands = commands
         self.open: set[int] = set()
         """The calls that have not come to their end."""
         self._folded: dict[int, bool] = {}

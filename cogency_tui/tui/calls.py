@@ -13,6 +13,7 @@ from cogency_tui.protocol.events import CallEvent, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.text import clean
 from cogency_tui.tui.output import Output
+from cogency_tui.tui.packed import packed_texts, unpacked_texts
 from cogency_tui.tui.steps import Step, Steps
 
 State = Literal["writing", "queued", "waiting", "running", "done", "failed", "skipped", "interrupted"]
@@ -66,7 +67,8 @@ class Action(msgspec.Struct, frozen=True):
 class Call(msgspec.Struct):
     """One tool call. Times are Unix seconds, `duration` seconds.
 
-    `output` is what it has written, until it has a result that has it.
+    `output` is what it has written, until it has a result that has it. From then on the texts in `arguments`
+    and `content` are packed: `args` and `result` have them as they were.
     """
 
     id: str
@@ -86,11 +88,17 @@ class Call(msgspec.Struct):
     @property
     def args(self) -> dict[str, Any]:
         """Its arguments, as far as they are written."""
+        arguments: dict[str, Any] = unpacked_texts(self.arguments)
         for key, pieces in self._pieces.items():
             if len(pieces) > 1:
                 pieces[:] = ["".join(pieces)]
-            self.arguments[key] = pieces[0]
-        return self.arguments
+            arguments[key] = pieces[0]
+        return arguments
+
+    @property
+    def result(self) -> Any:
+        """What its result brought."""
+        return unpacked_texts(self.content)
 
     def write(self, event: CallEvent) -> None:
         """Take in a preview of the call, or the complete call."""
@@ -137,7 +145,9 @@ class Call(msgspec.Struct):
             self._steps.close()
         self.duration = event["duration"]
         self.outcome = clean(payload["outcome"])
-        self.content = payload["content"]
+        self.content = packed_texts(payload["content"])
+        self.arguments = packed_texts(self.args)
+        self._pieces.clear()
         self.state = _final_state(payload["error"], self.outcome)
         if self.content is not None:
             self.output = None
@@ -149,7 +159,7 @@ class Call(msgspec.Struct):
         from cogency_tui.tools.registry import own_arguments
 
         if self.state in ("queued", "waiting"):
-            self.arguments = own_arguments(self.name, tool, self.arguments)
+            self.arguments = own_arguments(self.name, tool, self.args)
             self.name = tool
         self.name = self.name or tool
 
@@ -196,7 +206,7 @@ class Call(msgspec.Struct):
 
     def diff(self) -> str:
         """The unified diff in its result, or nothing."""
-        content: Any = self.content
+        content: Any = self.result
         if isinstance(content, dict):
             content = cast("dict[str, Any]", content).get("diff")
         text = content if isinstance(content, str) else ""
@@ -211,7 +221,7 @@ class Call(msgspec.Struct):
 
     def result_text(self) -> str | None:
         """The text of its result, not cleaned; None while there is none."""
-        content: Any = self.content
+        content: Any = self.result
         if not self.settled or content is None:
             return None
         if isinstance(content, dict):

@@ -57,11 +57,13 @@ async def test_a_turn_costs_what_is_new_in_it(
     async with Agent(
         Worker(), mode=mode, permissions="auto", project=project, data=tmp_path / "data"
     ) as agent:
+        review = agent.review("c")
         for turn in range(1, TURNS + 1):
             before = steps.count
             with calls_counted() if turn in EARLY + LATE else nullcontext(Count()) as calls:
                 async for _event in agent.stream(f"go {turn}", conversation_id="c"):
                     pass
+                await review.prepare()
             stored[turn], called[turn] = steps.count - before, calls.count
 
     for counts in (stored, called):

@@ -174,6 +174,9 @@ class NothingToReview:
     async def overview(self, by: str = "turn") -> Overview:
         return Overview((), {}, can_undo=False, can_redo=False)
 
+    async def prepare(self) -> None:
+        pass
+
 
 class NoProfile:
     """Nothing is known of the person, and nobody asks."""

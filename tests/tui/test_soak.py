@@ -1,24 +1,38 @@
 """A long session: memory follows what is on the screen, and a turn costs what is new in it.
 
-300 turns are shown; counted are objects, bytes and calls of functions, never time.
+Counted are objects, bytes and calls of functions, never time.
 """
 
 import gc
+import json
 import tracemalloc
-from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
+from textual.pilot import Pilot
 from textual.strip import Strip
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.drawing.lines import Line
-from tests.counting import Count, calls_counted
-from tests.tui.driving import app_over, conversation_of, main_of, opened, shown
-from tests.tui.scripted import ScriptedAgent, call, end, respond, result, started, think, user
+from cogency_tui.tui.transcript import Transcript
+from tests.counting import calls_counted
+from tests.tui.driving import app_over, conversation_of, main_of, opened, shown, until
+from tests.tui.scripted import (
+    ScriptedAgent,
+    ScriptedStore,
+    call,
+    end,
+    respond,
+    result,
+    started,
+    think,
+    user,
+)
 
-TURNS = 300
-EARLY, LATE = (9, 10, 11), (TURNS - 2, TURNS - 1, TURNS)
+TURNS = 3_000
+EARLY, LATE = (9, 10, 11), (TURNS + 1, TURNS + 2, TURNS + 3)
+SETTLED, SEEN = 100, 300
 SLACK = 1.2
 
 MOST_LINES, MOST_STRIPS = 4_000, 6_000
@@ -55,30 +69,76 @@ def alive(kind: type) -> int:
     return sum(isinstance(each, kind) for each in gc.get_objects())
 
 
-async def test_300_turns_take_no_more_than_the_screen_shows(project: Path) -> None:
+def take_turn(pilot: Pilot[Any], turn: int) -> None:
+    """Show the events of a turn as they come."""
+    main, conversation = main_of(pilot), conversation_of(pilot)
+    for events in turn_of(turn):
+        main.on_bridge_arrived(Bridge.Arrived(events))
+        shown(conversation)
+
+
+def calls_of_turn(pilot: Pilot[Any], turn: int) -> int:
+    """How many functions are called to show a turn."""
+    with calls_counted() as calls:
+        take_turn(pilot, turn)
+    return calls.count
+
+
+async def test_a_turn_costs_what_is_new_in_it_however_many_were_before(project: Path) -> None:
+    past = [event for turn in range(1, TURNS + 1) for events in turn_of(turn) for event in events]
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
         await opened(pilot)
-        main, conversation = main_of(pilot), conversation_of(pilot)
-        called: dict[int, int] = {}
+        for turn in range(1, min(EARLY)):
+            take_turn(pilot, turn)
+        early = [calls_of_turn(pilot, turn) for turn in EARLY]
+
+    agent = ScriptedAgent(project)
+    agent.past = ScriptedStore({"long": past})
+    async with app_over(agent, conversation_id="long").run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: conversation_of(pilot).transcript.turns == TURNS)
+        late = [calls_of_turn(pilot, turn) for turn in LATE]
+
+        assert f"handler_{max(LATE)}" in shown(conversation_of(pilot))
+        assert alive(Line) <= MOST_LINES
+        assert alive(Strip) <= MOST_STRIPS
+    assert min(late) <= SLACK * min(early)
+
+
+async def test_what_is_not_on_the_screen_is_small(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
         sizes: dict[int, int] = {}
         tracemalloc.start()
         try:
-            for turn in range(1, TURNS + 1):
-                with calls_counted() if turn in EARLY + LATE else nullcontext(Count()) as calls:
-                    for events in turn_of(turn):
-                        main.on_bridge_arrived(Bridge.Arrived(events))
-                        shown(conversation)
-                called[turn] = calls.count
+            for turn in range(1, SEEN + 1):
+                take_turn(pilot, turn)
                 if not turn % 50:
                     await pilot.pause()
-                if turn in (100, TURNS):
+                if turn in (SETTLED, SEEN):
                     gc.collect()
                     sizes[turn] = tracemalloc.get_traced_memory()[0]
         finally:
             tracemalloc.stop()
 
-        assert "handler_300" in shown(conversation)
         assert alive(Line) <= MOST_LINES
         assert alive(Strip) <= MOST_STRIPS
-    assert sizes[TURNS] - sizes[100] <= MOST_BYTES * (TURNS - 100)
-    assert min(called[turn] for turn in LATE) <= SLACK * min(called[turn] for turn in EARLY)
+    assert sizes[SEEN] - sizes[SETTLED] <= MOST_BYTES * (SEEN - SETTLED)
+
+
+async def test_the_texts_of_a_call_are_packed_and_read_again_as_they_were() -> None:
+    written, content = "x = 1\n" * 1_000, {"diff": "@@ -1 +1 @@\n" + "-a\n+b\n" * 1_000, "lines": [1, 2]}
+    transcript = Transcript()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for turn in range(SEEN):
+            id = f"c{turn}"
+            transcript.feed([call(id, "edit", file="a.py", new=written, all=True), started(id, "edit")])
+            transcript.feed([result(id, "edit", content=json.loads(json.dumps(content)))])
+        size = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+    last = transcript.call(SEEN - 1)
+    assert (last.args["new"], last.args["all"], last.result) == (written, True, content)
+    assert size <= MOST_BYTES * SEEN

@@ -89,6 +89,12 @@ class Book:
         marks = await edits.marks(self.conversation)
         return Page(found, actions, Standing(marks, in_effect(actions), told))
 
+    async def prepare(self) -> None:
+        """Work out the hunks of what the last turn changed, so that the review opens at once."""
+        edits = await self.journal.edits()
+        origin = await edits.origin(self.conversation)
+        await self.outlined(chains(await edits.of_conversation(self.conversation, turn=origin.turn)))
+
     async def outlined(self, wanted: Sequence[Chain]) -> list[Outlines]:
         """The hunks of each chain: from memory, from the store, or else worked out and kept there."""
         keys = [key_of(chain) for chain in wanted]

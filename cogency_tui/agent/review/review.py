@@ -57,6 +57,10 @@ class Review:
         is outside the project; without it these are refused."""
         self._book.confirm = confirm
 
+    async def prepare(self) -> None:
+        """Work out beforehand what the list shows of the last turn; costs what is new in it."""
+        await self._book.prepare()
+
     async def overview(self, by: Grouping = "turn") -> Overview:
         """All changed files: by turn, the latest first, or by file, by path and then the latest turn first.
 

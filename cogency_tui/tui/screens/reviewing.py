@@ -66,7 +66,7 @@ class Reviewing(Collaborator):
 
     async def _prepare(self, conversation_id: str) -> None:
         try:
-            await self._review_of(conversation_id).overview()
+            await self._review_of(conversation_id).prepare()
         except CogencyError:
             # It is told when the person asks for the review.
             return

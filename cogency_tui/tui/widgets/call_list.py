@@ -107,11 +107,7 @@ class CallList(LineView):
 
     def show(self, transcript: Transcript) -> None:
         """Show the calls of another transcript, from the newest."""
-        commands, call_filter = self.rows.commands, self.rows.filter
-        self.rows = CallRows(transcript)
-        self.rows.filter = call_filter
-        self.rows.commands = commands
-        self.rows.arrange()
+        self.rows = CallRows(transcript, self.rows.filter, self.rows.commands)
         self.following = True
         self._arranged()
 
