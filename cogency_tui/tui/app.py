@@ -23,6 +23,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, TextArea
 
 from cogency_tui.palettes import DEFAULT, load_palette
+from cogency_tui.signals import on_signal
 from cogency_tui.text import clean
 from cogency_tui.tui.appearance import Appearance
 from cogency_tui.tui.collecting import Collecting
@@ -318,7 +319,7 @@ async def _run(agent: "Agent", make: Callable[[], CogencyApp], mouse: bool, anim
         app.appearance.limit()
     loop = asyncio.get_running_loop()
     for number in _ENDING:
-        loop.add_signal_handler(number, app.end, number)
+        on_signal(loop, number, partial(app.end, number))
     in_browser = "TEXTUAL_DRIVER" in os.environ
     if sys.__stdin__ is not None and (in_browser or sys.__stdin__.isatty()):
         when_hung_up(sys.__stdin__.fileno(), lambda: loop.call_soon_threadsafe(app.end, signal.SIGHUP))
