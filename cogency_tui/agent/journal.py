@@ -133,7 +133,7 @@ class Journal:
         """
         store = await self.store()
         found = await settle(self)
-        store.notices += found
+        store.notices += [notice for notice in found if notice not in store.notices]
         return found
 
     async def settle_unfinished(self) -> None:

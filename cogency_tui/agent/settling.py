@@ -24,9 +24,10 @@ from cogency_tui.agent.contents import Contents, Known
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.transcript import INTERRUPTED
+from cogency_tui.store import pending_notices
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.intents import Intent
-from cogency_tui.store.versions import ABSENT, FileChange, Version
+from cogency_tui.store.versions import ABSENT, Edit, FileChange, Version
 from cogency_tui.temporary import owner
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.workspace import snapshot
@@ -96,10 +97,23 @@ async def _settle(journal: "Journal", intent: Intent) -> list[str]:
     await in_thread((await journal.blobs()).sync)
     # A call of this process gives its result itself.
     answer = None if intent.is_own else _answer(intent, found)
-    made = await (await journal.intents()).settle(intent, found.to_record, answer)
+    directory = (await journal.store()).database.path.parent
+    notice = _notice(intent, found)
+    reported: list[str] = []
+
+    def report(_connection: object, made: list[Edit]) -> None:
+        if made or found.problem or found.left:
+            # It outlives a process that ends before it is shown.
+            pending_notices.add(directory, notice)
+            reported.append(notice)
+
+    try:
+        await (await journal.intents()).settle(intent, found.to_record, answer, report)
+    except StoreError:
+        await in_thread(pending_notices.acknowledge, directory, reported)
+        raise
     journal.unfinished.discard(intent.id)
-    came_to_something = made is not None and (made or found.problem or found.left)
-    return [_notice(intent, found)] if came_to_something else []
+    return reported
 
 
 def _postpone(journal: "Journal", intents: Sequence[Intent], error: StoreError) -> Iterator[str]:

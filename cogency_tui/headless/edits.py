@@ -235,8 +235,8 @@ class EditCommands:
             return self._store
 
         journal = Journal(Workspace(Path(project)), store)
-        for notice in await journal.settle():
-            talk(notice)
+        await journal.settle()
+        await self._store.report(talk)
         return journal
 
 

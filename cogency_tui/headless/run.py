@@ -17,6 +17,7 @@ from cogency_tui.headless.trust import tell_unused
 from cogency_tui.protocol.events import Event, error_event
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.redaction import Redactor
+from cogency_tui.signals import on_signal
 from cogency_tui.store.conversations import new_conversation_id
 from cogency_tui.text import one_line, reveal
 
@@ -46,7 +47,7 @@ async def run_turn(agent: Agent, options: RunOptions) -> int:
     status: int | None = None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, agent.interrupt)
+        on_signal(loop, number, agent.interrupt)
 
     def report(_type: object, error: BaseException | None, _trace: object) -> None:
         """Print how a turn ended that could not begin."""

@@ -19,6 +19,7 @@ from cogency_tui.config_sources import load_settings
 from cogency_tui.errors import UsageError
 from cogency_tui.headless.output import print_text, talk
 from cogency_tui.providers import catalog
+from cogency_tui.signals import on_signal
 from cogency_tui.tools.own_environment import conceal
 
 EXTRA = "pip install 'cogency-tui[serve]'"
@@ -70,7 +71,7 @@ async def _serve(
         await web.SockSite(runner, listening).start()
         over = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, over.set)
+            on_signal(asyncio.get_running_loop(), number, over.set)
         talk("Whoever has this address can do here what you can. Ctrl+C ends it.")
         print_text(f"http://{HOST}:{port}/{token}/")
         await over.wait()

@@ -183,10 +183,11 @@ class Intents:
         return {side.digest for each in changes for side in (each.before, each.after) if side.digest}
 
     async def settle(
-        self, intent: Intent, changes: Sequence[FileChange], answer: ResultEvent | None
+        self, intent: Intent, changes: Sequence[FileChange], answer: ResultEvent | None, also: Also
     ) -> list[Edit] | None:
-        """Record what an interrupted call had changed, and `answer` as its result if it has none; None where
-        another process has done so. Without an `answer` the call was not interrupted: recording it failed."""
+        """Record what an interrupted call had changed, and `answer` as its result if it has none; do `also`
+        before the commit. None where another process has done so. Without an `answer` the call was not
+        interrupted: recording it failed."""
 
         def work(connection: sqlite3.Connection) -> list[Edit] | None:
             if not connection.execute(_DELETE, (intent.id,)).rowcount:
@@ -195,6 +196,7 @@ class Intents:
                 *(connection, intent.origin, intent.call, intent.tool, changes, self._clock()),
                 interrupted=answer is not None,
             )
+            also(connection, made)
             if answer is None:
                 return made
             caller = intent.origin.caller

@@ -34,7 +34,8 @@ def pending(directory: Path) -> list[str]:
 def add(directory: Path, notice: str) -> None:
     """Store a notice, as far as the disk lets us."""
     with suppress(OSError), file_lock(directory / LOCK, _PATIENCE):
-        _write(directory, [*pending(directory), notice])
+        if notice not in (found := pending(directory)):
+            _write(directory, [*found, notice])
 
 
 def acknowledge(directory: Path, seen: Collection[str]) -> None:

@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from rich.console import RenderableType
 from rich.segment import Segments
 from textual import events
 from textual.app import App, SystemCommand
@@ -23,16 +24,18 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, TextArea
 
 from cogency_tui.palettes import DEFAULT, load_palette
+from cogency_tui.signals import on_signal
 from cogency_tui.text import clean
 from cogency_tui.tui.appearance import Appearance
 from cogency_tui.tui.collecting import Collecting
-from cogency_tui.tui.commands import CommandSource
+from cogency_tui.tui.commands import CommandSource, Palette
 from cogency_tui.tui.drawing.guard import TerminalGuard
 from cogency_tui.tui.leaving import is_of_leaving
 from cogency_tui.tui.manners.driver import TerminalDriver
 from cogency_tui.tui.manners.hangup import when_hung_up
 from cogency_tui.tui.manners.presence import Presence
 from cogency_tui.tui.manners.terminal import Terminal
+from cogency_tui.tui.pending_input import PendingInput
 from cogency_tui.tui.screens.main import MainScreen
 from cogency_tui.tui.theming import variables
 from cogency_tui.tui.workers import Workers
@@ -46,6 +49,9 @@ _BREATH = 0.1
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C means it."""
+
+_GRACE = 2.0
+"""Seconds that the end waits for what is being worked on."""
 
 _ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 """Signals that end the program; the terminal's own keys for them send none to us."""
@@ -111,6 +117,8 @@ class CogencyApp(App[int]):
         self._main = screen(agent, prompt=prompt, conversation_id=conversation_id)
         self._held: list[events.Event] | None = []
         self._pressed = 0.0
+        self._pending_input = PendingInput()
+        self._own_task: asyncio.Task[Any] | None = None
         # By the convention an empty one means nothing.
         self.no_color = bool(os.environ.get("NO_COLOR"))
         self.appearance = Appearance(self, colourless=self.no_color)
@@ -208,9 +216,31 @@ class CogencyApp(App[int]):
                 # What was typed ahead does nothing any more, and the end does not wait for it.
                 return
             self._collecting.touch()
+        if isinstance(event, events.Key | events.Paste) and not self._pending_input.is_for(
+            event, self.screen
+        ):
+            return
         await super().on_event(event)
 
+    def exit(
+        self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None
+    ) -> None:
+        """Leave, whatever was typed ahead, and whatever is being worked on."""
+        super().exit(result, return_code, message)
+        self._pending_input.drop()
+        asyncio.get_running_loop().call_later(_GRACE, self._abandon)
+
+    def _abandon(self) -> None:
+        """Cancel what still holds the end up."""
+        for node in list(self._registry):
+            if node.is_running:
+                # Textual leaves the parameter of `Task` open.
+                cast("asyncio.Task[Any]", node.task).cancel()  # pyright: ignore[reportUnknownMemberType]
+        if not self._closed and self._own_task is not None:
+            self._own_task.cancel()
+
     async def on_ready(self) -> None:
+        self._own_task = asyncio.current_task()
         held, self._held = self._held or [], None
         for event in held:
             # Until now the terminal was not ours, and its driver turned Enter into a newline.
@@ -254,6 +284,10 @@ class CogencyApp(App[int]):
         """Restyle everything, as Textual asks for when the theme has changed."""
         del animate
         self.run_worker(self.appearance.restyle, group="restyle", exclusive=True)
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
 
     def action_set_theme(self, name: str) -> None:
         self.appearance.choose(name)
@@ -318,7 +352,7 @@ async def _run(agent: "Agent", make: Callable[[], CogencyApp], mouse: bool, anim
         app.appearance.limit()
     loop = asyncio.get_running_loop()
     for number in _ENDING:
-        loop.add_signal_handler(number, app.end, number)
+        on_signal(loop, number, partial(app.end, number))
     in_browser = "TEXTUAL_DRIVER" in os.environ
     if sys.__stdin__ is not None and (in_browser or sys.__stdin__.isatty()):
         when_hung_up(sys.__stdin__.fileno(), lambda: loop.call_soon_threadsafe(app.end, signal.SIGHUP))

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
 
 from cogency_tui.config import DIALECTS, MODES, PERMISSIONS
 from cogency_tui.errors import UsageError
 from cogency_tui.palettes import theme_names
+from cogency_tui.tui.screens.answering import AnsweringScreen
 
 if TYPE_CHECKING:
     from cogency_tui.agent.custom_files import CustomCommand
@@ -106,6 +107,11 @@ def is_command(text: str) -> bool:
     """Whether a message is a command: one line, a slash and a word. A path (`/etc/hosts is …`) is none."""
     first = text.split(maxsplit=1)[0] if text else ""
     return bool(_NAMED.fullmatch(first)) and "\n" not in text
+
+
+# Textual's own palette differs from its screens in the types of handlers.
+class Palette(CommandPalette, AnsweringScreen[None]):  # pyright: ignore[reportIncompatibleMethodOverride]
+    """Textual's command palette, which runs one command."""
 
 
 class CommandSource(Provider):

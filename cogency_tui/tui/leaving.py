@@ -1,7 +1,5 @@
-"""Errors that are none: a handler, timer or worker misses widgets because the app or the screen is left, or a
-dialog is answered whose asker is gone with them."""
+"""Errors that are none: a handler, timer or worker misses widgets because the app or the screen is left."""
 
-from asyncio import InvalidStateError
 from contextvars import ContextVar
 from typing import Any, cast
 
@@ -12,12 +10,11 @@ from textual.dom import DOMNode, NoScreen
 from textual.widget import MountError
 from textual.worker import Worker, WorkerFailed, active_worker  # pyright: ignore[reportUnknownVariableType]
 
-_MISSING = (NoMatches, NoScreen, ScreenError, MountError, NoActiveAppError, InvalidStateError)
+_MISSING = (NoMatches, NoScreen, ScreenError, MountError, NoActiveAppError)
 
 
 def is_of_leaving(error: Exception, *, app_left: bool) -> bool:
-    """Whether `error`, which is being handled, says only that a widget, or who waits for its answer, is gone
-    with what it belonged to."""
+    """Whether `error`, which is being handled, says only that a widget is gone with what it belonged to."""
     cause = error.error if isinstance(error, WorkerFailed) else error
     return isinstance(cause, _MISSING) and (app_left or _is_removed(_node_of(error)))
 

@@ -27,12 +27,36 @@ async def test_keys_that_wait_when_a_signal_ends_the_program_do_nothing(
     assert app.return_code == 128 + number
 
 
-async def test_a_dialog_that_is_answered_again_while_the_app_is_left_is_no_crash(project: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_keys_that_wait_in_a_widget_do_nothing(project: Path, number: signal.Signals) -> None:
     app = app_over(ScriptedAgent(project, []))
     async with app.run_test() as pilot:
         await opened(pilot)
-        asker: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        asker.cancel()
-        app.screen.call_next(asker.set_result, False)
+        prompt = prompt_of(pilot)
+        typed = [events.Key("x", "x") for _ in range(1000)]
+        for key in typed:
+            await app.on_event(key)
+        app.end(number)
+        assert prompt.message_queue_size >= len(typed)
+    assert prompt.text == ""
+    assert app.return_code == 128 + number
+
+
+@pytest.mark.parametrize("of_app", [True, False], ids=["app", "screen"])
+async def test_what_never_ends_does_not_hold_the_end_up(
+    project: Path, monkeypatch: pytest.MonkeyPatch, of_app: bool
+) -> None:
+    monkeypatch.setattr("cogency_tui.tui.app._GRACE", 0.1)
+    app = app_over(ScriptedAgent(project, []))
+    began = asyncio.Event()
+
+    async def wait() -> None:
+        began.set()
+        await asyncio.Event().wait()
+
+    async with app.run_test() as pilot:
+        await opened(pilot)
+        (app if of_app else app.screen).call_next(wait)
+        await began.wait()
         app.end(signal.SIGTERM)
     assert app.return_code == 128 + signal.SIGTERM

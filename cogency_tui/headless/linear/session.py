@@ -18,6 +18,7 @@ from cogency_tui.headless.output import print_text
 from cogency_tui.headless.run import DONE, FAILED, status_after
 from cogency_tui.headless.trust import tell_unused
 from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.signals import on_signal
 from cogency_tui.text import one_line
 
 _TWICE = 2.0
@@ -51,9 +52,9 @@ class Session:
         """Greet, then take lines until there are no more."""
         self._task = asyncio.current_task()
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        on_signal(loop, signal.SIGINT, self._interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._stop)
+            on_signal(loop, number, self._stop)
         self._lines.open()
         try:
             self._greet()

@@ -8,11 +8,11 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from cogency_tui.tui.drawing.lines import Line, wrap
 from cogency_tui.tui.recall.exporting import FORMS, Form
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, DialogBody
 from cogency_tui.tui.screens.reading import ReadingScreen
 from cogency_tui.tui.theming import Inks
@@ -31,7 +31,7 @@ class TitleField(Input):
         await act_in_order(self, event)
 
 
-class RenameScreen(ModalScreen["str | None"]):
+class RenameScreen(Dialog["str | None"]):
     """Returns another title than `title`; an empty one where the first message is to give it again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 from textual.widgets import Input
 
 from cogency_tui.agent.recall import Where
@@ -28,6 +27,7 @@ from cogency_tui.tui.recall.searching import Asked, Searching
 from cogency_tui.tui.recall.telling import chips_of, count_of, wider
 from cogency_tui.tui.recall.upkeep import Deed, Upkeep
 from cogency_tui.tui.recall.wanted import Wanted, travel
+from cogency_tui.tui.screens.answering import AnsweringScreen
 from cogency_tui.tui.widgets.button_bar import ButtonBar
 from cogency_tui.tui.widgets.footer import Footer
 from cogency_tui.tui.widgets.pane_title import PaneTitle
@@ -39,7 +39,7 @@ _SHORT = 24
 _NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "trash": "project"}
 
 
-class RecallScreen(Screen[Wanted | None]):
+class RecallScreen(AnsweringScreen[Wanted | None]):
     """Over the conversations of `agent`. `ready` says whether one can go on with another conversation now,
     and tells the person why not; `query` is looked for at first."""
 

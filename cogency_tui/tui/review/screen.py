@@ -11,7 +11,6 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.screen import Screen
 
 from cogency_tui.agent.review.review import Review
 from cogency_tui.tui.host import app_of
@@ -24,6 +23,7 @@ from cogency_tui.tui.review.picking import Picking
 from cogency_tui.tui.review.showing import Showing, Widgets
 from cogency_tui.tui.review.titles import FileTitle, ReviewHeader
 from cogency_tui.tui.review.writing import REVIEW_STYLES
+from cogency_tui.tui.screens.answering import AnsweringScreen
 from cogency_tui.tui.widgets.bar import Surface
 from cogency_tui.tui.widgets.button_bar import ButtonBar
 from cogency_tui.tui.widgets.filter_line import FilterLine
@@ -50,7 +50,7 @@ class Command:
     argument: str
 
 
-class ReviewScreen(Screen[Jump | Command | None]):
+class ReviewScreen(AnsweringScreen[Jump | Command | None]):
     """The review of the conversation called `title`, in `project`; `call` is one whose changes come first."""
 
     BINDINGS = REVIEW_KEYS

@@ -12,11 +12,11 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.host import app_of
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choices, Confirmation
 from cogency_tui.tui.widgets.in_order import act_in_order
 from cogency_tui.tui.widgets.pane_title import PaneTitle
@@ -63,7 +63,7 @@ class ReviewText(TextArea):
             await act_in_order(self, event)
 
 
-class WritingScreen(ModalScreen[str | None]):
+class WritingScreen(Dialog[str | None]):
     """Has a text written; None where the person leaves it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -8,7 +8,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from cogency_tui.errors import CogencyError
@@ -19,6 +18,7 @@ from cogency_tui.tui.drawing.context import describe_author, draw_contents
 from cogency_tui.tui.drawing.lines import Line
 from cogency_tui.tui.host import app_of
 from cogency_tui.tui.inquiry import Contents
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, Confirmation, DialogBody
 from cogency_tui.tui.screens.reading import ReadingScreen
 from cogency_tui.tui.theming import Inks
@@ -64,7 +64,7 @@ class SummaryText(TextArea):
         await act_in_order(self, event)
 
 
-class SummaryScreen(ModalScreen[bool]):
+class SummaryScreen(Dialog[bool]):
     """Shows a summary in a text area and hands what the person makes of it to `save`; whether that was
     done."""
 

@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Input
 
@@ -32,6 +31,7 @@ from cogency_tui.tui.drawing.question import (
 )
 from cogency_tui.tui.host import app_of
 from cogency_tui.tui.manners.driver import is_read
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.theming import Inks
 from cogency_tui.tui.widgets.answers import Answers
 from cogency_tui.tui.widgets.bar import Bar
@@ -181,7 +181,7 @@ class QuestionBody(DialogBody):
         return lines
 
 
-class PermissionQuestion(ModalScreen[Answer | None]):
+class PermissionQuestion(Dialog[Answer | None]):
     """Shows exactly what a call would do, and returns the answer; None if nobody waits for it any more."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -396,7 +396,7 @@ class PermissionQuestion(ModalScreen[Answer | None]):
         return draw_question(self._question, width, inks)
 
 
-class Confirmation(ModalScreen[bool]):
+class Confirmation(Dialog[bool]):
     """One question with yes and no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

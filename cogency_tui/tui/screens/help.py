@@ -9,13 +9,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.dom import DOMNode
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widgets import Input
 
 from cogency_tui.tui.commands import Command
 from cogency_tui.tui.drawing.keys import key_name
 from cogency_tui.tui.drawing.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.host import app_of
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, DialogBody
 from cogency_tui.tui.theming import Inks
 from cogency_tui.tui.widgets.filter_field import FilterField
@@ -75,7 +76,7 @@ def _place(node: DOMNode, binding: Binding) -> int:
     return ids.index(binding.id) if binding.id in ids else len(ids)
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """Shows `groups` of keys, and above them the `problems` that there are with keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -10,7 +10,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.drawing.figures import plural
@@ -18,6 +17,7 @@ from cogency_tui.tui.drawing.lines import Line
 from cogency_tui.tui.drawing.permissions import draw_permission, draw_permission_note
 from cogency_tui.tui.heading import Heading
 from cogency_tui.tui.permission_ledger import GrantRow, Ledger, ModeRow, Row, RuleRow
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, DialogBody
 from cogency_tui.tui.theming import Inks
 from cogency_tui.tui.widgets.headed_list import HeadedList
@@ -58,7 +58,7 @@ class Note(DialogBody):
         self.call_after_refresh(self.on_resize)
 
 
-class PermissionsScreen(ModalScreen[None]):
+class PermissionsScreen(Dialog[None]):
     """Shows the `ledger`; a mode that is chosen goes to `choose`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -14,7 +14,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 from textual.worker import Worker
 
@@ -23,6 +22,7 @@ from cogency_tui.providers.catalog import KnownProvider
 from cogency_tui.tui.drawing.choices import draw_model, draw_provider
 from cogency_tui.tui.drawing.lines import Line
 from cogency_tui.tui.model_list import Chosen, ModelList, ModelRow
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices
 from cogency_tui.tui.transcript import Problem
 from cogency_tui.tui.widgets.filter_field import FilterField
@@ -69,7 +69,7 @@ class ModelChoices(SelectList[ModelRow]):
         return draw_model(row, self.text_width, self.inks, on, current=row.name == self.current)
 
 
-class PickerScreen(ModalScreen["Chosen | None"]):
+class PickerScreen(Dialog["Chosen | None"]):
     """Offers what `models` lists, and returns what was chosen; `current` is what is in force."""
 
     CSS_PATH = STYLES

@@ -10,7 +10,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from cogency_tui.errors import CogencyError
@@ -19,6 +18,7 @@ from cogency_tui.tui.drawing.lines import Line
 from cogency_tui.tui.drawing.profile import describe_profile, draw_fact, draw_profile_note
 from cogency_tui.tui.host import app_of
 from cogency_tui.tui.profile_book import ProfileBook, Shown
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, Confirmation, DialogBody
 from cogency_tui.tui.theming import Inks
 from cogency_tui.tui.widgets.in_order import act_in_order
@@ -55,7 +55,7 @@ class FactField(Input):
         await act_in_order(self, event)
 
 
-class ProfileScreen(ModalScreen[None]):
+class ProfileScreen(Dialog[None]):
     """Shows the `book`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -4,8 +4,8 @@ from typing import ClassVar, Generic, TypeVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choices, DialogBody
 
 Result = TypeVar("Result")
@@ -14,7 +14,7 @@ _AROUND = 7
 """Lines of a dialog's title and foot."""
 
 
-class ReadingScreen(ModalScreen[Result | None], Generic[Result]):
+class ReadingScreen(Dialog[Result | None], Generic[Result]):
     """Has one `DialogBody`. Closed, it returns None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

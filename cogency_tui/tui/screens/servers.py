@@ -8,13 +8,13 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tools.mcp.servers import Listed, Servers
 from cogency_tui.tui.drawing.figures import plural
 from cogency_tui.tui.drawing.lines import Line
 from cogency_tui.tui.drawing.servers import draw_server, draw_server_note
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choices, DialogBody
 from cogency_tui.tui.theming import Inks
 from cogency_tui.tui.widgets.pane_title import PaneTitle
@@ -36,7 +36,7 @@ class ServerList(SelectList[Listed]):
         return draw_server(row, self.text_width, self.inks, on)
 
 
-class ServersScreen(ModalScreen[None]):
+class ServersScreen(Dialog[None]):
     """Shows `servers` as they stand."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -11,7 +11,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from cogency_tui.agent.preferences import Preference
@@ -20,6 +19,7 @@ from cogency_tui.options import Option
 from cogency_tui.tui.drawing.lines import Line
 from cogency_tui.tui.drawing.settings import draw_setting, draw_setting_note
 from cogency_tui.tui.heading import Heading
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, DialogBody
 from cogency_tui.tui.setting_rows import LinkRow, Row, SettingRow, setting_rows
 from cogency_tui.tui.settings_desk import SettingsDesk
@@ -45,7 +45,7 @@ class SettingList(HeadedList[Row]):
         return draw_setting(row, self.text_width, self.inks, on)
 
 
-class SettingsScreen(ModalScreen["str | None"]):
+class SettingsScreen(Dialog["str | None"]):
     """Shows what `desk` keeps; returns the name of who carries out the command of another screen, if one is
     to be opened."""
 

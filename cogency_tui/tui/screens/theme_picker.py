@@ -7,7 +7,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from cogency_tui.errors import CogencyError, ConfigError
 from cogency_tui.palettes import Palette, load_palette, theme_names
@@ -15,6 +14,7 @@ from cogency_tui.text import one_line
 from cogency_tui.tui.appearance import keep_theme
 from cogency_tui.tui.drawing.lines import Line, fit, width_of
 from cogency_tui.tui.host import app_of
+from cogency_tui.tui.screens.answering import Dialog
 from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices
 from cogency_tui.tui.theming import Inks, inks_of
 from cogency_tui.tui.widgets.pane_title import PaneTitle
@@ -59,7 +59,7 @@ def _sample(inks: Inks) -> list[Segment]:
     return [Segment(" ", inks()), *(Segment(f"{role} ", inks(role)) for role in _SAMPLES)]
 
 
-class ThemePicker(ModalScreen[None]):
+class ThemePicker(Dialog[None]):
     """Changes the theme of the app as the cursor moves."""
 
     CSS_PATH = STYLES

@@ -14,7 +14,6 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.screen import Screen
 
 from cogency_tui.agent.preview import Plan
 from cogency_tui.agent.timeline.model import Past, Point
@@ -23,6 +22,7 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.tui.drawing.document import prepare
 from cogency_tui.tui.drawing.figures import plural
 from cogency_tui.tui.host import app_of
+from cogency_tui.tui.screens.answering import AnsweringScreen
 from cogency_tui.tui.screens.undo import UndoScreen
 from cogency_tui.tui.timeline.details import Detail, Details
 from cogency_tui.tui.timeline.keys import TIMELINE_KEYS
@@ -59,7 +59,7 @@ class Command:
     argument: str
 
 
-class TimelineScreen(Screen[Place | Command | None]):
+class TimelineScreen(AnsweringScreen[Place | Command | None]):
     """Over one conversation. `ready` says whether anything can be changed now, else tells why."""
 
     BINDINGS = TIMELINE_KEYS

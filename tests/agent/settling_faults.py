@@ -1,0 +1,52 @@
+"""A reopening that is killed at each step while it settles a killed command, each in a directory of its own."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+from tests.agent.faults import CALL, Faults, kill, prepare, reopened
+from tests.agent.journaling import desk_at
+
+
+async def _interrupt(base: Path) -> None:
+    base.mkdir()
+    async with desk_at(base / "project", base / "data") as desk:
+        await prepare(desk, "command")
+        async with desk.calls.around_command(CALL, "shell"):
+            desk.put("a", "new a\n")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def _settle(base: Path, at: int) -> None:
+    _store, desk = await reopened(base)
+    faults = Faults(at, kill)
+    faults.install()
+    faults.armed = True
+    await desk.journal.settle()
+
+
+def _killed(work: Callable[[], Awaitable[None]]) -> bool:
+    process = os.fork()
+    if process == 0:
+        asyncio.run(work())  # pyright: ignore[reportArgumentType]
+        os._exit(0)
+    _, status = os.waitpid(process, 0)
+    assert status in (0, signal.SIGKILL), status
+    return status != 0
+
+
+def _main(top: Path) -> None:
+    for at in count(1):
+        base = top / str(at)
+        assert _killed(partial(_interrupt, base))
+        if not _killed(partial(_settle, base, at)):
+            return
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]))
