@@ -154,7 +154,8 @@ async def test_a_flipped_byte_anywhere_in_a_frame_is_found(directory: Path, tmp_
     whole = wal.read_bytes()
     frames = (len(whole) - 32) // _FRAME
     assert check(wal.parent) == []
-    for frame in range(0, frames, 3):
+    # A last frame with another salt is what an earlier log leaves behind the end of a later one.
+    for frame in range(0, frames - 1, 3):
         data = bytearray(whole)
         _flip(data, 32 + frame * _FRAME + at)
         wal.write_bytes(data)
