@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from rich.console import RenderableType
 from rich.segment import Segments
 from textual import events
 from textual.app import App, SystemCommand
@@ -222,9 +221,7 @@ class CogencyApp(App[int]):
             return
         await super().on_event(event)
 
-    def exit(
-        self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None
-    ) -> None:
+    def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave, whatever was typed ahead, and whatever is being worked on."""
         super().exit(result, return_code, message)
         self._pending_input.drop()

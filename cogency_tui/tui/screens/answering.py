@@ -18,6 +18,7 @@ class AnsweringScreen(Screen[Result]):
     """
 
     _answered = False
+    _is_closed_by_answer = False
     _answer: Result | None = None
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
@@ -27,7 +28,8 @@ class AnsweringScreen(Screen[Result]):
         return self._close() if self.is_active else AwaitComplete.nothing()
 
     def on_screen_resume(self, _event: events.ScreenResume) -> None:
-        if self._answered:
+        # One that was answered as it came to the top hears of that afterwards.
+        if self._answered and not self._is_closed_by_answer:
             self._close()
 
     async def _dispatch_message(self, message: Message) -> None:
@@ -36,6 +38,7 @@ class AnsweringScreen(Screen[Result]):
             await super()._dispatch_message(message)
 
     def _close(self) -> AwaitComplete:
+        self._is_closed_by_answer = True
         for callback in self._result_callbacks[-1:]:
             if callback.future is not None and callback.future.cancelled():
                 # The worker that waited for the answer is gone.
