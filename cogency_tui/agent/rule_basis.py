@@ -16,12 +16,12 @@ from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools import programs
-from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.git_programs import UndecidedError, hooks_of
 from cogency_tui.workspace.directory import Directory
 
 _LARGEST = 64 << 20
 _MOST = 10_000
-"""Names that are looked at in a directory, and repositories within one."""
+"""Names that are looked at in a directory."""
 
 _PYTHON = "pyproject.toml setup.cfg tox.ini .python-version"
 _NODE = "package.json .npmrc"
@@ -115,48 +115,8 @@ _MODULE = re.compile(r"([A-Za-z_]\w*)(?:\.[\w-]+)?\.(?:py|pyc|so|pyd)", re.ASCII
 _INCLUDE = re.compile(rb"^[ \t]*[-s]?include[ \t]+([^#\n]+)", re.MULTILINE)
 _PACKAGE = ("__init__.py", "__init__.pyc")
 
-_PLAIN_SETTINGS = re.compile(
-    r"""
-    core\.(?: repositoryformatversion | filemode | bare | logallrefupdates | ignorecase | precomposeunicode
-        | symlinks | autocrlf | eol | safecrlf | quotepath | abbrev | untrackedcache | preloadindex
-        | checkstat | trustctime | protecthfs | protectntfs | longpaths | compression | bigfilethreshold
-        | commentchar | whitespace | sparsecheckout | sparsecheckoutcone | multipackindex | splitindex
-        | commitgraph | excludesfile | hookspath )
-    | (?:advice|alias|blame|branch|color|column|extensions|gui|init|pull|push|rerere|status|submodule)\..*
-    | commit\.(?: cleanup | gpgsign | status | template | verbose )
-    | diff\.(?: algorithm | colormoved | context | ignoresubmodules | indentheuristic | mnemonicprefix
-        | noprefix | renamelimit | renames | submodule )
-    | fetch\.(?: parallel | prune | prunetags | recursesubmodules | writecommitgraph )
-    | gc\.(?: auto | autodetach )
-    | gpg\.format
-    | lfs\.(?: repositoryformatversion | .*\.access )
-    | log\.(?: abbrevcommit | date | decorate | follow )
-    | maintenance\.(?: auto | strategy )
-    | merge\.(?: conflictstyle | ff | renamelimit | renames )
-    | rebase\.(?: autosquash | autostash | updaterefs )
-    | remote\..*\.(?: fetch | gh-resolved | mirror | partialclonefilter | promisor | prune | prunetags | push
-        | pushurl | skipdefaultupdate | skipfetchall | tagopt | url )
-    | tag\.(?: gpgsign | sort )
-    | user\.(?: email | name | signingkey | useconfigonly )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-"""Settings of a repository that start no program."""
-
-_LFS = {
-    "filter.lfs.clean": ("git-lfs clean -- %f", "git-lfs clean %f"),
-    "filter.lfs.smudge": ("git-lfs smudge -- %f", "git-lfs smudge --skip -- %f", "git-lfs smudge %f"),
-    "filter.lfs.process": ("git-lfs filter-process", "git-lfs filter-process --skip"),
-    "filter.lfs.required": ("true", "false"),
-}
-_SWITCHES = frozenset(("", "0", "1", "false", "no", "off", "on", "true", "yes"))
-
 Part = tuple[str, str]
 """The name of something that decides, and a digest of it."""
-
-
-class UndecidedError(Exception):
-    """It cannot be told what the project decides, or it starts programs of its own."""
 
 
 def basis_of(pattern: str, project: Path) -> str | None:
@@ -207,7 +167,7 @@ def _parts(words: Sequence[str], project: Path) -> Iterator[Part]:
     if FILES.get(name) == _MAKE:
         yield from _included(project)
     if name in _ASK_GIT:
-        yield from _git(project, project, iter(range(_MOST)))
+        yield from ((str(hook), _digest(hook)) for hook in hooks_of(project))
 
 
 def _program(word: str, project: Path, places: Sequence[str]) -> Iterator[Part]:
@@ -287,49 +247,3 @@ def _modules(directory: Path) -> Iterator[Part]:
             found.add(entry.name)
     if found:
         yield "modules", " ".join(sorted(found))
-
-
-def _git(directory: Path, project: Path, budget: Iterator[int]) -> Iterator[Part]:
-    """The hooks of the repository around a directory, and of those that are recorded in it.
-
-    Raises:
-        UndecidedError: its configuration may start programs.
-    """
-    if next(budget, None) is None:
-        raise UndecidedError
-    repository = Repository(directory)
-    settings = repository.settings()
-    inner = directory != project
-    if settings is None or any(own and not _is_plain(key, value, inner) for own, key, value in settings):
-        raise UndecidedError
-    common = repository.common_directory()
-    nested = repository.nested() if common is not None else []
-    if nested is None:
-        raise UndecidedError
-    if common is not None:
-        given = next((value for _own, key, value in reversed(settings) if key == "core.hookspath"), "")
-        yield from _hooks(
-            (repository.root or directory) / Path(given).expanduser() if given else common / "hooks"
-        )
-    for each in nested:
-        if os.path.lexists(each / ".git"):
-            yield from _git(each, project, budget)
-
-
-def _hooks(directory: Path) -> Iterator[Part]:
-    if not directory.is_dir():
-        return
-    with os.scandir(directory) as scan:
-        entries = sorted(scan, key=lambda each: each.name)
-    for entry in entries:
-        if not entry.name.endswith(".sample") and entry.is_file():
-            yield entry.path, _digest(Path(entry.path))
-
-
-def _is_plain(key: str, value: str, inner: bool) -> bool:
-    """Whether a setting starts nothing; an `inner` repository says where its working tree is."""
-    if key == "core.fsmonitor":
-        return value.casefold() in _SWITCHES
-    if key == "core.worktree":
-        return inner
-    return value in _LFS.get(key, ()) or _PLAIN_SETTINGS.fullmatch(key) is not None
