@@ -61,6 +61,9 @@ SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 _ESCAPED = re.compile(r"\\([nt\\])")
+_EXPANDED = re.compile(r"[$`\\]")
+_SPECIAL_ECHO = re.compile(r"\\|^-")
+_SPECIAL_PRINTF = re.compile(r"%|\\[^nt\\]|^-")
 _CHARACTERS = {"n": "\n", "t": "\t", "\\": "\\"}
 
 MOST = 1000
@@ -129,6 +132,27 @@ def printed(simple: Simple) -> str:
     if simple.program in ("cat", "tee"):
         return "\n".join(_given(each) for each in simple.redirections if each.operator in ("<<", "<<<"))
     return ""
+
+
+def prints_as_written(simple: Simple) -> bool:
+    """Whether what `printed` says of a program is all that it prints, to the letter."""
+    words = simple.arguments
+    if simple.program in ("echo", "printf"):
+        plain = all(word.known and not word.pattern for word in words)
+        special = _SPECIAL_ECHO if simple.program == "echo" else _SPECIAL_PRINTF
+        joined = len(words) == 1 or simple.program == "echo"
+        return plain and joined and not any(special.search(word.text) for word in words)
+    reads = simple.program == "cat" and words
+    return simple.program in ("cat", "tee") and not reads and reads_as_written(simple)
+
+
+def reads_as_written(simple: Simple) -> bool:
+    """Whether a program's input is redirected to a text that stands in the command to the letter."""
+    given = [each for each in simple.redirections if each.operator.startswith("<")]
+    if len(given) != 1 or given[0].operator == "<<<":
+        return len(given) == 1 and given[0].target.known
+    expands = not given[0].target.known and any(map(_EXPANDED.search, given[0].body))
+    return given[0].operator == "<<" and not expands
 
 
 def _given(redirection: Redirection) -> str:

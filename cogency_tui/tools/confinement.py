@@ -7,8 +7,10 @@ code of the project (a script, a build, a test) may print what it likes, and not
 import re
 from collections.abc import Mapping
 
+from cogency_tui.tools.programs import names_its_files
 from cogency_tui.tools.shell_scan import LONGEST
 from cogency_tui.tools.shell_words import Simple
+from cogency_tui.tools.stream_scripts import stream_script
 
 _PRINTING = frozenset(
     ("[", "[[", "echo", "env", "exit", "export", "false", "printenv", "printf", "pwd", "set", "test", "true")
@@ -18,7 +20,7 @@ _PRINTING = frozenset(
 _FILE_PROGRAMS = """
     basename cat cd chmod cksum cmp comm cp cut date df diff dirname du egrep expand expr fgrep file
     find fmt fold gofmt grep head hexdump id join jq kill ln ls md5sum mkdir mktemp mv nl nproc od paste patch
-    ps readlink realpath rev rg rm rmdir rustfmt seq sha1sum sha256sum sha512sum shellcheck shuf sleep sort
+    ps readlink realpath rev rg rm rmdir seq sha1sum sha256sum sha512sum shellcheck shuf sleep sort
     split stat strings tac tail tee touch tr tree truncate type uname unexpand uniq unlink wait wc which
     whoami xxd yes
 """
@@ -26,6 +28,8 @@ _FILE_PROGRAMS = """
 
 _STARTING: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "git": ("O", ("exec", "ext-diff", "open-files-in-pager", "receive-pack", "textconv", "upload-pack")),
+    "diff": ("l", ("paginate",)),
+    "file": ("zZ", ("uncompress", "uncompress-noreport")),
     "rg": ("", ("hostname-bin", "pre")),
     "sort": ("", ("compress-program",)),
     "split": ("", ("filter",)),
@@ -49,6 +53,14 @@ _SED = re.compile(r"[\d,$ ]*(?:[pdq=]|s([/|#,@])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1
 _AWK_REACHING = re.compile(r"system|getline|ARGV|[|@]")
 """What a program of awk needs to run or read something else."""
 
+_AWK_OPTION = re.compile(r"-(?:[Fv].*)?|--", re.DOTALL)
+"""Options of awk that run and load nothing."""
+
+_JSON_TOOL = re.compile(
+    r"python3? -m json\.tool"
+    r"(?: (?:--(?:compact|json-lines|no-ensure-ascii|no-indent|sort-keys|tab|indent[ =]\d+)|[^-]\S*))*"
+)
+
 _CHANGING = re.compile(
     r"(?:^|[\s;&|(])(?:PATH|LD_\w+|BASH_\w+|ENV|HOME|IFS|GIT_\w+|PAGER|SHELLOPTS|XDG_\w+)\+?="
 )
@@ -70,6 +82,12 @@ def unconfined(simple: Simple) -> str:
     return simple.program or "a command that only the shell knows"
 
 
+def formats_json(simple: Simple) -> bool:
+    """Whether it is Python's own tool for JSON that is run, unless another module has its name."""
+    plain = all(word.known and not word.pattern for word in simple.words)
+    return plain and bool(_JSON_TOOL.fullmatch(" ".join(word.text for word in simple.words)))
+
+
 def _is_confined(simple: Simple) -> bool:
     first = simple.words[0]
     # With a directory it is any program, whatever its name.
@@ -79,15 +97,18 @@ def _is_confined(simple: Simple) -> bool:
         return True
     if not all(word.known for word in simple.arguments) or has_starting_option(simple):
         return False
+    texts = [word.text for word in simple.arguments]
     match first.text:
         case "git":
             return any(word.text in GIT_COMMANDS for word in simple.arguments[:1])
         case "sed":
             return bool(_SED.fullmatch(_script(simple, "")))
         case "awk" | "gawk" | "mawk" | "nawk":
-            return not _AWK_REACHING.search(_script(simple, "Fv") or "@")
+            plain = all(_AWK_OPTION.fullmatch(text) for text in texts if text.startswith("-"))
+            reaching = _AWK_REACHING.search(_script(simple, "Fv") or "@")
+            return plain and not (reaching or stream_script(simple).runs)
         case program:
-            return program in _CONFINED
+            return program in _CONFINED or names_its_files(program, texts)
 
 
 def _script(simple: Simple, with_value: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from cogency_tui.tools.command_line import SHELLS, WRAPPERS
+from cogency_tui.tools.command_line import SHELLS, WRAPPERS, reads_as_written
 from cogency_tui.tools.confinement import GIT_COMMANDS, has_starting_option, unconfined
 from cogency_tui.tools.interpreter_code import has_reaching_code, inline_code, is_code_option, script
 from cogency_tui.tools.made_files import MadeFiles
@@ -173,7 +173,7 @@ def indirect_network(simple: Simple, command: str, places: Places, made: MadeFil
         return _RUNS_TEXT.format(simple.program)
     if not unconfined(simple):
         return ""
-    if "/" in first.text and simple.program in made:
+    if "/" in first.text and simple.program in made and not made.as_written(first):
         return _MADE.format(first.text)
     if _is_given_code(simple):
         return _RUNS_TEXT.format(simple.program)
@@ -219,12 +219,23 @@ def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
     named = script(simple)
     written = named is None or named.text.rpartition("/")[2] in made
     if program in SHELLS or program in (".", "source"):
-        return written
+        # What is written out is looked at by itself.
+        return written and not _is_given_as_written(simple, named, made)
     if is_interpreter(program):
         # What is in its input, or in a file that the command makes, stands in the command.
         code = command if written else "\n".join(inline_code(simple))
         return has_reaching_code(code) or _unsure_code(simple)
     return False
+
+
+def _is_given_as_written(simple: Simple, named: Word | None, made: MadeFiles) -> bool:
+    """Whether the commands that a shell is given stand in the command to the letter."""
+    if named is not None:
+        return made.as_written(named)
+    if simple.program not in SHELLS or any(word.text != "-" for word in simple.operands()):
+        return False
+    redirected = any(each.operator.startswith("<") for each in simple.redirections)
+    return reads_as_written(simple) if redirected else made.piped_as_written
 
 
 def _is_given_code(simple: Simple) -> bool:

@@ -3,7 +3,7 @@
 Code that a command writes and then runs is code that it is given.
 """
 
-from cogency_tui.tools.command_line import printed
+from cogency_tui.tools.command_line import printed, prints_as_written
 from cogency_tui.tools.interpreter_code import has_reaching_code
 from cogency_tui.tools.shell_words import Simple, Word
 
@@ -18,10 +18,20 @@ class MadeFiles:
         """What the part before prints into the next one."""
         self.reaches = False
         """Whether text that is written may be code that goes to the network."""
+        self.piped_as_written = False
+        """Whether that is known to the letter."""
         self._texts: dict[str, dict[str, None]] = {}
+        self._as_written: dict[str, bool] = {}
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
     def __contains__(self, name: str) -> bool:
         return name in self._texts
+
+    def as_written(self, path: Word) -> bool:
+        """Whether a file is made once, and its text stands in the command to the letter."""
+        return self._as_written.get(_path(path), False)
 
     @property
     def text(self) -> str:
@@ -40,9 +50,13 @@ class MadeFiles:
         for name in dict.fromkeys(map(_name, words)):
             if name:
                 self._texts.setdefault(name, {})[given] = None
+        as_written = prints_as_written(simple)
+        for path in dict.fromkeys(map(_path, words)):
+            self._as_written[path] = as_written and path not in self._as_written
         written = [given] if words else _patches(simple)
         self.reaches = self.reaches or any(map(has_reaching_code, written))
         self.piped = given if simple.piped else ""
+        self.piped_as_written = as_written and simple.piped
 
 
 def _patches(simple: Simple) -> list[str]:
@@ -51,6 +65,10 @@ def _patches(simple: Simple) -> list[str]:
     if simple.program == "patch" or (simple.program == "git" and commands in (["apply"], ["am"])):
         return ["\n".join(each.body) for each in simple.redirections]
     return []
+
+
+def _path(word: Word) -> str:
+    return word.text.removeprefix("./") if word.known and not word.pattern else ""
 
 
 def _name(word: Word) -> str:

@@ -247,7 +247,8 @@ class Options:
     `every` is for programs none of whose options runs or writes anything. `refused` are the first characters
     of words that the program reads options from, `free` says whether what follows `--` is up to what the
     project runs (`led`: only where that begins with an option, else it may be a command), `most` how many
-    operands there may be, `attached` whether the value of a letter may follow it in the same word.
+    operands there may be, `attached` whether the value of a letter may follow it in the same word, `barred`
+    what no word may have in it.
     """
 
     kinds: Mapping[str, Kind]
@@ -257,11 +258,14 @@ class Options:
     most: int | None = None
     attached: bool = False
     led: bool = False
+    barred: str = "\0"
 
     def allow(self, arguments: Sequence[str]) -> bool:
         """Whether each option is known, and each operand no more than that."""
         if self.every:
             return True
+        if any(self.barred in word for word in arguments):
+            return False
         rest = list(arguments)
         operands = 0
         while rest:
@@ -798,6 +802,68 @@ _REMOTE_NAMES = _git(
     "-v -t= -m= --verbose --tags --no-tags --mirror? --push --all --add --delete --no-progress"
 )
 
+
+def _openssl(text: str) -> Options:
+    # It loads certificates from addresses, and engines from files of a configuration.
+    return replace(_options(text), barred="://")
+
+
+_DIGEST = """
+    -md5 -sha1 -sha224 -sha256 -sha384 -sha512 -sha3-256 -sha3-512 -hex -binary -r -c -out= -sign= -verify=
+    -prverify= -signature= -hmac= -passin=
+"""
+_CIPHERS = """
+    -aes128 -aes192 -aes256 -aes-128-cbc -aes-192-cbc -aes-256-cbc -aes-128-ctr -aes-256-ctr -aes-128-ecb
+    -aes-256-ecb -chacha20 -des3
+"""
+_KEY = f"""
+    {_CIPHERS} -in= -out= -noout -text -check -modulus -pubin -pubout -inform: -outform: -passin= -passout=
+    -traditional -param_enc: -conv_form: -RSAPublicKey_in -RSAPublicKey_out
+"""
+_OPENSSL: Mapping[str, Options] = {
+    **dict.fromkeys(("openssl ec", "openssl pkey", "openssl rsa"), _openssl(_KEY)),
+    **dict.fromkeys(
+        ("openssl dgst", "openssl md5", "openssl sha1", "openssl sha256", "openssl sha512"), _openssl(_DIGEST)
+    ),
+    **dict.fromkeys(
+        ("openssl base64", "openssl enc"),
+        _openssl(
+            f"""
+            {_CIPHERS} -e -d -a -base64 -A -in= -out= -k= -K= -iv= -S= -pass= -kfile= -md: -iter= -salt
+            -nosalt -pbkdf2 -p -P -nopad
+            """
+        ),
+    ),
+    "openssl asn1parse": _openssl("-in= -inform: -i -noout -out= -offset= -length= -dump -strparse="),
+    "openssl ecparam": _openssl("-name: -genkey -noout -in= -out= -inform: -outform: -list_curves -text"),
+    "openssl genpkey": _openssl(f"{_CIPHERS} -algorithm: -pkeyopt= -out= -outform: -pass= -text -quiet"),
+    "openssl genrsa": _openssl(f"{_CIPHERS} -out= -passout= -traditional"),
+    "openssl passwd": _openssl("-1 -5 -6 -apr1 -salt= -stdin -noverify"),
+    "openssl pkcs12": _openssl(
+        """
+        -in= -out= -inkey= -certfile= -name= -export -info -noout -nokeys -nocerts -clcerts -cacerts -nodes
+        -noenc -passin= -passout= -legacy
+        """
+    ),
+    "openssl pkcs8": _openssl("-topk8 -in= -out= -inform: -outform: -nocrypt -passin= -passout="),
+    "openssl rand": _openssl("-a -base64 -hex -out="),
+    "openssl req": _openssl(
+        """
+        -new -x509 -newkey= -nodes -noenc -key= -keyout= -in= -out= -days= -subj= -addext= -sha256 -sha512
+        -batch -utf8 -noout -text -verify -subject -pubkey -passin= -passout=
+        """
+    ),
+    "openssl version": _openssl("-a -d -v"),
+    "openssl x509": _openssl(
+        """
+        -in= -out= -inform: -outform: -noout -text -subject -issuer -dates -startdate -enddate -serial
+        -fingerprint -sha1 -sha256 -sha512 -modulus -pubkey -hash -subject_hash -issuer_hash -email -purpose
+        -ext= -nameopt= -checkend= -req -days= -CA= -CAkey= -CAcreateserial -CAserial= -signkey=
+        -set_serial= -passin=
+        """
+    ),
+}
+
 _LOCAL: Mapping[str, Options] = {
     **dict.fromkeys(
         ("git remote", "git remote -v", "git submodule", "npm pack"), _target("-v --dry-run --json")
@@ -877,7 +943,7 @@ _LOCAL: Mapping[str, Options] = {
         + ("rpm -ql", "snap list"),
         _options("--installed --upgradable --cask --formula --versions"),
     ),
-    **dict.fromkeys(("openssl rand", "openssl version"), _options("-a -base64 -hex")),
+    **_OPENSSL,
     "svn status": _options("-q -v --quiet --verbose"),
 }
 """What programs that go to the network do without it: a program, its command and that one's own, with the
@@ -900,12 +966,59 @@ def stays_local(program: str, arguments: Sequence[str]) -> bool:
     own = arguments[: arguments.index("--")] if "--" in arguments else arguments
     if _OFFLINE.get(program, frozenset[str]()).intersection(own[:1]) and "--offline" in own:
         return True
-    lengths = range(min(len(arguments), _MOST_LOCAL_WORDS), 0, -1)
-    found = next((length for length in lengths if " ".join((program, *arguments[:length])) in _LOCAL), 0)
-    return bool(found) and _LOCAL[" ".join((program, *arguments[:found]))].allow(arguments[found:])
+    return _listed(_LOCAL, program, arguments)
 
 
-_MOST_LOCAL_WORDS = max(len(each.split()) for each in _LOCAL) - 1
+_PACKED = """
+    -c -d -f -k -l -n -N -q -r -t -v -# --stdout --decompress --force --keep --list --quiet --recursive
+    --verbose
+"""
+
+_FILE_FORMS: Mapping[str, Options] = {
+    **_OPENSSL,
+    **dict.fromkeys(
+        ("bunzip2", "bzcat", "bzip2", "gunzip", "gzip", "unxz", "xz", "xzcat", "zcat"),
+        _options(_PACKED),
+    ),
+    **dict.fromkeys(("bash -n", "node --check", "node -c", "sh -n"), _NONE),
+    # With a colon its file is on another machine.
+    "tar": replace(
+        _options(
+            """
+            -c -x -t -r -u -z -j -J -a -v -p -k -h -O -f= -C= --create --extract --list --get --append --gzip
+            --bzip2 --xz --zstd --auto-compress --verbose --to-stdout --file= --directory= --exclude=
+            --exclude-vcs --strip-components= --strip= --keep-old-files --overwrite --no-same-owner
+            --same-permissions --numeric-owner --owner= --group= --mtime= --sort= --wildcards
+            """
+        ),
+        barred=":",
+    ),
+    "unzip": _options("-l -o -q -n -p -t -v -j -d= -x="),
+    "zip": _options("-r -q -j -v -u -d -m -x= -i= -#"),
+}
+"""What programs read and write that are named to them, and nothing else: a program, or one and its command,
+with the options that are let pass."""
+
+_BUNDLE = re.compile(r"[A-Za-z]+")
+
+
+def names_its_files(program: str, arguments: Sequence[str]) -> bool:
+    """Whether a program, given these words, reads and writes the files that are named to it, and runs nothing
+    of them."""
+    given = list(arguments)
+    if program == "tar" and given and _BUNDLE.fullmatch(given[0]):
+        given[0] = f"-{given[0]}"
+    return _listed(_FILE_FORMS, program, given)
+
+
+def _listed(table: Mapping[str, Options], program: str, arguments: Sequence[str]) -> bool:
+    """Whether the longest name of a table that a program and its first words make lets the others pass."""
+    lengths = range(min(len(arguments), _MOST_NAMED), -1, -1)
+    found = next((length for length in lengths if " ".join((program, *arguments[:length])) in table), None)
+    return found is not None and table[" ".join((program, *arguments[:found]))].allow(arguments[found:])
+
+
+_MOST_NAMED = max(len(each.split()) for each in (*_LOCAL, *_FILE_FORMS)) - 1
 
 GIT_TRANSFERS: Mapping[str, Options] = {
     "fetch": _git(

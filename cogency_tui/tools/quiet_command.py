@@ -4,14 +4,12 @@ Invariant: what could be read in two ways, and every program, option or redirect
 makes a command none of these. `tools/command_line.py` reads more, for asking; this decides what is not asked.
 """
 
-import os
 import re
-import shutil
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cogency_tui.tools.found_programs import is_of_system, shadows_modules
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import visit
 from cogency_tui.tools.shell_words import Simple, Word
@@ -63,8 +61,6 @@ _SERVING = re.compile(
     rf"(?:\0(?:\d{{1,5}}|(?:-b|--bind)\0{_LOCAL}|--bind={_LOCAL}|(?:-d|--directory)\0[^\0]+))*",
     re.DOTALL,
 )
-_PYTHON_PATHS = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
-_MODULES = (".py", ".pyc", ".so")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +115,7 @@ def _commands(command: str) -> list[list[str]]:
 def _kind(words: Sequence[str], cwd: Path, workspace: Workspace, ports: ListeningPorts) -> str:
     """What a simple command is: a `client`, a `server` or a `filter`; empty where it is none of these."""
     program, arguments = (words[0], "\0".join(words[1:])) if words else ("", "")
-    if program not in _BUILTIN and not _is_outside(program, workspace):
+    if program not in _BUILTIN and not is_of_system(program, workspace):
         return ""
     if program in _CLIENTS:
         found = visit(Simple(tuple(map(Word, words))))
@@ -127,40 +123,8 @@ def _kind(words: Sequence[str], cwd: Path, workspace: Workspace, ports: Listenin
             return ""
         return "" if any(ports.stranger(each.port) for each in found.addresses) else "client"
     if program in _SERVERS:
-        return "server" if _SERVING.fullmatch(arguments) and not _is_shadowed(cwd, workspace) else ""
+        return "server" if _SERVING.fullmatch(arguments) and not shadows_modules(cwd, workspace) else ""
     pattern = _FILTERS.get(program)
     if "$!" in arguments and program not in _OF_JOBS:
         return ""
     return "filter" if pattern is not None and pattern.fullmatch(arguments) else ""
-
-
-def _is_outside(program: str, workspace: Workspace) -> bool:
-    """Whether a program is the system's: its name leads to a file that is not in the project."""
-    found = shutil.which(program) if "/" not in program else None
-    return found is not None and _lies_outside(found, workspace)
-
-
-def _lies_outside(path: str, workspace: Workspace) -> bool:
-    places = (Path(path), Path(path).resolve())
-    roots = (workspace.root, *workspace.added)
-    return places[0].is_absolute() and not any(
-        place.is_relative_to(root) for place in places for root in roots
-    )
-
-
-def _is_shadowed(cwd: Path, workspace: Workspace) -> bool:
-    """Whether Python may load something of the project in the place of a module of its own."""
-    for name in _PYTHON_PATHS:
-        given = os.environ.get(name)
-        if given and not all(_lies_outside(path, workspace) for path in given.split(os.pathsep)):
-            return True
-    return any(_shadows(entry) for entry in _names_in(cwd))
-
-
-def _shadows(name: str) -> bool:
-    stem, dot, _rest = name.partition(".")
-    return stem in sys.stdlib_module_names and (not dot or name.endswith(_MODULES))
-
-
-def _names_in(directory: Path) -> Iterator[str]:
-    return (entry.name for entry in directory.iterdir())

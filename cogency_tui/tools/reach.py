@@ -13,8 +13,9 @@ from pathlib import Path
 
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.command_line import parse
-from cogency_tui.tools.confinement import alters, unconfined
+from cogency_tui.tools.confinement import alters, formats_json, unconfined
 from cogency_tui.tools.direct_network import network_in_input, network_program, opens_device
+from cogency_tui.tools.found_programs import shadows_modules
 from cogency_tui.tools.indirect_network import indirect_network, settings_in
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.listening_ports import ListeningPorts
@@ -99,7 +100,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             if stranger and not neighbour:
                 neighbour, neighbours_client = f"{source}, which belongs to {stranger}", program
         brings = brings or (source if reads else written) or reading.unknown
-        could_bring = could_bring or ("" if local else unconfined(simple))
+        could_bring = could_bring or ("" if local else _unconfined(simple, made, places, workspace))
         if limits := _own_limits(simple):
             named |= dict.fromkeys(own_files(), limits)
         unsure = unsure or unsure_writing(simple, places, listed=listed)
@@ -140,6 +141,14 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     inside = (place / name for name in names for place in into if place.is_dir())
     covers = *named, *islice(inside, _MOST_COVERED)
     return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour, covers)
+
+
+def _unconfined(simple: Simple, made: MadeFiles, places: Places, workspace: Workspace) -> str:
+    """The program that could bring untrusted content; empty for one that is known not to."""
+    if formats_json(simple) and not made and places.known:
+        shadowed = any(shadows_modules(place, workspace) for place in places.directories)
+        return simple.program if shadowed else ""
+    return unconfined(simple)
 
 
 def _targets(words: Iterable[Word], places: Places) -> set[Path]:

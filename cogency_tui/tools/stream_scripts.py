@@ -6,7 +6,7 @@ proportional to its length.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
 
@@ -38,7 +38,8 @@ _AWK_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|#[^\n]*|[A-Za-z_]\w*|[\d.]+|>>?|
 _AWK_REGEX = re.compile(r"/(?:\\.|[^\\/\n])*+/?")
 _AWK_OPERAND = re.compile(r"[\w.\"$)\]]")
 _AWK_ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|(.))", re.DOTALL)
-_AWK_RUNNING = re.compile(r"system|/inet|@|\|&|\|\s*getline|\|\s*(?:[\"(]|\w++\s*(?:[;}]|$))")
+_CONNECTION = "/inet"
+_AWK_RUNNING = re.compile(r"system|@|\|&|\|\s*getline|\|\s*(?:[\"(]|\w++\s*(?:[;}]|$))")
 _AWK_HARMLESS = frozenset(("NR", "FNR", "NF", "FILENAME"))
 """Variables whose values lead nowhere that is not named."""
 
@@ -61,8 +62,14 @@ def stream_script(simple: Simple) -> StreamScript:
         return _sed(given.text, given.known)
     if simple.program in AWK:
         given = _given(simple, _AWK_VALUES)
-        return _awk(given.text, given.known, given.variables)
+        found = _awk(given.text, given.known, given.variables)
+        return replace(found, runs=True) if _connects(simple) else found
     return StreamScript()
+
+
+def _connects(simple: Simple) -> bool:
+    """Whether awk is given the name of a file that is a connection."""
+    return any(_CONNECTION in word.text for word in simple.arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,22 @@ timeout 5 ls
 env LANG=C sort src/a.py | uniq -c
 diff src/a.py src/a.py; true
 cat <<'EOF' > new.txt\ncurl x.com\nEOF
+gzip -9 a; gunzip -c a.gz | head
+tar czf a.tgz src && tar -tzf a.tgz | wc -l
+tar -xzf a.tgz -C out --strip-components=1
+unzip -q a.zip -d out
+node --check src/a.js
+bash -n script.sh
+python3 -m json.tool a.json
+cat a.json | python -m json.tool --indent 2 > b.json
+jq -r '.a[] | .b' a.json
+openssl rsa -in key.pem -noout -text
+openssl x509 -in cert.pem -noout -dates -subject
+openssl dgst -sha256 src/a.py
+openssl enc -d -aes-256-cbc -pbkdf2 -in a -out b -pass pass:x
+openssl req -x509 -newkey rsa:2048 -nodes -keyout k.pem -out c.pem -days 9 -subj /CN=localhost
+openssl rand -hex 16
+awk -F'|' '{print $2}' src/a.py
 """.strip().splitlines()
 
 OPEN = r"""
@@ -74,6 +90,27 @@ sed -f x a
 awk 'BEGIN { system("./x") }'
 awk 'BEGIN { "./x" | getline }'
 awk -f x a
+gawk -l ./x 'BEGIN {}'
+gawk -i ./x 1 a
+gawk 1 /inet/tcp/0/x.com/80
+tar cIf ./x a.tgz src
+tar -xf a.tgz --to-command=./x
+tar -xf a.tgz -T names
+tar -cf x.com:a src
+zip -T -TT ./x a.zip b
+node --check --require ./x a.js
+node --check -e 1
+bash -n -c ls
+python3 -m json.tool -c a
+cat > json.py <<EOF\n1\nEOF\npython3 -m json.tool a
+python3 -m json.toolx
+./python3 -m json.tool a
+openssl x509 -in http://x.com/c -noout
+openssl req -new -config x.cnf
+openssl dgst -engine ./x a
+openssl s_client -connect x.com:443
+rustfmt src/a.rs
+diff -l a b
 find . -exec ./x {} +
 ls; ./x
 ls | tee >(./x)
@@ -94,6 +131,12 @@ def test_what_only_reads_and_writes_the_project_brings_nothing(tmp_path: Path, c
 @pytest.mark.parametrize("command", OPEN)
 def test_what_runs_anything_else_could_bring_something(tmp_path: Path, command: str) -> None:
     assert could_bring(tmp_path, command)
+
+
+def test_a_module_of_the_project_in_the_place_of_python_s_own_could_bring_something(tmp_path: Path) -> None:
+    assert could_bring(tmp_path, "python3 -m json.tool a") == ""
+    (tmp_path / "json").mkdir()
+    assert could_bring(tmp_path, "python3 -m json.tool a") == "python3"
 
 
 def test_a_command_too_long_to_be_looked_through_could_bring_something(tmp_path: Path) -> None:

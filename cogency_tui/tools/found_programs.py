@@ -1,0 +1,52 @@
+"""The places of the programs and modules that a name stands for.
+
+Those of the project do what whoever changes the project wants. The calls block.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from cogency_tui.workspace.paths import Workspace
+
+_PYTHON_PATHS = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
+_MODULES = (".py", ".pyc", ".so")
+
+
+def is_of_system(program: str, workspace: Workspace) -> bool:
+    """Whether the name of a program leads to a file that is not in the project."""
+    found = shutil.which(program) if "/" not in program else None
+    return found is not None and _lies_outside(found, workspace)
+
+
+def looks_in_project(workspace: Workspace) -> bool:
+    """Whether programs are looked for in the project, too."""
+    return not all(_lies_outside(directory, workspace) for directory in os.get_exec_path())
+
+
+def shadows_modules(directory: Path, workspace: Workspace) -> bool:
+    """Whether Python, run there, may load something of the project in the place of a module of its own."""
+    for name in _PYTHON_PATHS:
+        given = os.environ.get(name)
+        if given and not all(_lies_outside(path, workspace) for path in given.split(os.pathsep)):
+            return True
+    return any(_shadows(entry) for entry in _names_in(directory))
+
+
+def _lies_outside(path: str, workspace: Workspace) -> bool:
+    places = (Path(path), Path(path).resolve())
+    roots = (workspace.root, *workspace.added)
+    return places[0].is_absolute() and not any(
+        place.is_relative_to(root) for place in places for root in roots
+    )
+
+
+def _shadows(name: str) -> bool:
+    stem, dot, _rest = name.partition(".")
+    return stem in sys.stdlib_module_names and (not dot or name.endswith(_MODULES))
+
+
+def _names_in(directory: Path) -> Iterator[str]:
+    return (entry.name for entry in directory.iterdir())
