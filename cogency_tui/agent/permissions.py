@@ -27,6 +27,8 @@ _NAMED = 2
 
 _CHANGED = "There is a rule, but the files that decide what runs have changed since it was made"
 
+_MAY_REACH = "it may run anything, and could so reach the network"
+
 _POSSIBLE = "what could have brought untrusted content"
 """Stands for all possible sources in what a grant knows: one more of them is no reason to ask again."""
 
@@ -39,6 +41,7 @@ _ALLOWED: dict[Permissions, str] = {
 """What each mode allows unasked, in the words of a refusal."""
 
 _ALLOWED_LOCAL = "whatever stays inside the project and off the network"
+_ALLOWED_COMMANDS = ", plain commands that do no more than that (cat, ls, git status)"
 _ALLOWED_OUT = ", and curl to a server that you started"
 _ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were configured before you began"
 """What `auto` allows once untrusted content may have been read."""
@@ -298,7 +301,7 @@ class Gate:
     def _refusal(self, why: str, reason: str, intent: Intent) -> RefusedError:
         allowed = _ALLOWED[self._mode()]
         if self._mode() == "auto" and self.read:
-            allowed = _ALLOWED["edits"] + _ALLOWED_OUT
+            allowed = _ALLOWED["edits"] + _ALLOWED_COMMANDS + _ALLOWED_OUT
             if not (self._state.sources and _could_reach(intent)):
                 allowed = _ALLOWED_LOCAL + _ALLOWED_OUT
                 allowed += "" if self._state.sources else _ALLOWED_TRANSFERS
@@ -457,7 +460,7 @@ def _way_out(intent: Intent) -> str:
         return f"it asks {intent.goes_to}"
     if intent.goes_to and intent.neighbour:
         return f"it reaches {intent.neighbour}"
-    return f"it reaches the network with {intent.goes_to}" if intent.goes_to else "it can reach the network"
+    return f"it reaches the network with {intent.goes_to}" if intent.goes_to else _MAY_REACH
 
 
 def _read(sources: list[str]) -> str:

@@ -793,6 +793,27 @@ RULES: Mapping[str, Options] = {
 }
 """What a rule may be for: a program, or one and its subcommand, with the options that are let pass."""
 
+GIT_OFFLINE: Mapping[str, Options] = {
+    "git cat-file": _git("-p -t -s -e"),
+    "git check-ignore": _git("-v -n -q --verbose --no-index"),
+    "git checkout": _git("-b= -B= -q -f --quiet --detach --ours --theirs"),
+    "git ls-tree": _git("-r -d -t -l -z --name-only --full-tree --full-name --abbrev?"),
+    "git merge-base": _git("-a --all --is-ancestor --fork-point --octopus"),
+    "git mv": _git("-f -k -n -v"),
+    "git reflog": _git(_GIT_LOG),
+    "git reset": _git("-q --soft --mixed --hard --quiet"),
+    "git restore": _git("-S -W -q -s= --staged --worktree --source= --ours --theirs"),
+    "git rev-list": _git("-n= --all --count --max-count= --since= --until= --left-right --objects --merges"),
+    "git rm": _git("-r -f -n -q --cached --quiet"),
+    "git stash": _git(
+        "-u -q -m= -k -p --all --include-untracked --keep-index --message= --quiet --stat --index"
+    ),
+    "git switch": _git("-c= -C= -q -d --create= --detach --quiet"),
+    "git tag": _git("-l -n -d -a -m= -f --list --sort= --contains? --points-at= --merged? --no-merged?"),
+}
+"""Other commands of git that reach no network and start no program by what they are told, with the options
+that are let pass."""
+
 _LISTING = _options(
     """
     -a -l -q -v --all --long --quiet --verbose --json --format= --outdated-exit-code --no-trunc --installed

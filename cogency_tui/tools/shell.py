@@ -26,6 +26,7 @@ from cogency_tui.tools.git_bringing import bringing_words
 from cogency_tui.tools.journaling import Found
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.named_files import learn_named_files
+from cogency_tui.tools.offline import is_offline
 from cogency_tui.tools.output import Kept
 from cogency_tui.tools.own_environment import conceal
 from cogency_tui.tools.processes import summary
@@ -135,6 +136,11 @@ class Shell:
         )
         # What follows asks git about a repository that may be hostile.
         context.refuse_by_mode(intent)
+        if not (confined or far.network):
+            offline = await asyncio.to_thread(
+                is_offline, args.command, cwd.path, context.workspace, self._ports
+            )
+            intent = replace(intent, confined=offline)
         stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace)
         if stake.what and (made := await _made(context)):
             stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, made)

@@ -1,0 +1,274 @@
+"""Commands that can neither reach the network nor run code of others: known word for word, or not at all.
+
+Invariant: two readers agree on such a command, one that knows only what cannot be read in two ways, and
+`tools/command_line.py`. Each program in it is the system's, is known to read and write only files that are
+named to it, and is told nothing that starts another one; of git neither the configuration nor a hook does.
+What is named for writing outside, or guarded, is asked about elsewhere. The calls block.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from itertools import dropwhile
+from pathlib import Path
+
+from cogency_tui.tools.command_line import WRAPPERS, parse
+from cogency_tui.tools.confinement import alters, formats_json, unconfined
+from cogency_tui.tools.found_programs import is_of_system, looks_in_project, shadows_modules
+from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.git_programs import UndecidedError, hooks_of
+from cogency_tui.tools.listening_ports import ListeningPorts
+from cogency_tui.tools.loopback import visit
+from cogency_tui.tools.named_paths import only_reads
+from cogency_tui.tools.programs import GIT_OFFLINE, RULES
+from cogency_tui.tools.shell_paths import Places
+from cogency_tui.tools.shell_scan import ASSIGNMENT, scan
+from cogency_tui.tools.shell_words import Simple
+from cogency_tui.tools.stream_scripts import stream_script
+from cogency_tui.workspace.paths import Workspace
+
+_LONGEST = 1 << 14
+_PIECE = re.compile(
+    r"""[ \t]+|\\\n"""
+    r"""|(?<![^\s;&|])\#[^\n]*"""
+    r"""|<<(?P<quote>['"])(?P<delimiter>\w+)(?P=quote)"""
+    r"""|\d?>&\d|&>>?|\d?(?:>>?|<)(?![<>(&|])"""
+    r"""|(?P<end>&&|\|\||[;&|\n])"""
+    r"""|(?:[\w./:=+@%,*?~^!\[\]-]|\\[^\n]|\{\}|\$\?)(?:[\w./:=+@%,*?~^!#\[\]-]|\\[^\n]|\{\}|\$\?)*"""
+    r"""|'[^']*'"""
+    r"""|"(?:[^"$`\\]|\\[^\n]|\$\?|\$(?=["|)\s]))*\"""",
+    re.ASCII,
+)
+"""What a command may consist of: nothing is expanded but `$?` and names of files, no function is made."""
+
+_VARIABLE = re.compile(
+    r"[a-z_][a-z0-9_]*|CI|CLICOLOR|COLUMNS|FORCE_COLOR|LANG|LC_[A-Z]+|LINES|NO_COLOR|TERM|TZ"
+)
+"""Variables that lead no program anywhere."""
+
+_WRAPPING = frozenset(("command", "env", "nice", "nohup", "time", "timeout", "xargs"))
+_BUILTIN = frozenset(
+    (
+        "[",
+        "cd",
+        "command",
+        "echo",
+        "exit",
+        "false",
+        "printf",
+        "pwd",
+        "set",
+        "test",
+        "time",
+        "true",
+        "type",
+        "wait",
+    )
+)
+_DOING_MORE = frozenset(("[[", "export", "kill", "patch"))
+"""Programs that bring nothing, but evaluate what they are given, start another program, or end others."""
+
+_SHELL_OPTION = re.compile(r"[-+][eux]*o?|pipefail|errexit|nounset")
+_EVALUATING = frozenset(("-v", "-R"))
+_WITH_STARTING_OPTIONS = frozenset(
+    (
+        "awk",
+        "diff",
+        "file",
+        "find",
+        "gawk",
+        "git",
+        "mawk",
+        "nawk",
+        "rg",
+        "sed",
+        "sort",
+        "split",
+        "tar",
+        "unzip",
+        "zip",
+    )
+)
+_MAY_BE_OPTION = re.compile(r"[*?\[-]")
+_ARCHIVES = frozenset(("tar", "unzip"))
+"""Programs that write files whose names only an archive knows."""
+
+_CLIENTS = frozenset(("curl", "wget"))
+_NOWHERE = os.devnull
+
+_SIGNED = re.compile(r"%G|signature")
+"""What in a format has git verify signatures."""
+
+_COMMITTING = frozenset(("git add", "git commit"))
+_LOOKING = (RULES.keys() | {"git mv", "git rm"}) - {"git commit"}
+"""Commands of git that neither commit nor check anything out."""
+
+_AT_ANY_COMMAND = frozenset(("post-index-change", "reference-transaction"))
+"""Hooks that also run where nothing is committed or checked out."""
+
+_FETCHING = re.compile(r"extensions\.partialclone|remote\..*\.(?:promisor|partialclonefilter)", re.DOTALL)
+_FILTERING = re.compile(r"filter\..*\.(?:smudge|process)", re.DOTALL)
+
+
+def is_offline(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts) -> bool:
+    """Whether `command`, run in `cwd` (resolved), reaches no network and runs no code of others, if no path
+    that it names leads there."""
+    if not _is_plain(command) or alters(command):
+        return False
+    outer = [simple for simple in scan(command) if simple.words]
+    found = parse(command)
+    running = [simple for simple in found if simple.words]
+    plain = all(map(_wraps_plainly, outer)) and all(map(_sets_plainly, found))
+    if not (running and plain and all(_is_known(simple, ports) for simple in running)):
+        return False
+    programs = {simple.program for simple in (*outer, *running)} - _BUILTIN
+    writes = any(map(_writes, found))
+    if writes and looks_in_project(workspace):
+        return False
+    if not all(is_of_system(program, workspace) for program in programs):
+        return False
+    if any(map(formats_json, running)) and (writes or _may_be_shadowed(running, cwd, workspace)):
+        return False
+    if "git" not in programs:
+        return True
+    return not programs & _ARCHIVES and _git_is_offline(running, cwd, workspace)
+
+
+def _is_plain(command: str) -> bool:
+    """Whether a text has only what cannot be read in two ways."""
+    if len(command) > _LONGEST or not command.replace("\t", " ").replace("\n", " ").isprintable():
+        return False
+    at = 0
+    delimiters: list[str] = []
+    while at < len(command):
+        piece = _PIECE.match(command, at)
+        if piece is None:
+            return False
+        at = piece.end()
+        if piece["delimiter"]:
+            delimiters.append(piece["delimiter"])
+        elif piece["end"] == "\n":
+            for delimiter in delimiters:
+                at = _behind(command, at, delimiter)
+            delimiters.clear()
+    return not delimiters
+
+
+def _behind(command: str, at: int, delimiter: str) -> int:
+    """Where the text goes on behind a here-document."""
+    end = re.compile(rf"^{delimiter}(?:\n|\Z)", re.MULTILINE | re.ASCII).search(command, at)
+    return end.end() if end else len(command)
+
+
+def _wraps_plainly(simple: Simple) -> bool:
+    """Whether a program that starts another one does no more than that."""
+    texts = [word.text for word in simple.arguments]
+    if simple.program not in WRAPPERS and simple.program != "find":
+        return True
+    if any(text in WRAPPERS for text in texts):
+        return False
+    if simple.program == "env":
+        rest = list(dropwhile(ASSIGNMENT.match, texts))
+        return not (rest and rest[0].startswith("-"))
+    return simple.program == "find" or simple.program in _WRAPPING
+
+
+def _sets_plainly(simple: Simple) -> bool:
+    """Whether it sets no variable that leads programs elsewhere."""
+    names = (word.text.partition("=")[0].removesuffix("+") for word in simple.assignments)
+    return all(map(_VARIABLE.fullmatch, names))
+
+
+def _is_known(simple: Simple, ports: ListeningPorts) -> bool:
+    """Whether it is known what a program does, given these words."""
+    program, texts = simple.program, [word.text for word in simple.arguments]
+    if program in _DOING_MORE or "/" in simple.words[0].text:
+        return False
+    if program == "set":
+        return bool(texts) and all(map(_SHELL_OPTION.fullmatch, texts))
+    if program in ("[", "printf", "test") and _EVALUATING.intersection(texts):
+        return False
+    if program in _CLIENTS:
+        return _reads_own_server(simple, ports)
+    patterns = [word.pattern for word in simple.arguments]
+    if program in _WITH_STARTING_OPTIONS and any(map(_MAY_BE_OPTION.match, patterns)):
+        return False
+    if program == "rg" and "RIPGREP_CONFIG_PATH" in os.environ:
+        return False
+    script = stream_script(simple)
+    if script.runs or script.computes or script.writes:
+        return False
+    if program == "git":
+        return _git_form(simple) is not None
+    return formats_json(simple) or not unconfined(simple)
+
+
+def _reads_own_server(simple: Simple, ports: ListeningPorts) -> bool:
+    """Whether a client only reads from servers that the conversation started, or that nobody did."""
+    found = visit(simple)
+    return (
+        found is not None and found.prints and not any(ports.stranger(each.port) for each in found.addresses)
+    )
+
+
+def _writes(simple: Simple) -> bool:
+    """Whether a command may change files other than those of the repository."""
+    if any(each.writes and each.target.text != _NOWHERE for each in simple.redirections):
+        return True
+    if not simple.words or simple.program in _BUILTIN | _CLIENTS or formats_json(simple):
+        return False
+    return not (only_reads(simple) or _git_form(simple) in _COMMITTING)
+
+
+def _git_form(simple: Simple) -> str | None:
+    """A command of git that is known to start nothing by what it is given; None for any other."""
+    texts = [word.text for word in simple.arguments]
+    if texts[:1] == ["--no-pager"]:
+        del texts[0]
+    name = f"git {texts[0] if texts else ''}"
+    options = RULES.get(name) or GIT_OFFLINE.get(name)
+    known = all(word.known for word in simple.arguments)
+    if options is None or not known or any(map(_SIGNED.search, texts)) or not options.allow(texts[1:]):
+        return None
+    return name
+
+
+def _may_be_shadowed(running: Sequence[Simple], cwd: Path, workspace: Workspace) -> bool:
+    """Whether Python may find a module of the project in the place of its own."""
+    places = _places(running, cwd)
+    return not places.known or any(shadows_modules(place, workspace) for place in places.directories)
+
+
+def _places(running: Sequence[Simple], cwd: Path) -> Places:
+    places = Places(cwd)
+    for simple in running:
+        places.follow(simple)
+    return places
+
+
+def _git_is_offline(running: Sequence[Simple], cwd: Path, workspace: Workspace) -> bool:
+    """Whether git starts no program and fetches nothing for the project's repository, and is asked about no
+    other one."""
+    forms = {_git_form(simple) or "" for simple in running if simple.program == "git"}
+    repository = Repository(workspace.root)
+    common, settings = repository.common_directory(), repository.settings()
+    if common is None or settings is None or not _stays_in(common, _places(running, cwd)):
+        return False
+    keys = {key for _own, key, _value in settings}
+    if any(map(_FETCHING.fullmatch, keys)):
+        return False
+    if "core.hookspath" in keys and any(map(_writes, running)):
+        return False
+    if forms - _LOOKING - _COMMITTING and any(map(_FILTERING.fullmatch, keys)):
+        return False
+    try:
+        hooks = {hook.name for hook in hooks_of(workspace.root)}
+    except (UndecidedError, OSError):
+        return False
+    return not (hooks & _AT_ANY_COMMAND if forms <= _LOOKING else hooks)
+
+
+def _stays_in(common: Path, places: Places) -> bool:
+    """Whether all places are in the repository that has this directory."""
+    found = (Repository(place).common_directory() for place in places.directories)
+    return places.known and all(each is not None and each.resolve() == common.resolve() for each in found)
