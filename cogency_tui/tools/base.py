@@ -107,7 +107,7 @@ class Intent:
     for which files and directories, where a command names them; `loss` what would be destroyed (promise
     4). `network` is the host that is asked or, of a command, what it goes there with; `neighbour` a
     server on this machine that a command reaches and this conversation did not start; `confined` a
-    command that can reach neither the network nor, for writing, anything outside. `brings` says where
+    command that can reach neither the network nor, for writing, anything outside that it does not name. `brings` says where
     content of strangers comes from that a command, or the `tool` of an MCP server, may bring into the
     conversation; `could_bring` names what nothing keeps from bringing some. `configured` marks a host
     that the user has chosen to answer, `to_remotes` a command that goes only to remotes of the repository

@@ -56,10 +56,8 @@ _AWK_REACHING = re.compile(r"system|getline|ARGV|[|@]")
 _AWK_OPTION = re.compile(r"-(?:[Fv].*)?|--", re.DOTALL)
 """Options of awk that run and load nothing."""
 
-_JSON_TOOL = re.compile(
-    r"python3? -m json\.tool"
-    r"(?: (?:--(?:compact|json-lines|no-ensure-ascii|no-indent|sort-keys|tab|indent[ =]\d+)|[^-]\S*))*"
-)
+_JSON_OPTIONS = r"(?: --(?:compact|json-lines|no-ensure-ascii|no-indent|sort-keys|tab|indent[ =]\d+))*"
+_JSON_TOOL = re.compile(rf"python3? -m json\.tool{_JSON_OPTIONS}(?: [^-\s]\S*)?{_JSON_OPTIONS}")
 
 _CHANGING = re.compile(
     r"(?:^|[\s;&|(])(?:PATH|LD_\w+|BASH_\w+|ENV|HOME|IFS|GIT_\w+|PAGER|SHELLOPTS|XDG_\w+)\+?="
@@ -83,7 +81,7 @@ def unconfined(simple: Simple) -> str:
 
 
 def formats_json(simple: Simple) -> bool:
-    """Whether it is Python's own tool for JSON that is run, unless another module has its name."""
+    """Whether Python's own tool for JSON prints what it reads, unless another module has its name."""
     plain = all(word.known and not word.pattern for word in simple.words)
     return plain and bool(_JSON_TOOL.fullmatch(" ".join(word.text for word in simple.words)))
 

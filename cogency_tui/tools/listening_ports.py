@@ -8,11 +8,12 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from cogency_tui.child_processes import run_helper
+from cogency_tui.tools.programs import facts
 from cogency_tui.tools.supervision.family import descendants
 from cogency_tui.workspace.names import shown
 
@@ -39,18 +40,37 @@ class ListeningPorts:
             return self._stranger_by_proc(port)
         return "" if _is_free(port) else _described(_names_by_lsof(port))
 
+    def are_of(self, port: int, directories: Collection[Path]) -> bool:
+        """Whether only programs of this user that work in these directories (resolved) listen on `port`, and
+        none that goes to other machines itself; False where that cannot be known. Blocks."""
+        try:
+            foreign = self._foreign(port)
+        except OSError:
+            return False
+        holders = {pid: found for pid in _processes() if (found := foreign & _sockets_of(pid))}
+        held = {inode for inodes in holders.values() for inode in inodes}
+        return bool(foreign) and held == foreign and all(_works_in(pid, directories) for pid in holders)
+
     def _stranger_by_proc(self, port: int) -> str:
         try:
-            inodes = {inode for table in _TABLES if table.exists() for inode in inodes_in(_read(table), port)}
+            foreign = self._foreign(port)
         except OSError:
             return "" if _is_free(port) else _described([])
-        roots = self._roots()
-        own = {*roots, *(below for root in roots for below in descendants(root))}
-        foreign = inodes - {inode for pid in own for inode in _sockets_of(pid)}
         if not foreign:
             return ""
         holders = (pid for pid in _processes() if not foreign.isdisjoint(_sockets_of(pid)))
         return _described(name for pid in holders if (name := _name_of(pid)))
+
+    def _foreign(self, port: int) -> set[int]:
+        """The sockets that listen on `port`, but for those of processes that the conversation started.
+
+        Raises:
+            OSError: the system's table cannot be read.
+        """
+        inodes = {inode for table in _TABLES if table.exists() for inode in inodes_in(_read(table), port)}
+        roots = self._roots()
+        own = {*roots, *(below for root in roots for below in descendants(root))}
+        return inodes - {inode for pid in own for inode in _sockets_of(pid)}
 
 
 def inodes_in(table: str, port: int) -> set[int]:
@@ -87,6 +107,18 @@ def _sockets_of(pid: int) -> set[int]:
                 if socket_named := _SOCKET.fullmatch(str(handle.readlink())):
                     found.add(int(socket_named[1]))
     return found
+
+
+def _works_in(pid: int, directories: Collection[Path]) -> bool:
+    """Whether a process is another program of this user, and its working directory is in one of these."""
+    process = Path(f"/proc/{pid}")
+    try:
+        place, owner = (process / "cwd").readlink(), process.stat().st_uid
+    except OSError:
+        return False
+    if pid == os.getpid() or "network" in facts(_name_of(pid)):
+        return False
+    return owner == os.getuid() and any(map(place.is_relative_to, directories))
 
 
 def _name_of(pid: int) -> str:

@@ -124,8 +124,23 @@ _WGET = _Options(
     _names("-nc -N -c --no-clobber --timestamping --continue"),
     _names("-P --directory-prefix -o --output-file --post-data --method --body-data"),
 )
+_SHOWING = frozenset(("-i", "--include", "-v", "--verbose"))
+_NUMBERS = re.compile(
+    r"(?:[^%@]|%\{(?:exitcode|http_code|http_version|response_code|ssl_verify_result|(?:num|size|speed|time)_\w+)\})+"
+)
+_PROBING = _Options(
+    {
+        **{name: value for name, value in _CURL.printing.items() if name not in _SHOWING},
+        **_with(None, "-L --location"),
+        **_with(_NUMBERS, "-w --write-out"),
+        **_with(re.compile(os.devnull), "-o --output"),
+    }
+)
+"""Options of curl that show nothing that a server says."""
+
 _HTTPIE = _Options(_with(None, "-b -h -v -j -f --body --headers --verbose --json --form --ignore-stdin"))
-_NC = _Options(_with(None, "-z -v -n -N"), values=_names("-w -q"))
+_SHOWING_OF_WGET = frozenset(("-S", "--server-response"))
+_NC = _Options({**_with(None, "-z -v -n -N"), **_with(_NUMBER, "-w -q")})
 _UNPROXIED = ("nc", "ncat", "netcat")
 
 _HTTPIE_METHOD = re.compile("[A-Z]+")
@@ -160,6 +175,27 @@ def visit(simple: Simple, environ: Mapping[str, str] = os.environ) -> Visit | No
     if found is None or (simple.program not in _UNPROXIED and _proxied(found, environ)):
         return None
     return found
+
+
+def only_probes(simple: Simple) -> bool:
+    """Whether a client asks whether a server answers, and shows nothing that it says."""
+    if not all(word.known and not word.pattern for word in simple.words):
+        return False
+    texts = [word.text for word in simple.arguments]
+    match simple.program:
+        case "curl":
+            given = _read(texts, _PROBING)
+            # Each address has an output of its own.
+            silent = given is not None and len(given.values("-o", "--output")) >= len(given.operands)
+        case "wget":
+            given = _read(texts, _WGET)
+            silent = given is not None and "--spider" in given.names and not given.names & _SHOWING_OF_WGET
+        case "nc" | "ncat" | "netcat":
+            given = _read(texts, _NC)
+            silent = given is not None and "-z" in given.names
+        case _:
+            return False
+    return silent and given is not None and given.prints
 
 
 def _curl(texts: Sequence[str], environ: Mapping[str, str]) -> Visit | None:

@@ -9,6 +9,7 @@ What is named for writing outside, or guarded, is asked about elsewhere. The cal
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from cogency_tui.tools.named_paths import only_reads
 from cogency_tui.tools.programs import GIT_OFFLINE, RULES
 from cogency_tui.tools.shell_paths import Places
 from cogency_tui.tools.shell_scan import ASSIGNMENT, scan
-from cogency_tui.tools.shell_words import Simple
+from cogency_tui.tools.shell_words import Simple, Word
 from cogency_tui.tools.stream_scripts import stream_script
 from cogency_tui.workspace.paths import Workspace
 
@@ -90,6 +91,7 @@ _WITH_STARTING_OPTIONS = frozenset(
     )
 )
 _MAY_BE_OPTION = re.compile(r"[*?\[-]")
+_SOME_FILE = Word("./x")
 _ARCHIVES = frozenset(("tar", "unzip"))
 """Programs that write files whose names only an archive knows."""
 
@@ -181,9 +183,13 @@ def _sets_plainly(simple: Simple) -> bool:
 
 def _is_known(simple: Simple, ports: ListeningPorts) -> bool:
     """Whether it is known what a program does, given these words."""
-    program, texts = simple.program, [word.text for word in simple.arguments]
-    if program in _DOING_MORE or "/" in simple.words[0].text:
+    program = simple.program
+    if program in _DOING_MORE or not simple.words[0].known or "/" in simple.words[0].text:
         return False
+    if program not in _WITH_STARTING_OPTIONS:
+        # Names of files that it is given are no more than that.
+        simple = replace(simple, words=tuple(word if word.known else _SOME_FILE for word in simple.words))
+    texts = [word.text for word in simple.arguments]
     if program == "set":
         return bool(texts) and all(map(_SHELL_OPTION.fullmatch, texts))
     if program in ("[", "printf", "test") and _EVALUATING.intersection(texts):

@@ -19,7 +19,7 @@ from cogency_tui.tools.found_programs import shadows_modules
 from cogency_tui.tools.indirect_network import indirect_network, settings_in
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.listening_ports import ListeningPorts
-from cogency_tui.tools.loopback import Visit, visit
+from cogency_tui.tools.loopback import Address, Visit, only_probes, visit
 from cogency_tui.tools.made_files import MadeFiles
 from cogency_tui.tools.named_in_code import guarded_in_code, paths_in_code, unsure_code
 from cogency_tui.tools.named_paths import Named, located, named_paths, only_reads, placed, unsure_writing
@@ -92,15 +92,20 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         written = network_in_input(simple, command)
         local = visit(simple) if program and ports is not None and not opens_device(simple) else None
         source = program
+        probes = only_probes(simple)
         if local is None or ports is None:
             indirect = indirect_network(simple, command, places, made)
             network = network or program or indirect or settings.of(simple)
         else:
-            source, stranger = _stranger(local, ports)
+            server, stranger = _stranger(local, ports)
+            source = str(server or "")
             if stranger and not neighbour:
                 neighbour, neighbours_client = f"{source}, which belongs to {stranger}", program
-        brings = brings or (source if reads else written) or reading.unknown
-        could_bring = could_bring or ("" if local else _unconfined(simple, made, places, workspace))
+            if server and _are_of_project(local, ports, workspace):
+                # They say what the project has them say.
+                could_bring, source = could_bring or source, ""
+        brings = brings or ("" if probes else source if reads else written) or reading.unknown
+        could_bring = could_bring or ("" if local or probes else _unconfined(simple, made, places, workspace))
         if limits := _own_limits(simple):
             named |= dict.fromkeys(own_files(), limits)
         unsure = unsure or unsure_writing(simple, places, listed=listed)
@@ -180,12 +185,19 @@ def _in_code(simple: Simple, made: MadeFiles, places: Places, workspace: Workspa
             yield Named(location, reads=not writes, writes=writes)
 
 
-def _stranger(local: Visit, ports: ListeningPorts) -> tuple[str, str]:
-    """The first address of a visit whose server the conversation did not start, and whose that is."""
+def _stranger(local: Visit, ports: ListeningPorts) -> tuple[Address | None, str]:
+    """The first server of a visit that the conversation did not start, and whose that is."""
     for address in local.addresses:
         if stranger := ports.stranger(address.port):
-            return str(address), stranger
-    return "", ""
+            return address, stranger
+    return None, ""
+
+
+def _are_of_project(local: Visit, ports: ListeningPorts, workspace: Workspace) -> bool:
+    """Whether all servers of a visit are the user's that work in the project, or the conversation's."""
+    roots = (workspace.root, *workspace.added)
+    strange = (each.port for each in local.addresses if ports.stranger(each.port))
+    return all(ports.are_of(port, roots) for port in strange)
 
 
 def _as_installed(simple: Simple, places: Places) -> Simple:

@@ -19,7 +19,7 @@ from cogency_tui.workspace.paths import Workspace
 TABLE = Path(__file__).with_name("everyday_commands.txt")
 DECISIONS = {
     "it reaches the network": "network",
-    "it can reach the network": "program",
+    "it may run anything": "program",
     "this would be lost": "loss",
     "/": "outside",
 }
@@ -102,6 +102,15 @@ async def test_everyday_commands(developer: Developer) -> None:
     expected = table()
     assert len(expected) > 350
     assert {command: await developer.decision(command) for command in expected} == expected
+
+
+async def test_after_a_page_was_read_only_what_may_run_anything_asks(developer: Developer) -> None:
+    developer.after(Sources(certain=("example.com",)))
+    for command in ("date", "ls", "cat a.py", "git status", "wc -l a.py", "git add -A && git commit -m x"):
+        assert await developer.decision(command) == "unasked"
+    for command in ("make", "python3 a.py", "./script.sh", "PATH=. ls", "$x"):
+        assert await developer.decision(command) in ("program", "network")
+    assert await developer.decision("cat a.py ~/.ssh/id_rsa") == "outside"
 
 
 TO_REMOTES = [

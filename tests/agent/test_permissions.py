@@ -475,7 +475,10 @@ async def test_in_auto_commands_are_asked_about_as_they_could_reach_out(person: 
     assert await person.lets(run(person, "ls"))
     person.gate.tainted("a.com")
     assert not await person.lets(run(person, "ls"), NO)
-    assert person.reason == "it can reach the network, and this conversation has read text from a.com"
+    assert (
+        person.reason
+        == "it may run anything, and could so reach the network, and this conversation has read text from a.com"
+    )
     assert await person.lets(run(person, "ls"), ALL_ALONG)
     assert person.asked[0].grant == "every command, until content from elsewhere is read"
     assert await person.lets(run(person, "make"))
@@ -645,6 +648,7 @@ async def test_a_server_that_was_not_started_here_is_named(person: Person) -> No
 
 
 FREE = "reading, searching and changing files inside the project"
+PLAIN = "plain commands that do no more than that (cat, ls, git status)"
 
 
 @pytest.mark.parametrize(
@@ -653,7 +657,7 @@ FREE = "reading, searching and changing files inside the project"
         ("plan", "", "reading and searching inside the project, and describing what you would do"),
         ("ask", "", "reading and searching inside the project"),
         ("edits", "a.com", FREE),
-        ("auto", "a.com", f"{FREE}, and curl to a server that you started"),
+        ("auto", "a.com", f"{FREE}, {PLAIN}, and curl to a server that you started"),
     ],
 )
 async def test_a_refusal_says_why_and_what_the_mode_allows(

@@ -10,6 +10,8 @@ import pytest
 
 from cogency_tui.tools.background import Background
 from cogency_tui.tools.listening_ports import STRANGER, ListeningPorts, inodes_in
+from cogency_tui.tools.reach import reach
+from cogency_tui.workspace.paths import Workspace
 from tests.tools.survivors import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no owner of a port is known")
@@ -84,6 +86,31 @@ async def test_a_conversation_knows_its_own_servers(background: Background, tmp_
         await mine.stop(id)
         assert ListeningPorts(other.pids).stranger(port) == ""
     assert mine.pids() == []
+
+
+async def test_a_server_that_works_in_the_project_is_known_as_such(
+    background: Background, tmp_path: Path, ours: int
+) -> None:
+    (tmp_path / "serve.py").write_text(SERVER)
+    _id, port = await started(background, f"{sys.executable} serve.py", tmp_path)
+    ports = ListeningPorts()
+    assert ports.are_of(port, [tmp_path / "x", tmp_path])
+    assert not ports.are_of(port, [tmp_path / "x"])
+    assert not ports.are_of(ours, [Path.cwd()])
+    root = Workspace(tmp_path)
+    own = reach(f"curl -s localhost:{port}", tmp_path, root, ports)
+    assert (own.brings, own.could_bring) == ("", f"localhost:{port}")
+    assert own.neighbour
+    both = reach(f"curl -s localhost:{port} localhost:{ours}", tmp_path, root, ports)
+    assert both.brings == f"localhost:{port}"
+
+
+async def test_a_tunnel_is_none_of_the_project_s(background: Background, tmp_path: Path) -> None:
+    (tmp_path / "ssh").symlink_to(sys.executable)
+    (tmp_path / "serve.py").write_text(SERVER)
+    _id, port = await started(background, "./ssh serve.py", tmp_path)
+    assert STRANGER in ListeningPorts().stranger(port)
+    assert not ListeningPorts().are_of(port, [tmp_path])
 
 
 async def test_a_port_that_is_shared_with_a_stranger_is_the_stranger_s(

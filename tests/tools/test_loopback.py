@@ -6,6 +6,8 @@ import pytest
 
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.loopback import Visit, visit
+from cogency_tui.tools.reach import reach
+from cogency_tui.workspace.paths import Workspace
 
 
 def of(command: str, home: Path, **environ: str) -> Visit | None:
@@ -109,3 +111,42 @@ def test_a_client_s_own_configuration_may_lead_it_elsewhere(tmp_path: Path, line
     assert of("curl localhost:1", tmp_path) is not None
     (tmp_path / "wgetrc").write_text("use_proxy = on\n")
     assert of("wget --max-redirect=0 localhost:1", tmp_path, WGETRC=str(tmp_path / "wgetrc")) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -s -o /dev/null -w '%{http_code}\\n' https://example.org",
+        "curl -sIL -o /dev/null -w '%{http_code} %{time_total}' https://example.org",
+        "curl -s -o /dev/null -o /dev/null a.example b.example",
+        "wget -q --spider https://example.org",
+        "nc -z -w 2 example.org 443",
+    ],
+)
+def test_who_only_asks_whether_a_server_answers_reads_nothing(tmp_path: Path, command: str) -> None:
+    found = reach(command, tmp_path, Workspace(tmp_path))
+    assert found.network
+    assert not found.sources
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "curl -sI https://example.org",
+        "curl -s -o /dev/null https://a.example https://b.example",
+        "curl -s -o /dev/null -w '%{redirect_url}' https://example.org",
+        "curl -s -o /dev/null -w '%{header_json}' https://example.org",
+        "curl -s -o /dev/null -w @format https://example.org",
+        "curl -sv -o /dev/null https://example.org",
+        "curl -s -o /dev/null -D - https://example.org",
+        "curl -s -o /dev/null -c jar https://example.org",
+        "curl -s -o /dev/null $X https://example.org",
+        "curl -s -o - https://example.org",
+        "curl -s -o /dev/null https://example.org; curl -s https://example.org",
+        "wget --spider -S https://example.org",
+        "wget -q -O- https://example.org",
+        "nc example.org 443",
+    ],
+)
+def test_who_is_shown_anything_of_an_answer_has_read_it(tmp_path: Path, command: str) -> None:
+    assert reach(command, tmp_path, Workspace(tmp_path)).sources.certain
