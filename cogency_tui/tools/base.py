@@ -101,19 +101,19 @@ class Touch:
 class Intent:
     """What a call is about to do.
 
-    `paths` are the files it touches, resolved, or the directory that a command runs in; `everything` that
-    it may touch any (a command). `outside` names a path outside the project that was asked for by its
-    full path, `guarded` says why the person is asked in every mode (safety.md, promise 2) and `covers`
-    for which files and directories, where a command names them; `loss` what would be destroyed (promise
-    4). `network` is the host that is asked or, of a command, what it goes there with; `neighbour` a
-    server on this machine that a command reaches and this conversation did not start; `confined` a
-    command that can reach neither the network nor, for writing, anything outside that it does not name. `brings` says where
-    content of strangers comes from that a command, or the `tool` of an MCP server, may bring into the
-    conversation; `could_bring` names what nothing keeps from bringing some. `configured` marks a host
-    that the user has chosen to answer, `to_remotes` a command that goes only to remotes of the repository
-    that were configured before the agent's first command. `detail` is what the user is shown: a unified
-    diff or a command, complete and unescaped; the screen makes it safe. `own` marks what only reads,
-    reaches or stops a process that this conversation has started.
+    `paths` are the files it touches, resolved, or the directory that a command runs in; `everything` that it
+    may touch any (a command). `outside` names a path outside the project that was asked for by its full path,
+    `guarded` says why the person is asked in every mode (safety.md, promise 2) and `covers` for which files
+    and directories, where a command names them; `loss` what would be destroyed (promise 4). `network` is the
+    host that is asked or, of a command, what it goes there with; `neighbour` a server on this machine that a
+    command reaches and this conversation did not start; `confined` a command that can reach neither the
+    network nor, for writing, anything outside that it does not name. `brings` says where content of strangers
+    comes from that a command, or the `tool` of an MCP server, may bring into the conversation; `could_bring`
+    names what nothing keeps from bringing some. `configured` marks a host that the user has chosen to answer,
+    `to_remotes` a command that goes only to remotes of the repository that were configured before the agent's
+    first command. `detail` is what the user is shown: a unified diff or a command, complete and unescaped;
+    the screen makes it safe. `own` marks what only reads, reaches or stops a process that this conversation
+    has started.
     """
 
     effect: Effect
