@@ -51,7 +51,8 @@ _ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were conf
 class Question:
     """What a call would do, and why it is asked. `detail` is the whole diff or command.
 
-    Where it is about money it is no call's, whatever `call_id` says.
+    Where it is about `money` it is no call's, whatever `call_id` says. `changed` is what a call has done
+    already: a yes keeps it, a no puts it back.
 
     `grant` says what a yes for the conversation would cover, `pattern` what a rule would be for; an answer
     that reaches that far is not to be offered where it is empty. `others` says how many more calls wait to be
@@ -60,7 +61,7 @@ class Question:
 
     call_id: str
     tool: str
-    effect: Effect | Literal["money"]
+    effect: Effect | Literal["money", "changed"]
     summary: str
     detail: str
     reason: str
@@ -224,9 +225,9 @@ class Gate:
         """Whether the user wants to keep what a call has changed of guarded files without asking before; None
         where nobody can be asked."""
         summary = f"Keep what it has changed: {'; '.join(changed)}"
-        reason = "it changed files that need your consent; no restores them"
+        reason = "it changed files that need your consent"
         asked = f" ({self._asker} ran it)" if self._asker else ""
-        question = Question(self._call_id or call_id, tool, "write", summary, diff, reason + asked)
+        question = Question(self._call_id or call_id, tool, "changed", summary, diff, reason + asked)
         answer = await self.put(question)
         if answer is None:
             self._state.refusals.append(Refusal(summary, reason, None))

@@ -443,7 +443,7 @@ async def test_a_yes_that_named_no_guarded_file_covers_none(make_agent: MakeAgen
     (project / "make.py").write_text(MAKE)
     settle()
     asked = await _asked(make_agent, "python3 make.py", mode="ask")
-    assert [question.effect for question in asked] == ["command", "write"]
+    assert [question.effect for question in asked] == ["command", "changed"]
     assert not (project / "AGENTS.md").exists()
 
 

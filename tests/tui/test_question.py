@@ -176,6 +176,22 @@ async def test_a_reason_reaches_the_model() -> None:
         await until(pilot, lambda: app.answers == [Answer(allow=False, reason="yan")])
 
 
+@pytest.mark.parametrize(("key", "kept"), [("y", True), ("n", False)])
+async def test_what_was_changed_is_kept_or_put_back(key: str, kept: bool) -> None:
+    clock = Clock()
+    app = Asking(Question("c", "shell", "changed", "Keep it: changed app.py", DIFF, "it asked nobody"), clock)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "shell has changed files" in body_of(app))
+        answers = shown(app.question.query_one(Answers))
+        assert [line.split() for line in answers.splitlines()] == [["y", "keep"], ["n", "put", "back"]]
+        clock.now += 1
+        await pilot.press("r")
+        assert not app.question.query_one("#question-reason", Input).display
+        clock.now += 1
+        await pilot.press(key)
+        await until(pilot, lambda: app.answers == [Answer(allow=kept)])
+
+
 async def test_escape_in_the_reason_goes_back_to_the_question() -> None:
     clock = Clock()
     app = Asking(COMMAND, clock)

@@ -125,14 +125,15 @@ class Session:
 
     async def _ask(self, question: Question) -> Answer | None:
         """What the user answers in the editor; None where the editor cannot ask them."""
-        options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
+        yes, no = ("Keep", "Put back") if question.effect == "changed" else ("Allow once", "Refuse")
+        options = [PermissionOption(option_id="once", name=yes, kind="allow_once")]
         if question.grant:
             name = f"Allow in this conversation: {reveal(question.grant)}"
             options.append(PermissionOption(option_id="conversation", name=name, kind="allow_always"))
         if question.pattern:
             name = f"Always allow in this project: {reveal(question.pattern)}"
             options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
-        options.append(PermissionOption(option_id="no", name="Refuse", kind="reject_once"))
+        options.append(PermissionOption(option_id="no", name=no, kind="reject_once"))
         # What hides in a command is to be seen here, too.
         told = [f"{reveal(question.summary)}\nAsked because {reveal(question.reason)}."]
         if question.detail.strip():

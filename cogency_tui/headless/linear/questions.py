@@ -27,7 +27,7 @@ class Questions:
             print_text(line)
         while (line := await self._lines.answer()) is not None:
             if (answer := read_answer(line, question)) is not None:
-                print_text("Allowed." if answer.allow else "Refused.")
+                print_text(_outcome(answer, question))
                 return answer
             print_text(f"{one_line(line)!r} is no answer. {_choices(question)}")
         print_text("Refused: there is nobody to answer.")
@@ -36,11 +36,12 @@ class Questions:
 
 def describe_question(question: Question) -> list[str]:
     """The lines that say what would happen, why it is asked, and what one can answer."""
-    verb = _VERBS.get(question.effect, "read")
-    lines = [f"Permission needed: {one_line(question.tool)} wants to {verb}: {reveal(question.summary)}"]
+    done = question.effect == "changed"
+    deed = "has changed files" if done else f"wants to {_VERBS.get(question.effect, 'read')}"
+    lines = [f"Permission needed: {one_line(question.tool)} {deed}: {reveal(question.summary)}"]
     lines.append(f"Asked because {reveal(question.reason)}.")
     if question.detail.strip():
-        lines.append("This is what would be done:")
+        lines.append("This is what was done:" if done else "This is what would be done:")
         shown = "".join(text for text, _note in fold_blanks(reveal(question.detail.rstrip("\n"))))
         lines += [f"  {line}" for line in shown.split("\n")]
     if question.grant:
@@ -65,7 +66,15 @@ def read_answer(line: str, question: Question) -> Answer | None:
     return None
 
 
+def _outcome(answer: Answer, question: Question) -> str:
+    if question.effect == "changed":
+        return "Kept." if answer.allow else "Put back."
+    return "Allowed." if answer.allow else "Refused."
+
+
 def _choices(question: Question) -> str:
+    if question.effect == "changed":
+        return "Answer y keep, or n put back:"
     choices = ["y once"]
     if question.grant:
         choices.append("a for this conversation")

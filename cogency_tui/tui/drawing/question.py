@@ -21,12 +21,13 @@ _TALL, _HEAD, _TAIL = 16, 3, 3
 _EDITING = frozenset(("edit", "replace", "write"))
 """Tools of ours whose detail is a diff; what other tools say is text, whatever it looks like."""
 
-_VERBS = {
-    "write": "change files",
-    "command": "run a command",
-    "network": "reach the network",
-    "tool": "do its work",
-    "money": "pass a limit",
+_DEEDS = {
+    "write": "wants to change files",
+    "command": "wants to run a command",
+    "network": "wants to reach the network",
+    "tool": "wants to do its work",
+    "money": "wants to pass a limit",
+    "changed": "has changed files",
 }
 
 
@@ -60,7 +61,7 @@ def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
     head = [
         Segment("? ", inks("edit", attributes="bold")),
         Segment(one_line(question.tool), inks("text", attributes="bold")),
-        Segment(f" wants to {_VERBS.get(question.effect, 'read')}", inks("text")),
+        Segment(f" {_DEEDS.get(question.effect, 'wants to read')}", inks("text")),
     ]
     lines = wrap(head, width)
     if others := question.others():
@@ -81,7 +82,7 @@ def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
         subject = range(len(lines) + 1, len(lines) + 1)
     if not detail:
         return Drawing(lines, subject)
-    if question.tool in _EDITING:
+    if question.tool in _EDITING or question.effect == "changed":
         return Drawing([*lines, BLANK, *draw_diff(detail, width, inks)], subject)
     mark = "$ " if question.effect == "command" else ""
     parts = fold_blanks(mark + reveal(detail))
@@ -114,6 +115,8 @@ def _rule_of(question: Question) -> str:
 
 def answers_to(question: Question) -> list[Reply]:
     """The answers that a question has, no wider yes than it offers; "always" with the rule that is stored."""
+    if question.effect == "changed":
+        return [Reply("y", "keep", "answer(True, 'once')"), *refusals_of(question)]
     answers = [Reply("y", "once", "answer(True, 'once')")]
     if question.grant:
         answers.append(
@@ -121,16 +124,20 @@ def answers_to(question: Question) -> list[Reply]:
         )
     if question.pattern:
         answers.append(Reply("A", "always in this project", "answer(True, 'always')", _rule_of(question)))
-    return [*answers, *REFUSING]
+    return [*answers, *refusals_of(question)]
 
 
-REFUSING = (
-    Reply("n", "no", "answer(False, 'once')"),
-    Reply("r", "no, with a reason", "reason"),
-)
+def refusals_of(question: Question) -> list[Reply]:
+    """The ways to say no."""
+    if question.effect == "changed":
+        return [Reply("n", "put back", "answer(False, 'once')")]
+    return [Reply("n", "no", "answer(False, 'once')"), Reply("r", "no, with a reason", "reason")]
 
-UNREAD = (Reply("down", "read on", "scroll(1)"), *REFUSING)
-"""What one can do in a window that has not shown yet what a yes would allow."""
+
+def answers_unread(question: Question) -> list[Reply]:
+    """What one can do in a window that has not shown yet what a yes would allow."""
+    return [Reply("down", "read on", "scroll(1)"), *refusals_of(question)]
+
 
 REASONING = (
     Reply("enter", "no, for this reason", "refuse"),

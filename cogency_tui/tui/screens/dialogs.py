@@ -20,14 +20,14 @@ from cogency_tui.tui.drawing.keys import key_name
 from cogency_tui.tui.drawing.lines import Line, width_of, wrap
 from cogency_tui.tui.drawing.question import (
     REASONING,
-    REFUSING,
     SMALLEST,
-    UNREAD,
     Drawing,
     Reply,
     answers_to,
+    answers_unread,
     draw_question,
     draw_too_small,
+    refusals_of,
 )
 from cogency_tui.tui.host import app_of
 from cogency_tui.tui.manners.driver import is_read
@@ -280,7 +280,7 @@ class PermissionQuestion(Dialog[Answer | None]):
     def _answers(self) -> Sequence[Reply]:
         if self.query_one(QuestionBody).is_seen:
             return answers_to(self._question)
-        return REFUSING[:1] if self._is_too_small else UNREAD
+        return refusals_of(self._question)[:1] if self._is_too_small else answers_unread(self._question)
 
     @property
     def _is_too_small(self) -> bool:
@@ -351,10 +351,8 @@ class PermissionQuestion(Dialog[Answer | None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action not in ("answer", "reason"):
             return True
-        offered = {answer.action for answer in self._answers}
-        if action == "answer" and f"answer({parameters[0]}, '{parameters[1]}')" not in offered:
-            return False
-        return self._hears
+        wanted = action if action == "reason" else f"answer({parameters[0]}, '{parameters[1]}')"
+        return wanted in {answer.action for answer in self._answers} and self._hears
 
     def on_answers_chosen(self, event: Answers.Chosen) -> None:
         event.stop()

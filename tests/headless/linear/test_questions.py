@@ -30,6 +30,14 @@ def test_a_question_says_all_that_would_be_done_and_how_to_answer() -> None:
     assert describe_question(NARROW)[-1] == "Answer y once, n no, or n and a reason:"
 
 
+def test_a_question_about_what_was_done_says_so() -> None:
+    changed = Question("c", "shell", "changed", "Keep it: changed AGENTS.md", "+x", "it needs your consent")
+    lines = describe_question(changed)
+    assert lines[0] == "Permission needed: shell has changed files: Keep it: changed AGENTS.md"
+    assert "This is what was done:" in lines
+    assert lines[-1] == "Answer y keep, or n put back:"
+
+
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
