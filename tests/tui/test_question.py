@@ -192,6 +192,28 @@ async def test_what_was_changed_is_kept_or_put_back(key: str, kept: bool) -> Non
         await until(pilot, lambda: app.answers == [Answer(allow=kept)])
 
 
+async def test_all_that_was_changed_is_seen_before_it_is_kept() -> None:
+    diff = "--- a/a\n+++ b/a\n@@ -0,0 +1,15 @@\n" + "".join(f"+line {number}\n" for number in range(13))
+    clock = Clock()
+    app = Asking(Question("c", "shell", "changed", "Keep it: changed a", diff, "it asked nobody"), clock)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "shell has changed files" in body_of(app))
+        clock.now += 1
+        await until(pilot, lambda: "read on" in shown(app.question.query_one(Answers)))
+        await pilot.press("y")
+        assert app.answers == []
+        await pilot.press("pagedown")
+        await until(pilot, lambda: "keep" in shown(app.question.query_one(Answers)))
+
+
+async def test_what_a_yes_covers_is_not_cut() -> None:
+    clock = Clock()
+    covers = "every command, until content from elsewhere is read"
+    app = Asking(Question("c", "shell", "command", "make", "make", "it may run anything", covers), clock)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: f"a, for this conversation: {covers}" in " ".join(body_of(app).split()))
+
+
 async def test_escape_in_the_reason_goes_back_to_the_question() -> None:
     clock = Clock()
     app = Asking(COMMAND, clock)

@@ -70,9 +70,11 @@ def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
         if space > 0 and len(lines) == 1:
             lines = [Line([*head, Segment(" " * space, inks()), more])]
     lines += wrap([Segment(f"Asked because {reveal(question.reason)}.", inks("dim"))], width)
-    if question.pattern and len(rule := _rule_of(question)) > width - BESIDE:
-        # It would be cut beside its key.
-        lines += wrap([Segment(f"A, the rule: {rule}", inks("dim"))], width)
+    for answer in answers_to(question):
+        if len(answer.reach) > width - BESIDE:
+            # It would be cut beside its key.
+            what = "the rule" if answer.key == "A" else answer.label
+            lines += wrap([Segment(f"{answer.key}, {what}: {answer.reach}", inks("dim"))], width)
     detail = question.detail.rstrip("\n")
     if question.effect != "command" or not detail:
         summary = wrap([Segment(reveal(question.summary), inks("text", attributes="bold"))], width)
@@ -82,15 +84,22 @@ def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
         subject = range(len(lines) + 1, len(lines) + 1)
     if not detail:
         return Drawing(lines, subject)
-    if question.tool in _EDITING or question.effect == "changed":
+    if question.tool in _EDITING and question.effect != "changed":
         return Drawing([*lines, BLANK, *draw_diff(detail, width, inks)], subject)
-    mark = "$ " if question.effect == "command" else ""
-    parts = fold_blanks(mark + reveal(detail))
-    whole = wrap([Segment(text, inks("dim" if note else "edit")) for text, note in parts], width)
+    whole = _draw_detail(question, detail, width, inks)
     essence = _summarise(whole, width, inks)
     shown = [*lines, BLANK, *essence]
     subject = range(subject.start, len(shown))
     return Drawing(shown if essence is whole else [*shown, BLANK, *whole], subject)
+
+
+def _draw_detail(question: Question, detail: str, width: int, inks: Inks) -> list[Line]:
+    """Draw all of a text, or of what was changed."""
+    if question.effect == "changed":
+        return draw_diff(detail, width, inks)
+    mark = "$ " if question.effect == "command" else ""
+    parts = fold_blanks(mark + reveal(detail))
+    return wrap([Segment(text, inks("dim" if note else "edit")) for text, note in parts], width)
 
 
 def draw_too_small(width: int, inks: Inks) -> Drawing:
