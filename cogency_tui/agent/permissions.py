@@ -242,6 +242,10 @@ class Gate:
         if not _is_free(intent, self._mode()):
             self._reason_of_mode(intent, self._mode())
 
+    def is_wary(self) -> bool:
+        """Whether it matters what commands could reach: content of strangers was read."""
+        return bool(self._state.sources)
+
     async def check(self, call_id: str, tool: str, intent: Intent) -> None:
         """Return when the call may run.
 

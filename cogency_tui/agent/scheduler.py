@@ -215,6 +215,7 @@ class Scheduler:
             variables=variables,
             wants_value=bool(job.output_key),
             refuse_by_mode=self._gate.refuse_by_mode,
+            is_wary=self._gate.is_wary,
         )
         return self._registry.bind(job.called, args, context)
 

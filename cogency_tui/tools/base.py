@@ -186,16 +186,16 @@ class Outcome:
 class ToolContext:
     """What a running tool may use. One for a conversation; `report` is set for each call.
 
-    `report` shows output while the tool still runs. `seen` keeps, for each file that the agent has
-    read or written, the fingerprint of its bytes then: a write refuses a file that has changed since.
-    `known` are the secrets that files were seen to hold.
-    `call_id` is the call of the conversation that the tool runs for, set for each call. `journal` records
-    what is changed, where there is one. `variables` are the values that the call's `$names` stand for, as
-    text, where the tool takes them as its environment; `wants_value` says whether the `value` of the outcome
-    is used; `output_limit` is how many characters of a result the model is sent. `refuse_by_mode` is asked
-    by a plan whose next look at the project costs something, or trusts what is there. `places` are where the
-    paths of the call lead, set for each call. `consent` says what a command of the call may change of guarded
-    files. `remotes` are those of the project's repository, where the agent's commands may go to them.
+    `report` shows output while the tool still runs. `seen` keeps, for each file that the agent has read or
+    written, the fingerprint of its bytes then: a write refuses a file that has changed since. `known` are the
+    secrets that files were seen to hold. `call_id` is the call of the conversation that the tool runs for,
+    set for each call. `journal` records what is changed, where there is one. `variables` are the values that
+    the call's `$names` stand for, as text, where the tool takes them as its environment; `wants_value` says
+    whether the `value` of the outcome is used; `output_limit` is how many characters of a result the model is
+    sent. `refuse_by_mode` is asked by a plan whose next look at the project costs something, or trusts what
+    is there; `is_wary` says whether it matters that a command is confined. `places` are where the paths of
+    the call lead, set for each call. `consent` says what a command of the call may change of guarded files.
+    `remotes` are those of the project's repository, where the agent's commands may go to them.
     """
 
     workspace: Workspace
@@ -209,6 +209,7 @@ class ToolContext:
     wants_value: bool = False
     output_limit: int = 30_000
     refuse_by_mode: Callable[[Intent], None] = field(default=lambda _intent: None)
+    is_wary: Callable[[], bool] = field(default=lambda: True)
     places: Places | None = None
     consent: Consent = ALL
     remotes: Remotes | None = None

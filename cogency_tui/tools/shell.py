@@ -136,7 +136,7 @@ class Shell:
         )
         # What follows asks git about a repository that may be hostile.
         context.refuse_by_mode(intent)
-        if not (confined or far.network):
+        if context.is_wary() and not (confined or far.network):
             offline = await asyncio.to_thread(
                 is_offline, args.command, cwd.path, context.workspace, self._ports
             )

@@ -82,6 +82,16 @@ async def test_a_page_that_was_read_makes_the_next_request_ask(turns: Turns) -> 
     assert turns.peer.targets == ["/"]
 
 
+async def test_after_a_page_plain_commands_run_and_what_may_run_anything_asks(turns: Turns) -> None:
+    commands = ("date", "ls; cat n.txt | wc -l", "sh n.txt", "PATH=. ls")
+    calls = [("shell", {"command": command}) for command in commands]
+    fetch = ("fetch", {"url": turns.peer.url("/")})
+    found = await turns.run(fetch, ("write", {"file": "n.txt", "content": "echo x\n"}), *calls)
+    assert [each["payload"]["error"] for each in found] == [False, False, False, False, True, True]
+    assert [question.detail for question in turns.asked] == ["sh n.txt", "PATH=. ls"]
+    assert turns.asked[0].reason.startswith("it may run anything, and could so reach the network, and this")
+
+
 async def test_a_page_that_could_not_be_read_changes_nothing(turns: Turns) -> None:
     nowhere = ("fetch", {"url": turns.peer.url("/", host="other.test")})
     _, second = await turns.run(nowhere, ("fetch", {"url": turns.peer.url("/")}))
