@@ -70,7 +70,9 @@ _DOING_MORE = frozenset(("[[", "export", "kill", "patch"))
 """Programs that bring nothing, but evaluate what they are given, start another program, or end others."""
 
 _SHELL_OPTION = re.compile(r"[-+][eux]*o?|pipefail|errexit|nounset")
-_EVALUATING = frozenset(("-v", "-R"))
+_EVALUATING = re.compile(r"-[vRp]")
+"""Options of builtins that set a variable, or evaluate a subscript in its name; the name may be attached."""
+
 _WITH_STARTING_OPTIONS = frozenset(
     (
         "awk",
@@ -192,7 +194,7 @@ def _is_known(simple: Simple, ports: ListeningPorts) -> bool:
     texts = [word.text for word in simple.arguments]
     if program == "set":
         return bool(texts) and all(map(_SHELL_OPTION.fullmatch, texts))
-    if program in ("[", "printf", "test") and _EVALUATING.intersection(texts):
+    if program in ("[", "printf", "test", "wait") and any(map(_EVALUATING.match, texts)):
         return False
     if program in _CLIENTS:
         return _reads_own_server(simple, ports)

@@ -193,6 +193,23 @@ if ./x; then ls; fi
 while ./x; do ls; done
 case a in a) ./x;; esac
 select x in a; do ./x; done
+printf -vPATH .; ls
+wait -p 'a[$(./x)]'
+git grep --open-files-in-p ./x
+ls | xargs env PATH=. ls
+ls | xargs -n1 timeout 5 env -P . ls
+env -- PATH=. ls
+for LD_PRELOAD in ./x; do ls; done
+tar -xf a.tar -I./x
+tar xfC a.tar . --rsh-command=./x
+unzip a.zip -d . && git status
+openssl x509 -in HTTP://evil/x -noout
+find . -name a -ok sh {} ;
+git cat-file --textconv HEAD:a.py
+git checkout -f main --recurse-submodules
+ls {a,b}
+ls $'a\x3b./x'
+ls !(a)
 """.strip().splitlines()
 
 
