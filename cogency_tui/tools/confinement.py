@@ -86,6 +86,13 @@ def formats_json(simple: Simple) -> bool:
     return plain and bool(_JSON_TOOL.fullmatch(" ".join(word.text for word in simple.words)))
 
 
+def configures_git(simple: Simple) -> bool:
+    """Whether git reads or changes settings: that brings nothing, though it may lead later commands."""
+    texts = [word.text for word in simple.words]
+    known = all(word.known for word in simple.words)
+    return known and texts[:2] == ["git", "config"] and not simple.has("e", "edit")
+
+
 def _is_confined(simple: Simple) -> bool:
     first = simple.words[0]
     # With a directory it is any program, whatever its name.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.tools.command_line import parse
-from cogency_tui.tools.confinement import alters, formats_json, unconfined
+from cogency_tui.tools.confinement import alters, configures_git, formats_json, unconfined
 from cogency_tui.tools.direct_network import network_in_input, network_program, opens_device
 from cogency_tui.tools.found_programs import shadows_modules
 from cogency_tui.tools.indirect_network import indirect_network, settings_in
@@ -153,7 +153,7 @@ def _unconfined(simple: Simple, made: MadeFiles, places: Places, workspace: Work
     if formats_json(simple) and not made and places.known:
         shadowed = any(shadows_modules(place, workspace) for place in places.directories)
         return simple.program if shadowed else ""
-    return unconfined(simple)
+    return "" if configures_git(simple) else unconfined(simple)
 
 
 def _targets(words: Iterable[Word], places: Places) -> set[Path]:

@@ -43,6 +43,8 @@ openssl dgst -sha256 src/a.py
 openssl enc -d -aes-256-cbc -pbkdf2 -in a -out b -pass pass:x
 openssl req -x509 -newkey rsa:2048 -nodes -keyout k.pem -out c.pem -days 9 -subj /CN=localhost
 openssl rand -hex 16
+git config core.hooksPath .hooks
+git config --get remote.origin.url
 awk -F'|' '{print $2}' src/a.py
 """.strip().splitlines()
 
@@ -110,6 +112,8 @@ openssl req -new -config x.cnf
 openssl dgst -engine ./x a
 openssl s_client -connect x.com:443
 rustfmt src/a.rs
+git config --edit
+git config user.name "$X"
 diff -l a b
 find . -exec ./x {} +
 ls; ./x
