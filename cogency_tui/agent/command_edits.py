@@ -195,7 +195,11 @@ class Commands:
                 await self._account(last, before)
                 look = _Look(before, last, await self._beside())
                 described = look.described(await in_thread(prepare, before))
-                intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
+                intent = await intents.begin(
+                    *(journal.root, call.origin, call.id, call.tool),
+                    shadow=described,
+                    covers=None if consent.keeps is None else consent.covers,
+                )
                 begun = Begun(call, look, also, watching, intent, time.time(), consent)
                 self._running.append(begun)
                 contents.retaining = True

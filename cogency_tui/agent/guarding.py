@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cogency_tui.agent.brought import brought
 from cogency_tui.agent.preview import difference
@@ -98,6 +98,8 @@ _ALIASED = re.compile(
 
 _WORKTREE = "core.worktree\n"
 
+_Change = TypeVar("_Change", bound=FileChange)
+
 
 @dataclass(slots=True)
 class Settled:
@@ -115,8 +117,8 @@ def without_ordinary(
 
 
 def of_guarded(
-    edits: Iterable[Edit], watched: Collection[str], workspace: Workspace, covers: Collection[Path] = ()
-) -> list[Edit]:
+    edits: Iterable[_Change], watched: Collection[str], workspace: Workspace, covers: Collection[Path] = ()
+) -> list[_Change]:
     """The edits that a command may not make unasked; `watched` are guarded paths, `covers` the files and
     directories that the user was asked about. Blocks."""
     covered = {workspace.name_of(path) for path in covers}
@@ -164,6 +166,21 @@ def _never_accepted(edits: Sequence[Edit], recorded: Sequence[Edit]) -> list[Edi
     return [edit for edit in edits if (edit.path, edit.after.kind, edit.after.digest) not in held]
 
 
+async def put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]) -> dict[str, str]:
+    """Put back what edits have changed; the paths of those that cannot be, and why.
+
+    Raises:
+        StoreError: it cannot be recorded; nothing was put back.
+    """
+    try:
+        obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
+    except StoreError:
+        raise
+    except CogencyError as error:
+        return dict.fromkeys((edit.path for edit in edits), str(error))
+    return {each.path: each.reason for each in obstacles}
+
+
 async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps) -> Settled:
     named = [f"{edit.kind} {shown(edit.path)}" for edit in edits]
     try:
@@ -189,11 +206,9 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     names = {edit.path: shown(edit.path) for edit in edits}
     settled = Settled()
     try:
-        obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
-    except CogencyError as error:
+        left = await put_back(journal, conversation, edits)
+    except StoreError as error:
         left = dict.fromkeys(names, str(error))
-    else:
-        left = {each.path: each.reason for each in obstacles}
     settled.put_back = [name for path, name in names.items() if path not in left]
     if settled.put_back:
         why = next((text for edit in edits if (text := guarded.reason(edit.path))), _ELSEWHERE)
@@ -204,7 +219,7 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     return settled
 
 
-def _paths(edit: Edit) -> list[str]:
+def _paths(edit: FileChange) -> list[str]:
     return [path for path in (edit.path, edit.old_path) if path]
 
 
@@ -223,7 +238,7 @@ def _is_of_bare(path: str, workspace: Workspace) -> bool:
     return leads and not path.startswith("/") and bool(in_repository(workspace.root, parts))
 
 
-def _went_with_all(edit: Edit, workspace: Workspace) -> bool:
+def _went_with_all(edit: FileChange, workspace: Workspace) -> bool:
     """Whether it was removed together with the directory that it was for: nothing is there to be guarded."""
     parts = PurePosixPath(edit.path).parts
     first = next((index for index, part in enumerate(parts) if is_guarded_name(part)), 0)

@@ -186,10 +186,11 @@ class Journal:
         referenced = await (await self.edits()).referenced() | await (await self.intents()).referenced()
         return await in_thread((await self.blobs()).clean, referenced)
 
-    def take(self, also: Sequence[str] = ()) -> snapshot.Snapshot:
-        """A snapshot of the project, without our own data should they lie in it. Blocks."""
+    def take(self, also: Sequence[str] = (), rules: Mapping[str, bytes] | None = None) -> snapshot.Snapshot:
+        """A snapshot of the project, without our own data should they lie in it; `rules` are those before the
+        first command, where they are known. Blocks."""
         without = self._kept[0].directory.parent if self._kept else None
-        found = snapshot.take(self.workspace, also, without, self._rules)
+        found = snapshot.take(self.workspace, also, without, self._rules if rules is None else rules)
         if self._rules is None:
             self._rules = found.rules
         return found
