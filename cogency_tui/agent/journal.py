@@ -168,8 +168,13 @@ class Journal:
         await self.commands.warm()
 
     async def look(self) -> None:
-        """Record what commands in the background have changed: at the end of a turn, when it can be seen."""
+        """Record what commands in the background have changed."""
         await self.commands.look()
+
+    async def end_turn(self, conversation: str) -> None:
+        """Record what commands in the background have changed, and programs that live on: at the end of a
+        turn, when it can be seen."""
+        await self.commands.end_turn(conversation)
 
     async def close(self) -> None:
         """Wait until all is recorded of the commands in the background, which have ended."""

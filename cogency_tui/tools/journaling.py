@@ -62,6 +62,11 @@ class Found(Protocol):
         is recorded, too."""
         ...
 
+    def stays(self) -> None:
+        """The program lives on after the block: what it changes of guarded files until the turn ends is
+        recorded, too."""
+        ...
+
 
 class Recorded(Protocol):
     """How changes were recorded, complete when their block is left."""
