@@ -324,6 +324,11 @@ class Commands:
         lives on."""
         return [*self._living, *self._lasting]
 
+    @property
+    def _destinations(self) -> set[str]:
+        """The remotes and addresses that commands which run have said themselves."""
+        return {word for each in (*self._running, *self._going_on) for word in each.consent.destinations}
+
     def _living_in(self, conversation: str) -> list[Begun]:
         return [each for each in self._living if each.call.origin.conversation == conversation]
 
@@ -355,7 +360,7 @@ class Commands:
             differences = snapshot.differences(journal.workspace, before, after, touched)
             changes = changes_of(differences, contents, journal.limits.left)
             watched = before.guarded | after.guarded
-            changes = without_ordinary(changes, watched, journal.workspace, blobs)
+            changes = without_ordinary(changes, watched, journal.workspace, blobs, self._destinations)
             return changes, *snapshot.passing(journal.workspace, touched, before, after)
 
         changes, gone, there = await in_thread(compare)
@@ -409,7 +414,7 @@ class Commands:
             found = snapshot.differences(journal.workspace, looked.snapshot, after)
             changes = changes_of(found, contents, journal.limits.left)
             watched = looked.snapshot.guarded | after.guarded
-            changes = without_ordinary(changes, watched, journal.workspace, blobs)
+            changes = without_ordinary(changes, watched, journal.workspace, blobs, self._destinations)
             # What else changes while the model thinks may be the user's.
             return changes if self._lasting else self._guarded(changes, looked.snapshot, after)
 

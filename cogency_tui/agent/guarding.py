@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
 from cogency_tui.agent.brought import brought
+from cogency_tui.agent.git_transfers import leads_elsewhere
 from cogency_tui.agent.preview import difference
 from cogency_tui.agent.selection import GUARD, taken_back
 from cogency_tui.agent.undo import Undo
@@ -110,10 +111,19 @@ class Settled:
 
 
 def without_ordinary(
-    changes: Iterable[FileChange], watched: Collection[str], workspace: Workspace, blobs: Blobs
+    changes: Iterable[FileChange],
+    watched: Collection[str],
+    workspace: Workspace,
+    blobs: Blobs,
+    destinations: Collection[str] = (),
 ) -> list[FileChange]:
-    """The changes without those that git makes in its own directory in ordinary work. Blocks."""
-    return [each for each in changes if each.path not in watched or not _is_gits(each, workspace, blobs)]
+    """The changes without those that git makes in its own directory in ordinary work; `destinations` are the
+    remotes and addresses that a command itself said. Blocks."""
+    return [
+        each
+        for each in changes
+        if each.path not in watched or not _is_gits(each, workspace, blobs, destinations)
+    ]
 
 
 def of_guarded(
@@ -245,11 +255,15 @@ def _went_with_all(edit: FileChange, workspace: Workspace) -> bool:
     return edit.kind == "deleted" and not Path(workspace.root, *parts[:first]).exists()
 
 
-def _is_gits(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    return _is_bookkeeping(change, workspace, blobs) or _is_ordinary_configuration(change, workspace, blobs)
+def _is_gits(change: FileChange, workspace: Workspace, blobs: Blobs, destinations: Collection[str]) -> bool:
+    return _is_bookkeeping(change, workspace, blobs) or _is_ordinary_configuration(
+        change, workspace, blobs, destinations
+    )
 
 
-def _is_ordinary_configuration(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
+def _is_ordinary_configuration(
+    change: FileChange, workspace: Workspace, blobs: Blobs, destinations: Collection[str]
+) -> bool:
     if not _is_configuration(change.path) or change.old_path or change.after.kind != "file":
         return False
     if change.before.kind == "link" or (
@@ -258,10 +272,15 @@ def _is_ordinary_configuration(change: FileChange, workspace: Workspace, blobs: 
         return False
     added = change.before.kind == "absent"
     sides = change.before, change.after
-    before, after = (_demanding(each, workspace, blobs, local=added) for each in sides)
-    if "modules" in PurePosixPath(change.path).parts and after is not None:
+    before, after = (_settings(each, workspace, blobs) for each in sides)
+    if before is None or after is None:
+        return False
+    if "modules" in PurePosixPath(change.path).parts:
         after = [each for each in after if not each.startswith(_WORKTREE)]
-    return before is not None and before == after
+    if not added and leads_elsewhere(before, after, destinations):
+        return False
+    demanding = [[each for each in side if not _is_ordinary(each, local=added)] for side in (before, after)]
+    return demanding[0] == demanding[1]
 
 
 def _is_configuration(path: str) -> bool:
@@ -323,11 +342,10 @@ def _is_ordinary(setting: str, *, local: bool) -> bool:
     return bool(_ADDRESS.fullmatch(value)) and (local or bool(_REMOTE.fullmatch(value)))
 
 
-def _demanding(version: Version, workspace: Workspace, blobs: Blobs, *, local: bool) -> list[str] | None:
-    """The settings that are not ordinary, in their order; None where they are not known."""
+def _settings(version: Version, workspace: Workspace, blobs: Blobs) -> list[str] | None:
+    """The settings in their order; None where they are not known."""
     if version.kind == "absent":
         return []
     if not version.kept or version.size > _LONGEST_CONFIGURATION:
         return None
-    found = Repository(workspace.root).settings_of(blobs.read(version.digest, version.size))
-    return None if found is None else [each for each in found if not _is_ordinary(each, local=local)]
+    return Repository(workspace.root).settings_of(blobs.read(version.digest, version.size))
