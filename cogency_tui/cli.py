@@ -115,7 +115,7 @@ def _interface(options: argparse.Namespace) -> int:
     from cogency_tui.tui.app import run
 
     return run(
-        agent_of(options),
+        asyncio.run(agent_of(options)),
         prompt=options.prompt,
         conversation_id=_chosen(options),
         mouse=not options.no_mouse,
@@ -153,7 +153,7 @@ def _linear(options: argparse.Namespace) -> int:
     conversation = _chosen(options)
 
     async def run() -> int:
-        return await run_session(agent_of(options), options.prompt, conversation)
+        return await run_session(await agent_of(options), options.prompt, conversation)
 
     return asyncio.run(run())
 

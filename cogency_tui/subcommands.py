@@ -38,9 +38,12 @@ def _flags_of(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names}
 
 
-def agent_of(options: argparse.Namespace, max_cost: float | None = None) -> "Agent":
-    """The agent as it was asked for."""
+async def agent_of(options: argparse.Namespace, max_cost: float | None = None) -> "Agent":
+    """The agent as it was asked for, once nothing of what killed processes changed is in its way."""
     from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.reopening import settle_left
+
+    await settle_left(data_path())
 
     flags = _flags_of(options)
     return Agent(flags.pop("provider"), **flags, max_cost=max_cost, project=project_of(options))
@@ -78,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
     )
 
     async def run() -> int:
-        return await run_turn(agent_of(options, max_cost=options.max_cost), run_options)
+        return await run_turn(await agent_of(options, max_cost=options.max_cost), run_options)
 
     return asyncio.run(run())
 
@@ -249,8 +252,10 @@ def _acp(options: argparse.Namespace) -> int:
 
 def _serve(options: argparse.Namespace) -> int:
     """Serve the interface to a browser on this machine."""
+    from cogency_tui.agent.reopening import settle_left
     from cogency_tui.headless.web import serve_browser
 
+    asyncio.run(settle_left(data_path()))
     given = {**_flags_of(options), "cwd": project_of(options)}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
     return serve_browser(flags, options.port)

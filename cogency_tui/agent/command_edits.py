@@ -2,10 +2,11 @@
 
 Invariant: a change is recorded once. While a command is waited for, what changes is its own (of several that
 run at the same time, that of the first to end); what changes while only commands in the background run is
-that of the one started last. Intents tell when the commands of other conversations run, in this process or
-another: a change that one of these may have made as well is recorded as shared with its conversation. What
-other tools record meanwhile, or are about to, is theirs. A user who edits files while a command runs, in the
-background or not, is taken for it.
+that of the one started last. Of a program that lives on after its answer (an MCP server) only changes of
+guarded files are recorded, until its turn ends. Intents tell when the commands of other conversations run, in
+this process or another: a change that one of these may have made as well is recorded as shared with its
+conversation. What other tools record meanwhile, or are about to, is theirs. A user who edits files while a
+command runs, in the background or not, is taken for it.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cogency_tui.agent.attribution import (
     belongs_to,
@@ -47,6 +48,8 @@ COLLECTING = 2.0
 """Seconds after which what the watch was told is taken over, and the shadow has a sign of life."""
 
 _MOST_NAMED = 3
+
+_Change = TypeVar("_Change", bound=FileChange)
 
 _NOISE = (
     *(
@@ -96,11 +99,22 @@ class CommandEdits:
     unwatched: str = ""
     unrecorded: str = ""
     lasting: Callable[[], Awaitable[object]] | None = None
+    lives_on: bool = False
 
     def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:
         """The command runs on after its block, until what `over` gives is done: what it changes until then
         is recorded, too."""
         self.lasting = over
+
+    def stays(self) -> None:
+        """The program lives on after the block: what it changes of guarded files until the turn ends is
+        recorded, too."""
+        self.lives_on = True
+
+    @property
+    def going_on(self) -> bool:
+        """Whether files may be changed after the block."""
+        return self.lasting is not None or self.lives_on
 
     @property
     def put_back(self) -> list[str]:
@@ -168,6 +182,8 @@ class Commands:
         self._journal = journal
         self._running: list[Begun] = []
         self._lasting: list[Begun] = []
+        self._living: list[Begun] = []
+        """Those whose programs live on, the last of each conversation in its turn."""
         self._looked: _Look | None = None
         self._late: list[tuple[Begun, list[Edit]]] = []
         self._following: set[asyncio.Task[None]] = set()
@@ -179,6 +195,8 @@ class Commands:
     async def begin(self, call: Call, also: list[str], consent: Consent = ALL) -> Begun:
         """Look at the project before a command; `end` has to be called."""
         journal = self._journal
+        # What is put back is no part of what the command finds.
+        await self.look()
         intents, contents = await journal.intents(), await journal.contents()
         shadow = await journal.shadow()
         watching = _Watching(journal.workspace, shadow)
@@ -195,7 +213,11 @@ class Commands:
                 await self._account(last, before)
                 look = _Look(before, last, await self._beside())
                 described = look.described(await in_thread(prepare, before))
-                intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
+                intent = await intents.begin(
+                    *(journal.root, call.origin, call.id, call.tool),
+                    shadow=described,
+                    covers=None if consent.keeps is None else consent.covers,
+                )
                 begun = Begun(call, look, also, watching, intent, time.time(), consent)
                 self._running.append(begun)
                 contents.retaining = True
@@ -221,7 +243,7 @@ class Commands:
                 found.unrecorded = unrecorded(error)
             finally:
                 self._running.remove(begun)
-                if not (self._running or self._lasting or found.lasting):
+                if not (self._running or self._going_on or found.going_on):
                     await in_thread(journal.commits.end, begun.consent.brings)
                 (await journal.contents()).retaining = bool(self._running)
         found.unwatched = self._first_time(begun.watching.problem)
@@ -230,10 +252,20 @@ class Commands:
             task = asyncio.create_task(self._follow(begun, found.lasting))
             self._following.add(task)
             task.add_done_callback(self._following.discard)
+        if found.lives_on:
+            earlier = self._living_in(begun.call.origin.conversation)
+            self._living.append(begun)
+            await self._leave(earlier)
+
+    async def end_turn(self, conversation: str) -> None:
+        """Look, and take nothing that changes from now on for a change by what lives on."""
+        await self.look()
+        await self._leave(self._living_in(conversation))
 
     async def look(self) -> None:
-        """Record what commands in the background have changed since it was looked last."""
-        if self._lasting:
+        """Record what has changed since it was looked last, by commands in the background and by what lives
+        on."""
+        if self._going_on:
             async with self._journal.lock:
                 await self._account(*await self._take())
         await self._settle_late()
@@ -283,12 +315,35 @@ class Commands:
                 (await self._journal.store()).notices.append(notice)
             else:
                 found = await settle_guarded(self._journal, begun.call.origin.caller, edits, begun.consent)
-                self._notes += [f"[A command in the background: {note[1:]}" for note in found.notes]
+                who = "A command in the background" if begun in self._lasting else begun.call.tool
+                self._notes += [f"[{who}: {note[1:]}" for note in found.notes]
 
-    def _guarded(self, edits: list[Edit], *looks: snapshot.Snapshot) -> list[Edit]:
-        """The edits that no command may make unasked, unless the user has agreed to those of one that runs.
+    @property
+    def _going_on(self) -> list[Begun]:
+        """What may change files though nobody waits for it; a command in the background comes after what
+        lives on."""
+        return [*self._living, *self._lasting]
+
+    @property
+    def _destinations(self) -> set[str]:
+        """The remotes and addresses that commands which run have said themselves."""
+        return {word for each in (*self._running, *self._going_on) for word in each.consent.destinations}
+
+    def _living_in(self, conversation: str) -> list[Begun]:
+        return [each for each in self._living if each.call.origin.conversation == conversation]
+
+    async def _leave(self, living: Iterable[Begun]) -> None:
+        """Watch these no more."""
+        for begun in living:
+            self._living.remove(begun)
+            await self._journal.forget(begun.intent)
+            if not (self._running or self._going_on):
+                await in_thread(self._journal.commits.end, begun.consent.brings)
+
+    def _guarded(self, edits: list[_Change], *looks: snapshot.Snapshot) -> list[_Change]:
+        """The changes that no command may make unasked, unless the user has agreed to those of one that runs.
         Blocks."""
-        consents = [each.consent for each in (*self._running, *self._lasting)]
+        consents = [each.consent for each in (*self._running, *self._going_on)]
         if any(each.keeps is None for each in consents):
             return []
         watched = frozenset[str]().union(*(each.guarded for each in looks))
@@ -305,7 +360,7 @@ class Commands:
             differences = snapshot.differences(journal.workspace, before, after, touched)
             changes = changes_of(differences, contents, journal.limits.left)
             watched = before.guarded | after.guarded
-            changes = without_ordinary(changes, watched, journal.workspace, blobs)
+            changes = without_ordinary(changes, watched, journal.workspace, blobs, self._destinations)
             return changes, *snapshot.passing(journal.workspace, touched, before, after)
 
         changes, gone, there = await in_thread(compare)
@@ -316,12 +371,12 @@ class Commands:
         others, elsewhere = [*others, *planned_by(intents), *ours], rivals(intents, origin.conversation)
         own = [change for change in changes if not belongs_to(elsewhere, change, after, begun.at, ended)]
         own = shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
-        found.edits = await self._add(begun, own, going_on=found.lasting is not None)
+        found.edits = await self._add(begun, own, going_on=found.going_on)
         found.guarded = await in_thread(self._guarded, found.edits, before, after)
         found.settled.notes, self._notes = self._notes, []
-        if self._lasting or found.lasting is not None:
+        if self._going_on or found.going_on:
             self._looked = _Look(after, last, await self._beside())
-            if found.lasting is not None:
+            if found.going_on:
                 await self._move(begun, self._looked)
         told = {path for each in (*changes, *others) for path in (each.path, each.old_path)}
         found.made_and_removed = [path for path in gone if path not in told]
@@ -338,16 +393,16 @@ class Commands:
                 await (await self._journal.intents()).drop(begun.intent)
         finally:
             self._lasting.remove(begun)
-            if not (self._running or self._lasting):
+            if not (self._running or self._going_on):
                 await in_thread(self._journal.commits.end, begun.consent.brings)
 
     async def _account(self, last: int, after: snapshot.Snapshot) -> None:
-        """Record what has changed since the last look for the command in the background started last, unless
+        """Record what has changed since the last look for what was started last of what goes on, unless
         others run for which somebody waits. The lock is held; `last` and `after` are from `_take`."""
         looked, journal = self._looked, self._journal
-        if not self._lasting or looked is None or self._running:
+        if not self._going_on or looked is None or self._running:
             return
-        begun, contents, blobs = self._lasting[-1], await journal.contents(), await journal.blobs()
+        begun, contents, blobs = self._going_on[-1], await journal.contents(), await journal.blobs()
         origin = begun.call.origin
         others, intents = await (await journal.intents()).since(journal.root, origin.project, looked.last)
         elsewhere = rivals(intents, origin.conversation)
@@ -359,7 +414,9 @@ class Commands:
             found = snapshot.differences(journal.workspace, looked.snapshot, after)
             changes = changes_of(found, contents, journal.limits.left)
             watched = looked.snapshot.guarded | after.guarded
-            return without_ordinary(changes, watched, journal.workspace, blobs)
+            changes = without_ordinary(changes, watched, journal.workspace, blobs, self._destinations)
+            # What else changes while the model thinks may be the user's.
+            return changes if self._lasting else self._guarded(changes, looked.snapshot, after)
 
         changes = await in_thread(compare)
         began = looked.snapshot.began
@@ -368,7 +425,7 @@ class Commands:
         made = await self._add(begun, shared(elsewhere, changes, after, time.time()), going_on=True)
         self._late.append((begun, await in_thread(self._guarded, made, looked.snapshot, after)))
         self._looked = _Look(after, last, await self._beside())
-        for each in self._lasting:
+        for each in self._going_on:
             await self._move(each, self._looked)
 
     async def _add(self, begun: Begun, changes: list[FileChange], *, going_on: bool) -> list[Edit]:

@@ -10,9 +10,10 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cogency_tui.agent.brought import brought
+from cogency_tui.agent.git_transfers import leads_elsewhere
 from cogency_tui.agent.preview import difference
 from cogency_tui.agent.selection import GUARD, taken_back
 from cogency_tui.agent.undo import Undo
@@ -98,6 +99,8 @@ _ALIASED = re.compile(
 
 _WORKTREE = "core.worktree\n"
 
+_Change = TypeVar("_Change", bound=FileChange)
+
 
 @dataclass(slots=True)
 class Settled:
@@ -108,15 +111,24 @@ class Settled:
 
 
 def without_ordinary(
-    changes: Iterable[FileChange], watched: Collection[str], workspace: Workspace, blobs: Blobs
+    changes: Iterable[FileChange],
+    watched: Collection[str],
+    workspace: Workspace,
+    blobs: Blobs,
+    destinations: Collection[str] = (),
 ) -> list[FileChange]:
-    """The changes without those that git makes in its own directory in ordinary work. Blocks."""
-    return [each for each in changes if each.path not in watched or not _is_gits(each, workspace, blobs)]
+    """The changes without those that git makes in its own directory in ordinary work; `destinations` are the
+    remotes and addresses that a command itself said. Blocks."""
+    return [
+        each
+        for each in changes
+        if each.path not in watched or not _is_gits(each, workspace, blobs, destinations)
+    ]
 
 
 def of_guarded(
-    edits: Iterable[Edit], watched: Collection[str], workspace: Workspace, covers: Collection[Path] = ()
-) -> list[Edit]:
+    edits: Iterable[_Change], watched: Collection[str], workspace: Workspace, covers: Collection[Path] = ()
+) -> list[_Change]:
     """The edits that a command may not make unasked; `watched` are guarded paths, `covers` the files and
     directories that the user was asked about. Blocks."""
     covered = {workspace.name_of(path) for path in covers}
@@ -164,6 +176,21 @@ def _never_accepted(edits: Sequence[Edit], recorded: Sequence[Edit]) -> list[Edi
     return [edit for edit in edits if (edit.path, edit.after.kind, edit.after.digest) not in held]
 
 
+async def put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]) -> dict[str, str]:
+    """Put back what edits have changed; the paths of those that cannot be, and why.
+
+    Raises:
+        StoreError: it cannot be recorded; nothing was put back.
+    """
+    try:
+        obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
+    except StoreError:
+        raise
+    except CogencyError as error:
+        return dict.fromkeys((edit.path for edit in edits), str(error))
+    return {each.path: each.reason for each in obstacles}
+
+
 async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps) -> Settled:
     named = [f"{edit.kind} {shown(edit.path)}" for edit in edits]
     try:
@@ -189,11 +216,9 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     names = {edit.path: shown(edit.path) for edit in edits}
     settled = Settled()
     try:
-        obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
-    except CogencyError as error:
+        left = await put_back(journal, conversation, edits)
+    except StoreError as error:
         left = dict.fromkeys(names, str(error))
-    else:
-        left = {each.path: each.reason for each in obstacles}
     settled.put_back = [name for path, name in names.items() if path not in left]
     if settled.put_back:
         why = next((text for edit in edits if (text := guarded.reason(edit.path))), _ELSEWHERE)
@@ -204,7 +229,7 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     return settled
 
 
-def _paths(edit: Edit) -> list[str]:
+def _paths(edit: FileChange) -> list[str]:
     return [path for path in (edit.path, edit.old_path) if path]
 
 
@@ -223,18 +248,22 @@ def _is_of_bare(path: str, workspace: Workspace) -> bool:
     return leads and not path.startswith("/") and bool(in_repository(workspace.root, parts))
 
 
-def _went_with_all(edit: Edit, workspace: Workspace) -> bool:
+def _went_with_all(edit: FileChange, workspace: Workspace) -> bool:
     """Whether it was removed together with the directory that it was for: nothing is there to be guarded."""
     parts = PurePosixPath(edit.path).parts
     first = next((index for index, part in enumerate(parts) if is_guarded_name(part)), 0)
     return edit.kind == "deleted" and not Path(workspace.root, *parts[:first]).exists()
 
 
-def _is_gits(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    return _is_bookkeeping(change, workspace, blobs) or _is_ordinary_configuration(change, workspace, blobs)
+def _is_gits(change: FileChange, workspace: Workspace, blobs: Blobs, destinations: Collection[str]) -> bool:
+    return _is_bookkeeping(change, workspace, blobs) or _is_ordinary_configuration(
+        change, workspace, blobs, destinations
+    )
 
 
-def _is_ordinary_configuration(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
+def _is_ordinary_configuration(
+    change: FileChange, workspace: Workspace, blobs: Blobs, destinations: Collection[str]
+) -> bool:
     if not _is_configuration(change.path) or change.old_path or change.after.kind != "file":
         return False
     if change.before.kind == "link" or (
@@ -243,10 +272,15 @@ def _is_ordinary_configuration(change: FileChange, workspace: Workspace, blobs: 
         return False
     added = change.before.kind == "absent"
     sides = change.before, change.after
-    before, after = (_demanding(each, workspace, blobs, local=added) for each in sides)
-    if "modules" in PurePosixPath(change.path).parts and after is not None:
+    before, after = (_settings(each, workspace, blobs) for each in sides)
+    if before is None or after is None:
+        return False
+    if "modules" in PurePosixPath(change.path).parts:
         after = [each for each in after if not each.startswith(_WORKTREE)]
-    return before is not None and before == after
+    if not added and leads_elsewhere(before, after, destinations):
+        return False
+    demanding = [[each for each in side if not _is_ordinary(each, local=added)] for side in (before, after)]
+    return demanding[0] == demanding[1]
 
 
 def _is_configuration(path: str) -> bool:
@@ -308,11 +342,10 @@ def _is_ordinary(setting: str, *, local: bool) -> bool:
     return bool(_ADDRESS.fullmatch(value)) and (local or bool(_REMOTE.fullmatch(value)))
 
 
-def _demanding(version: Version, workspace: Workspace, blobs: Blobs, *, local: bool) -> list[str] | None:
-    """The settings that are not ordinary, in their order; None where they are not known."""
+def _settings(version: Version, workspace: Workspace, blobs: Blobs) -> list[str] | None:
+    """The settings in their order; None where they are not known."""
     if version.kind == "absent":
         return []
     if not version.kept or version.size > _LONGEST_CONFIGURATION:
         return None
-    found = Repository(workspace.root).settings_of(blobs.read(version.digest, version.size))
-    return None if found is None else [each for each in found if not _is_ordinary(each, local=local)]
+    return Repository(workspace.root).settings_of(blobs.read(version.digest, version.size))

@@ -168,8 +168,13 @@ class Journal:
         await self.commands.warm()
 
     async def look(self) -> None:
-        """Record what commands in the background have changed: at the end of a turn, when it can be seen."""
+        """Record what commands in the background have changed."""
         await self.commands.look()
+
+    async def end_turn(self, conversation: str) -> None:
+        """Record what commands in the background have changed, and programs that live on: at the end of a
+        turn, when it can be seen."""
+        await self.commands.end_turn(conversation)
 
     async def close(self) -> None:
         """Wait until all is recorded of the commands in the background, which have ended."""
@@ -186,10 +191,11 @@ class Journal:
         referenced = await (await self.edits()).referenced() | await (await self.intents()).referenced()
         return await in_thread((await self.blobs()).clean, referenced)
 
-    def take(self, also: Sequence[str] = ()) -> snapshot.Snapshot:
-        """A snapshot of the project, without our own data should they lie in it. Blocks."""
+    def take(self, also: Sequence[str] = (), rules: Mapping[str, bytes] | None = None) -> snapshot.Snapshot:
+        """A snapshot of the project, without our own data should they lie in it; `rules` are those before the
+        first command, where they are known. Blocks."""
         without = self._kept[0].directory.parent if self._kept else None
-        found = snapshot.take(self.workspace, also, without, self._rules)
+        found = snapshot.take(self.workspace, also, without, self._rules if rules is None else rules)
         if self._rules is None:
             self._rules = found.rules
         return found

@@ -3,9 +3,10 @@
 Invariant: what is on the disk decides. A planned change was made where its file holds what was planned; what
 a command changed is what differs from its shadow. Where a file was changed since by somebody else, what it
 held before is recorded as a snapshot, which can be restored. What the store cannot record now stays to be
-settled.
+settled. What a command changed of guarded files is put back, once it is recorded (see `unagreed`).
 """
 
+import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,12 +22,14 @@ from cogency_tui.agent.attribution import (
 )
 from cogency_tui.agent.command_edits import COLLECTING
 from cogency_tui.agent.contents import Contents, Known
+from cogency_tui.agent.guarding import of_guarded, without_ordinary
+from cogency_tui.agent.unagreed import put_back_unagreed
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.store import pending_notices
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.intents import Intent
+from cogency_tui.store.intents import Intent, add_unagreed
 from cogency_tui.store.versions import ABSENT, Edit, FileChange, Version
 from cogency_tui.temporary import owner
 from cogency_tui.tools.blocking import in_thread
@@ -48,11 +51,14 @@ _MOST_LISTED = 50
 @dataclass(slots=True)
 class _Found:
     """What a call had changed; `problem` says why that is not known, where it is not. `left` are files that
-    it had put aside, and that are too large to be kept."""
+    it had put aside, and that are too large to be kept. `unagreed` are the paths of guarded files that it
+    changed and nobody has agreed to, `later` those that were changed since."""
 
     changes: list[FileChange] = field(default_factory=list[FileChange])
     problem: str = ""
     left: list[str] = field(default_factory=list[str])
+    unagreed: frozenset[str] = frozenset()
+    later: list[str] = field(default_factory=list[str])
 
     @property
     def to_record(self) -> list[FileChange]:
@@ -83,7 +89,8 @@ async def settle(journal: "Journal") -> list[str]:
                 # The later ones wait: what this one has changed would be taken for theirs.
                 notices += _postpone(journal, over[number:], error)
                 break
-        await in_thread((await journal.shadow()).clean, await intents.shadows())
+    notices += await put_back_unagreed(journal)
+    await in_thread((await journal.shadow()).clean, await intents.shadows())
     return notices
 
 
@@ -101,7 +108,8 @@ async def _settle(journal: "Journal", intent: Intent) -> list[str]:
     notice = _notice(intent, found)
     reported: list[str] = []
 
-    def report(_connection: object, made: list[Edit]) -> None:
+    def report(connection: sqlite3.Connection, made: list[Edit]) -> None:
+        add_unagreed(connection, intent, [edit.id for edit in made if edit.path in found.unagreed])
         if made or found.problem or found.left:
             # It outlives a process that ends before it is shown.
             pending_notices.add(directory, notice)
@@ -145,14 +153,22 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
     except StoreError as error:
         return _Found(problem=str(error))
     last = await (await journal.edits()).last()
+    before = remembered[0]
     changes, late, after = await _of_command(journal, *remembered)
     others, intents = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
-    ours = await in_thread(
-        written_by_us, changes, journal.workspace, await journal.blobs(), remembered[0].began
-    )
+    ours = await in_thread(written_by_us, changes, journal.workspace, await journal.blobs(), before.began)
     taken = unclaimed(changes, [*others, *planned_by(intents), *ours], intent.shadow.beside, last)
     taken = shared(rivals(intents, intent.origin.conversation), taken, after, time.time())
-    return _Found([_as_before(change) if change.path in late else change for change in taken])
+    guarded: list[FileChange] = []
+    if intent.covers is not None:
+        watched = before.guarded | after.guarded
+        guarded = await in_thread(of_guarded, taken, watched, journal.workspace, intent.covers)
+    paths = frozenset(change.path for change in guarded)
+    return _Found(
+        [_as_before(change) if change.path in late else change for change in taken],
+        unagreed=paths - late,
+        later=sorted(paths & late),
+    )
 
 
 def _as_before(change: FileChange) -> FileChange:
@@ -212,9 +228,10 @@ async def _of_command(
     def compare() -> tuple[list[FileChange], set[str], snapshot.Snapshot]:
         contents = Contents(journal.workspace, blobs, journal.limits)
         contents.resume(known)
-        after = journal.take()
+        after = journal.take(rules=before.rules)
         differences = snapshot.differences(journal.workspace, before, after)
         changes = changes_of(differences, contents, journal.limits.left)
+        changes = without_ordinary(changes, before.guarded | after.guarded, journal.workspace, blobs)
         latest = (alive + _LINGERING) * 1e9
         return changes, {path for path, stamp in after.files.items() if stamp.changed > latest}, after
 
@@ -230,6 +247,10 @@ def _answer(intent: Intent, found: _Found) -> ResultEvent:
         lines += ["It had changed by then:", *names[:_MOST_LISTED]]
         if len(names) > _MOST_LISTED:
             lines.append(f"and {len(names) - _MOST_LISTED:,} more")
+        if found.unagreed:
+            lines.append(
+                f"Put back, as the user had not agreed to it: {', '.join(sorted(map(shown, found.unagreed)))}"
+            )
     else:
         lines.append("It had changed no file of the project by then.")
     return {
@@ -252,6 +273,9 @@ def _notice(intent: Intent, found: _Found) -> str:
     what = _subject(intent)
     if found.problem:
         return f"{what}; what it had changed is not known: {found.problem}"
+    if found.later:
+        named = ", ".join(map(shown, found.later[:_MOST_NAMED]))
+        what += f". Look whether you want what was changed since, by it or by others: {named}"
     names = found.names
     if found.left:
         return f"{what}; what files held before that are too large to be kept is in {', '.join(found.left)}."

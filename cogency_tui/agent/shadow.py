@@ -14,11 +14,13 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
 from cogency_tui.agent.contents import Known
+from cogency_tui.agent.reopening import SHADOWS
 from cogency_tui.errors import StoreError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.database import store_error
@@ -29,7 +31,6 @@ from cogency_tui.tools.git_facts import Repository
 from cogency_tui.workspace.place import Stamp
 from cogency_tui.workspace.snapshot import Snapshot
 
-_DIRECTORY = "shadows"
 _WORTH_ASKING = 1 << 18
 """Bytes of contents above which git is asked which of them it has."""
 
@@ -41,7 +42,7 @@ _OWNED = re.compile(r"(?P<owner>\d+-[0-9a-f]{12})-[0-9a-f]{8}")
 
 
 class _Look(msgspec.Struct, array_like=True, tag="look", frozen=True):
-    """What differs from the look before; `closed` is whole."""
+    """What differs from the look before; `closed` is whole, `guarded` and `rules` are where they differ."""
 
     began: int
     files: dict[bytes, tuple[int, ...]]
@@ -49,6 +50,8 @@ class _Look(msgspec.Struct, array_like=True, tag="look", frozen=True):
     directories: list[bytes]
     removed: list[bytes]
     closed: list[bytes]
+    guarded: list[bytes] | None = None
+    rules: dict[bytes, bytes] | None = None
 
 
 class _Content(msgspec.Struct, array_like=True, tag="content", frozen=True):
@@ -71,7 +74,7 @@ class ShadowFile:
     """What this process knew of the project at `root` before its commands; in the data directory `data`."""
 
     def __init__(self, data: Path, root: Path, blobs: Blobs) -> None:
-        self._directory = data / _DIRECTORY
+        self._directory = data / SHADOWS
         self._root = root
         self._blobs = blobs
         self._path: Path | None = None
@@ -214,7 +217,7 @@ def _is_object(name: str, data: bytes) -> bool:
 
 def _is_as(before: Snapshot, now: Snapshot) -> bool:
     """Whether nothing differs but the time; the earlier one finds no less."""
-    return (before.files, before.directories, before.closed) == (now.files, now.directories, now.closed)
+    return replace(before, began=now.began) == now
 
 
 def _look(before: Snapshot, now: Snapshot) -> _Look:
@@ -229,6 +232,8 @@ def _look(before: Snapshot, now: Snapshot) -> _Look:
         [os.fsencode(path) for path in now.directories - before.directories],
         [os.fsencode(path) for path in before.directories - now.directories],
         [os.fsencode(path) for path in now.closed],
+        None if before.guarded == now.guarded else [os.fsencode(path) for path in now.guarded],
+        None if before.rules == now.rules else {os.fsencode(path): now.rules[path] for path in now.rules},
     )
 
 
@@ -252,7 +257,8 @@ def _read(records: Iterable[_Look | _Content]) -> tuple[Snapshot, dict[str, Know
     files: dict[str, Stamp] = {}
     directories: set[str] = set()
     known: dict[str, Known] = {}
-    closed, began = frozenset[str](), 0
+    closed, guarded, began = frozenset[str](), frozenset[str](), 0
+    rules: dict[str, bytes] = {}
     for record in records:
         if isinstance(record, _Content):
             stamp = Stamp(*record.stamp)
@@ -268,4 +274,8 @@ def _read(records: Iterable[_Look | _Content]) -> tuple[Snapshot, dict[str, Know
         directories |= set(map(os.fsdecode, record.directories))
         directories -= set(map(os.fsdecode, record.removed))
         closed, began = frozenset(map(os.fsdecode, record.closed)), record.began
-    return Snapshot(files, frozenset(directories), closed, began), known
+        if record.guarded is not None:
+            guarded = frozenset(map(os.fsdecode, record.guarded))
+        if record.rules is not None:
+            rules = {os.fsdecode(path): each for path, each in record.rules.items()}
+    return Snapshot(files, frozenset(directories), closed, began, guarded, rules), known

@@ -159,7 +159,7 @@ class Works:
                 await self.learner().hear(store, conversation, query, typed)
         with suppress(CogencyError):
             # What fails here is tried again with the next command.
-            await running.engine.journal.look()
+            await running.engine.journal.end_turn(conversation)
 
     async def own_command(
         self, command: str, conversation: str, running: "Running", outbox: "Outbox"

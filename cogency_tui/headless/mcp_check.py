@@ -4,10 +4,14 @@ import os
 from pathlib import Path
 from typing import Literal
 
+from cogency_tui.agent.reopening import any_left
+from cogency_tui.config import data_path
 from cogency_tui.config_sources import load_settings
 from cogency_tui.errors import ConfigError
 from cogency_tui.headless.trust import project_settings_of
 from cogency_tui.providers.catalog import secrets
+
+_UNSETTLED = "not started: what a killed program changed is not settled yet"
 
 Answer = tuple[str, Literal["ok", "bad"], str, str]
 """A server's name, how it stands, in words, and what to do."""
@@ -15,6 +19,9 @@ Answer = tuple[str, Literal["ok", "bad"], str, str]
 
 async def check_servers(project: Path) -> list[Answer]:
     """How the servers stand that are the person's or of `project` (resolved), as far as it is trusted."""
+    if any_left(data_path()):
+        # It may have configured them.
+        return [("mcp", "bad", _UNSETTLED, "Start cogency-tui once, which settles that.")]
     try:
         settings = project_settings_of(project)
     except ConfigError:

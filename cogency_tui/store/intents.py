@@ -9,8 +9,9 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from cogency_tui.processes import own_start, start_of
@@ -24,12 +25,12 @@ from cogency_tui.store.versions import Edit, FileChange, Origin, Undone, Version
 _TEXTS = ("root", "conversation", "caller", "project", "call", "tool", "started", "shadow", "files", "beside")
 _COLUMNS = (
     *("id", "root", "conversation", "caller", "turn", "project", "call", "tool"),
-    *("pid", "started", "began", "ended", "last", "files", "shadow", "position", "beside"),
+    *("pid", "started", "began", "ended", "last", "files", "shadow", "position", "beside", "covers"),
 )
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM intents"
 _INSERT = (
     f"INSERT INTO intents ({', '.join(_COLUMNS[1:])}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL,"
-    " coalesce(?, (SELECT max(id) FROM edits), 0), ?, ?, ?, ?)"
+    " coalesce(?, (SELECT max(id) FROM edits), 0), ?, ?, ?, ?, ?)"
 )
 _END = "UPDATE intents SET ended = ? WHERE id = ?"
 _DELETE = "DELETE FROM intents WHERE id = ?"
@@ -74,7 +75,7 @@ class Intent:
 
     `began` and `ended` in Unix seconds; `ended` is None while a command is waited for, or changes are not
     recorded. `last` is the number of the last edit when it began, or before a command's project was looked
-    at.
+    at. `covers` are the files and directories that the user was asked about; None where all may be changed.
     """
 
     id: int
@@ -89,6 +90,7 @@ class Intent:
     last: int
     changes: tuple[FileChange, ...]
     shadow: Shadow
+    covers: tuple[Path, ...] | None = None
 
     @property
     def is_own(self) -> bool:
@@ -116,6 +118,7 @@ class Intents:
         tool: str,
         changes: Iterable[FileChange] = (),
         shadow: Shadow | None = None,
+        covers: Collection[Path] | None = None,
     ) -> int:
         """Record what a call is about to do, on the disk for good; the number of the intent."""
         pid, shadow = os.getpid(), shadow or Shadow()
@@ -123,7 +126,7 @@ class Intents:
         row = [
             *(root, origin.conversation, origin.caller, origin.turn, origin.project, call, tool),
             *(pid, own_start(pid), self._clock(), shadow.last, files, shadow.name, shadow.position),
-            _said(shadow.beside),
+            *(_said(shadow.beside), None if covers is None else json.dumps([*map(str, covers)])),
         ]
         bound = [to_column(value) if isinstance(value, str) else value for value in row]
 
@@ -166,9 +169,17 @@ class Intents:
 
         return await self._database.read(work)
 
+    async def roots(self) -> list[str]:
+        """The directories in which something is to be settled, or put back."""
+        sql = "SELECT root FROM intents UNION SELECT root FROM unagreed_edits"
+        rows: list[tuple[str | bytes]] = await self._database.read(
+            lambda connection: connection.execute(sql).fetchall()
+        )
+        return [from_column(root) for (root,) in rows]
+
     async def shadows(self) -> set[str]:
-        """The names of the files that intents refer to."""
-        sql = "SELECT DISTINCT shadow FROM intents WHERE shadow != ''"
+        """The names of the files that intents, and changes that are to be put back, refer to."""
+        sql = "SELECT shadow FROM intents WHERE shadow != '' UNION SELECT shadow FROM unagreed_edits"
         rows: list[tuple[str]] = await self._database.read(
             lambda connection: connection.execute(sql).fetchall()
         )
@@ -181,6 +192,25 @@ class Intents:
         )
         changes = [change for (files,) in rows for change in _changes(from_column(files))]
         return {side.digest for each in changes for side in (each.before, each.after) if side.digest}
+
+    async def unagreed(self, root: str) -> dict[str, set[int]]:
+        """The edits in the directory `root` that are to be put back, by conversation."""
+        sql = "SELECT conversation, id FROM unagreed_edits JOIN edits ON edits.id = edit WHERE root = ?"
+        rows: list[tuple[str | bytes, int]] = await self._database.read(
+            lambda connection: connection.execute(sql, (to_column(root),)).fetchall()
+        )
+        found: dict[str, set[int]] = {}
+        for conversation, id in rows:
+            found.setdefault(from_column(conversation), set()).add(id)
+        return found
+
+    async def drop_unagreed(self, ids: Iterable[int]) -> None:
+        """Forget edits that were put back, or of which the user knows that they cannot be."""
+        rows = [(id,) for id in ids]
+        await self._database.write(
+            lambda connection: connection.executemany("DELETE FROM unagreed_edits WHERE edit = ?", rows),
+            durable=True,
+        )
 
     async def settle(
         self, intent: Intent, changes: Sequence[FileChange], answer: ResultEvent | None, also: Also
@@ -236,6 +266,12 @@ def _below(connection: sqlite3.Connection, root: str) -> list[Intent]:
     return [_intent(row) for row in rows]
 
 
+def add_unagreed(connection: sqlite3.Connection, intent: Intent, ids: Iterable[int]) -> None:
+    """Note that nobody has agreed to edits of an interrupted command."""
+    bound = to_column(intent.root), to_column(intent.shadow.name)
+    connection.executemany("INSERT INTO unagreed_edits VALUES (?, ?, ?)", [(id, *bound) for id in ids])
+
+
 def _intent(row: tuple[Any, ...]) -> Intent:
     row_of: dict[str, Any] = dict(zip(_COLUMNS, row, strict=True))
     row_of |= {name: from_column(row_of[name]) for name in _TEXTS}
@@ -252,6 +288,7 @@ def _intent(row: tuple[Any, ...]) -> Intent:
         row_of["last"],
         _changes(row_of["files"]),
         Shadow(row_of["shadow"], row_of["position"], row_of["last"], _heard(row_of["beside"])),
+        None if row_of["covers"] is None else tuple(map(Path, json.loads(row_of["covers"]))),
     )
 
 

@@ -404,6 +404,16 @@ def index_edits_by_caller_and_turn(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX edits_by_caller_and_turn ON edits (caller, turn)")
 
 
+def create_unagreed_edits(connection: sqlite3.Connection) -> None:
+    """Changes of guarded files by interrupted commands, until they are put back; and which files and
+    directories the user was asked about before a command: JSON, NULL where it may change all."""
+    connection.execute("ALTER TABLE intents ADD COLUMN covers TEXT")
+    connection.execute(
+        "CREATE TABLE unagreed_edits (edit INTEGER PRIMARY KEY REFERENCES edits (id) ON DELETE CASCADE,"
+        " root TEXT NOT NULL, shadow TEXT NOT NULL) WITHOUT ROWID"
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -424,6 +434,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     create_shared_edits,
     add_beside_to_intents,
     index_edits_by_caller_and_turn,
+    create_unagreed_edits,
 )
 
 

@@ -21,11 +21,13 @@ they do not, where there is no user to ask."""
 class Consent:
     """What a command may change of guarded files. `keeps` is asked about what is not covered; None where all
     is. `covers` are files and directories, resolved, that the user was asked about before. `brings` are the
-    words of a command that does nothing but bring files with commits, which stay; empty for any other."""
+    words of a command that does nothing but bring files with commits, which stay; empty for any other.
+    `destinations` are the remotes and addresses that it says itself git is to be configured with."""
 
     keeps: Keeps | None
     covers: Collection[Path] = ()
     brings: Sequence[str] = ()
+    destinations: Collection[str] = ()
 
 
 ALL = Consent(None)
@@ -60,6 +62,11 @@ class Found(Protocol):
     def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:
         """The command runs on after its block, until what `over` gives is done: what it changes until then
         is recorded, too."""
+        ...
+
+    def stays(self) -> None:
+        """The program lives on after the block: what it changes of guarded files until the turn ends is
+        recorded, too."""
         ...
 
 

@@ -73,7 +73,81 @@ _AT_HOME = (
     *(".qwen/settings.json", ".qwen/QWEN.md", ".config/opencode/**", ".config/crush/*", ".config/goose/*"),
     *(".cargo/env", ".ipython/profile_default/startup/*", ".emacs.d/init.el", ".emacs.d/early-init.el"),
     *(".vim/vimrc", ".vim/plugin/*", ".vim/after/plugin/*", "Library/LaunchAgents/*"),
+    # Shells source these when they start, or complete.
+    *(
+        ".bashrc.d/*",
+        ".zshrc.d/*",
+        ".zsh/**",
+        ".bash_completion.d/*",
+        ".config/bash/*",
+        ".config/fish/completions/*",
+    ),
+    *(".local/share/bash-completion/completions/*", ".oh-my-zsh/oh-my-zsh.sh", ".oh-my-zsh/lib/*"),
+    *(
+        ".oh-my-zsh/custom/**",
+        ".nvm/nvm.sh",
+        ".nvm/bash_completion",
+        ".sdkman/bin/*",
+        ".config/starship.toml",
+    ),
+    *(".config/xonsh/**", ".config/elvish/**", ".elvish/*", ".config/powershell/*", ".config/yash/*"),
+    *(".config/user-dirs.dirs", ".rvm/scripts/*", ".asdf/asdf.sh", ".bash_it/custom/**"),
+    # Desktops run these when the user logs in, or when somebody asks for a service.
+    *(".config/plasma-workspace/env/*", ".config/plasma-workspace/shutdown/*", ".config/autostart-scripts/*"),
+    *(".kde/env/*", ".kde/Autostart/*", ".config/lxsession/**", ".config/openbox/*", ".config/awesome/**"),
+    *(".config/i3/*", ".i3/*", ".config/sway/**", ".config/hypr/**", ".config/bspwm/*", ".config/sxhkd/*"),
+    *(".config/qtile/*", ".config/river/*", ".config/niri/*", ".config/labwc/*", ".config/waybar/**"),
+    *(".config/polybar/**", ".config/dunst/*", ".xmonad/*", ".config/containers/systemd/**"),
+    *(".local/share/dbus-1/services/*", ".mozilla/native-messaging-hosts/*"),
+    *(".config/google-chrome/NativeMessagingHosts/*", ".config/chromium/NativeMessagingHosts/*"),
+    # Terminals and editors run what these name.
+    *(".config/alacritty/*", ".config/kitty/*", ".config/wezterm/**", ".config/ghostty/*", ".config/foot/*"),
+    *(".config/zellij/**", ".local/share/nvim/site/plugin/*", ".local/share/nvim/site/after/**"),
+    *(".local/share/nvim/site/pack/**", ".vim/autoload/*", ".vim/ftplugin/*", ".vim/pack/**"),
+    *(".doom.d/**", ".spacemacs.d/**", ".config/kak/**", ".config/micro/*", ".config/nano/*"),
+    *(".config/Code/User/*", ".config/VSCodium/User/*", ".config/Cursor/User/*", ".config/zed/*"),
+    ".vscode/argv.json",
+    *(".config/sublime-text/Packages/User/**",),
+    # Programs run these, or what they name, when they start.
+    *(".config/git/hooks/*", ".config/git/template/**", ".git-template/**", ".git-templates/**"),
+    *(
+        ".config/hg/hgrc",
+        ".config/gdb/*",
+        ".gradle/init.gradle",
+        ".gradle/init.gradle.kts",
+        ".gradle/init.d/*",
+    ),
+    *(".m2/extensions.xml", ".docker/cli-plugins/*", ".node_modules/**", ".node_libraries/**"),
+    *(".julia/config/*", ".ghc/*", ".ipython/profile_default/ipython_config.py", ".config/mpv/scripts/**"),
+    *(".config/mpv/mpv.conf", ".config/mpv/input.conf", ".config/irb/irbrc", ".config/pry/pryrc"),
+    *(".config/ptpython/config.py", ".config/utop/init.ml", ".config/swi-prolog/init.pl"),
+    *(".jupyter/jupyter_server_config.py", ".jupyter/jupyter_lab_config.py", ".jupyter/jupyter_config.py"),
+    *(".config/gh/config.yml", ".config/lazygit/config.yml", ".config/bat/config", ".config/ranger/*"),
+    *(".config/lf/*", ".config/vifm/*"),
+    # Agents take instructions, or start programs.
+    *(".config/AGENTS.md", ".config/amp/settings.json", ".config/amp/AGENTS.md", ".agents/**"),
+    *(".codeium/windsurf/mcp_config.json", ".codeium/windsurf/memories/*", ".continue/rules/*"),
+    *(
+        ".continue/mcpServers/*",
+        ".continue/config.ts",
+        ".vibe/config.toml",
+        ".vibe/agents/*",
+        ".vibe/prompts/*",
+    ),
+    *(".copilot/agents/*", ".kiro/settings/*", ".kiro/steering/*", ".factory/mcp.json", ".factory/AGENTS.md"),
+    *(".factory/commands/*", ".factory/droids/*", ".augment/rules/*", ".augment/commands/*", ".roo/rules/*"),
+    *(".aws/amazonq/mcp.json", ".aws/amazonq/cli-agents/*", ".junie/*", ".trae/mcp.json"),
 )
+
+_PLACES = [
+    (
+        place.partition("/")[0],
+        place.rstrip("*"),
+        _DEEPEST if place.endswith("**") else 1 if place.endswith("*") else 0,
+    )
+    for place in _AT_HOME
+]
+"""Each with the entry of the home directory that it is in, and for a directory how deep it is looked into."""
 
 _PYTHON = "lib/python3*/site-packages"
 _PYTHON_STARTS = ("usercustomize.py", "sitecustomize.py", "*.pth")
@@ -90,7 +164,7 @@ _MOST_LED = 500
 """Files that one link leads to, and links that are followed at once."""
 
 _NOT_AT_HOME = frozenset(
-    (".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".my.cnf", ".mongorc.js", ".mongoshrc.js", ".curlrc")
+    (".netrc", ".npmrc", ".yarnrc.yml", ".my.cnf", ".mongorc.js", ".mongoshrc.js", ".curlrc")
     + (".wgetrc", "head")
 )
 """Guarded names that may hold passwords, or mean nothing there."""
@@ -100,6 +174,9 @@ _STATE = re.compile(
     r"|fish/fish_variables|site-packages/|dist-packages/)"
 )
 """What editors and installers write all the time; a path of it is not guarded against commands."""
+
+_SHELLS_STATE = re.compile(r".*/\.zsh/(?:cache/.*|[^/]*history|\.?zcompdump[^/]*)", re.DOTALL)
+"""What shells write there whenever they run."""
 
 
 def reason(path: str) -> str:
@@ -208,18 +285,17 @@ def _user_places() -> list[Path]:
 
 
 def _at_home(home: Path) -> Iterator[Path]:
+    there: set[str] = set()
     for entry in _entries(home, _MOST_AT_HOME):
+        there.add(entry.name)
         if is_guarded_name(entry.name) and entry.name not in _NOT_AT_HOME and entry.is_file():
             yield Path(entry.path)
     for packages in islice((home / ".local").glob(_PYTHON), _DEEPEST):
         yield from (path for name in _PYTHON_STARTS for path in islice(packages.glob(name), _MOST_ENTRIES))
-    for place in _AT_HOME:
-        folder = place.rstrip("*")
-        if folder != place:
-            depth = _DEEPEST if place.endswith("**") else 1
-            yield from _files_at(Path(os.path.realpath(home / folder)), depth)
-        elif os.path.lexists(home / place):
-            yield home / place
+    for top, place, depth in _PLACES:
+        if (top in there or len(there) == _MOST_AT_HOME) and os.path.lexists(path := f"{home}/{place}"):
+            found = _files_at(Path(os.path.realpath(path)), depth) if depth else (Path(path),)
+            yield from (each for each in found if not _SHELLS_STATE.fullmatch(str(each)))
 
 
 def _own_configuration() -> Iterator[Path]:

@@ -46,7 +46,10 @@ _PROTECTED_DIRECTORIES = {
         + (".nvim", ".emacs.d", ".doom.d", ".spacemacs.d"),
         _EDITOR,
     ),
-    **dict.fromkeys((".mise", ".shadowenv.d"), _STARTUP),
+    **dict.fromkeys(
+        (".mise", ".shadowenv.d", ".bashrc.d", ".zshrc.d", ".zsh", ".oh-my-zsh", ".bash_completion.d"),
+        _STARTUP,
+    ),
     **dict.fromkeys(
         (".agent", ".agents", ".aiassistant", ".amazonq", ".augment", ".claude", ".clinerules", ".codex")
         + (".continue", ".copilot", ".cursor", ".factory", ".gemini", ".junie", ".kiro", ".opencode", ".qwen")
@@ -106,6 +109,9 @@ _PROTECTED_FILES = {
             ".rvmrc",
             ".autoenv",
         )
+        + (".bash_completion", ".bash_functions", ".bash_prompt", ".bashrc.local", ".zshrc.local", ".aliases")
+        + (".zsh_aliases", ".zsh_functions", ".zpreztorc", ".zimrc", ".p10k.zsh", ".fzf.bash", ".fzf.zsh")
+        + (".shrc", ".shinit", ".yashrc", ".xonshrc", ".gnomerc", ".xserverrc", ".selected_editor")
         + (".autoenv.zsh", ".autoenv_leave.zsh"),
         _STARTUP,
     ),
@@ -117,6 +123,7 @@ _PROTECTED_FILES = {
             ".local.vimrc",
             "_vimrc",
             "_exrc",
+            ".nanorc",
             ".ycm_extra_conf.py",
             ".spacemacs",
         ),
@@ -127,7 +134,18 @@ _PROTECTED_FILES = {
         + (".pryrc", ".rprofile", ".renviron", "sitecustomize.py", "usercustomize.py", ".npmrc", ".yarnrc")
         + (".yarnrc.yml", ".pnpmfile.cjs", ".curlrc", ".wgetrc", ".netrc", ".ghci", ".iex.exs", ".erlang")
         + (".ocamlinit", ".octaverc", ".pythonrc.py", ".pythonstartup", ".tclshrc", ".wishrc", ".lessfilter")
-        + (".mongorc.js", ".mongoshrc.js", ".my.cnf", ".ackrc"),
+        + (".mongorc.js", ".mongoshrc.js", ".my.cnf", ".ackrc", ".pdbrc.py", ".gdbearlyinit", ".perldb")
+        + (
+            ".sbclrc",
+            ".eclrc",
+            ".clisprc",
+            ".ccl-init.lisp",
+            ".guile",
+            ".swiplrc",
+            ".gnuplot",
+            ".wezterm.lua",
+        )
+        + (".tmux.conf.local", ".forward", ".procmailrc", ".mailcap", ".muttrc"),
         _PROGRAM,
     ),
     **dict.fromkeys(

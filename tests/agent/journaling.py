@@ -132,3 +132,11 @@ async def until(condition: Callable[[], bool]) -> None:
     """Wait for something that happens outside."""
     while not condition():  # noqa: ASYNC110
         await asyncio.sleep(0.005)
+
+
+async def orphan(desk: Desk, data: Path) -> None:
+    """Have the one command that runs be of a process that is gone."""
+    (shadow,) = (data / "shadows").iterdir()
+    gone = shadow.rename(shadow.with_name(f"{1 << 22}-{'0' * 12}-{'0' * 8}"))
+    sql = "UPDATE intents SET started = 'long ago', shadow = ?"
+    await desk.store.database.write(lambda connection: connection.execute(sql, (gone.name,)))

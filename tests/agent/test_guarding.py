@@ -12,6 +12,7 @@ import pytest
 from cogency_tui.agent.command_edits import CommandEdits
 from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.tools.git_bringing import bringing_words
+from cogency_tui.tools.git_destinations import destinations
 from cogency_tui.tools.journaling import Consent
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
@@ -54,7 +55,7 @@ async def watched(desk: Desk, command: str, *, keep: bool | None = False) -> tup
         asked.extend(changed)
         return keep
 
-    consent = Consent(keeps, brings=bringing_words(command))
+    consent = Consent(keeps, brings=bringing_words(command), destinations=destinations(command))
     async with desk.calls.around_command("call", "shell", consent=consent) as found:
         process = await asyncio.create_subprocess_exec(
             "bash", "-c", command, cwd=desk.root, stderr=subprocess.DEVNULL

@@ -21,11 +21,18 @@ async def test_a_reopening_that_is_killed_at_any_step_loses_no_notice(tmp_path: 
     for base in steps:
         store, desk = await reopened(base)
         async with store:
-            settled_before += not await desk.journal.settle()
+            told = await desk.journal.settle()
+            settled_before += not any(notice.startswith("A call of shell") for notice in told)
             shown: list[str] = []
             await store.report(shown.append)
-            (notice,) = shown
-            assert notice.startswith("A call of shell")
-            assert notice.endswith("was interrupted; what it had changed is recorded: changed a.")
+            first, *others, second = shown
+            assert first.startswith("A call of shell")
+            assert first.endswith(
+                "was interrupted; what it had changed is recorded: created AGENTS.md, changed a."
+            )
+            assert [other.split(" in ")[0] for other in others] in ([], ["A call of guard"])
+            assert "is put back: created AGENTS.md." in second
+            assert not (base / "project/AGENTS.md").exists()
+            assert (base / "project/a").read_text() == "new a\n"
         assert pending_notices.pending(base / "data") == []
     assert settled_before > 1

@@ -7,6 +7,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,20 @@ def write(name: str, text: str) -> str:
     """Write a file."""
     Path(name).write_text(text)
     return "written"
+
+
+@server.tool()
+def write_later(name: str, text: str, when: str) -> str:
+    """Write a file, and `when` with `.done` at its end, only once `when` is there."""
+
+    def wait() -> None:
+        while not Path(when).exists():
+            time.sleep(0.01)
+        Path(name).write_text(text)
+        Path(f"{when}.done").touch()
+
+    threading.Thread(target=wait, daemon=True).start()
+    return "not written"
 
 
 @server.tool()

@@ -35,6 +35,8 @@ from acp.schema import (
 
 from cogency_tui import __version__
 from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.reopening import settle_left
+from cogency_tui.config import data_path
 from cogency_tui.errors import CogencyError
 from cogency_tui.headless.acp.blocks import text_of
 from cogency_tui.headless.acp.session import INTERNAL, Session
@@ -96,7 +98,7 @@ class EditorAgent:
     async def new_session(
         self, cwd: str, mcp_servers: Sequence[Any] | None = None, **_more: Any
     ) -> NewSessionResponse:
-        session = await self._open(new_conversation_id(), self._agent(cwd, mcp_servers))
+        session = await self._open(new_conversation_id(), await self._agent(cwd, mcp_servers))
         return NewSessionResponse(session_id=session.id, modes=session.modes)
 
     @_told
@@ -195,7 +197,7 @@ class EditorAgent:
                 said = " ".join([f"There is no such session{where}.", *store.untold()])
                 raise acp.RequestError.invalid_params({"sessionId": said})
 
-        return await self._open(id, self._agent(cwd, servers), check)
+        return await self._open(id, await self._agent(cwd, servers), check)
 
     async def _open(
         self, id: str, agent: Agent, check: Callable[[Agent], Awaitable[None]] | None = None
@@ -214,7 +216,8 @@ class EditorAgent:
             await before.close()
         return session
 
-    def _agent(self, cwd: str, servers: Sequence[Any] | None) -> Agent:
+    async def _agent(self, cwd: str, servers: Sequence[Any] | None) -> Agent:
+        await settle_left(data_path())
         return Agent(project=_directory(cwd), mcp=_servers(servers or ()), **self._flags_for_agent())
 
     def _flags_for_agent(self) -> dict[str, Any]:

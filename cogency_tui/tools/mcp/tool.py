@@ -65,6 +65,8 @@ class McpTool:
         if context.journal is not None and not self._server.settings.url:
             recorded = context.journal.around_command(context.call_id, self.name, consent=context.consent)
         async with recorded as found:
+            if found is not None:
+                found.stays()
             done = await self._server.call(self._offer.name, args.values, context.report)
         notes = [] if found is None else list(found.notes)
         text = "\n".join([done.text, *notes])
