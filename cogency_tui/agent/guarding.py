@@ -156,14 +156,20 @@ async def settle_directories(
     those that stay, with what they lead to."""
     changes = await in_thread(directories.changes)
     stay = [each for each in changes if keeps is None or _is_covered(each.path, covers)]
+    await in_thread(_accept, directories, stay)
     asked = [each for each in changes if each not in stay]
     settled = Settled()
     if asked and keeps is not None:
         settled, wanted = await _settle_directories(directories, asked, keeps)
-        stay += asked if wanted else []
-    for each in stay:
-        await in_thread(directories.accept, each)
+        if wanted:
+            await in_thread(_accept, directories, asked)
+            stay = changes
     return settled, [path for each in stay for path in (each.path, each.leads) if path is not None]
+
+
+def _accept(directories: GuardedDirectories, changes: Iterable[Replaced]) -> None:
+    for each in changes:
+        directories.accept(each)
 
 
 async def settle_guarded(

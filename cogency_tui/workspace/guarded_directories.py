@@ -1,10 +1,10 @@
 """The directories that lead to guarded files, held while commands run: found again, and put back, where one
 was replaced by a link or moved away.
 
-A link in place of such a directory, or of one above it, leads to files that somebody else has chosen, whatever
-the guarded files themselves hold. Looked at is each component of these paths below the home directory or the
-project, once for each look. A directory is held open: the system tells where it is now, and gives its inode to
-no other. `.git` is left out.
+A link in place of such a directory, or of one above it, leads to files that somebody else has chosen,
+whatever the guarded files themselves hold. Each component of these paths below the home directory or the
+project is looked at, once for each look. A directory is held open: the system tells where it is now, and
+gives its inode to no other. `.git` is left out.
 
 In the project only a directory counts that was moved and replaced by a link, or moved though its name is
 guarded: links there are files like others. The calls block; several threads may make them.
@@ -27,7 +27,7 @@ from cogency_tui.workspace.names import is_guarded_name, shown
 from cogency_tui.workspace.paths import Identity, Location, Workspace
 from cogency_tui.workspace.place import Place, holding, located
 
-_MOST_HELD = 256
+MOST_HELD = 256
 """Directories that are held open. Any other is found again only where a link in its place leads to it."""
 
 _MOST_LINKS = 40
@@ -174,7 +174,7 @@ class GuardedDirectories:
         """What is known of a path; from now on it is held."""
         if path not in self._before:
             state = self._before[path] = _state(path)
-            if state is not None and state.is_directory and len(self._handles) < _MOST_HELD:
+            if state is not None and state.is_directory and len(self._handles) < MOST_HELD:
                 with suppress(OSError):
                     self._handles[path] = os.open(path, _OPEN)
         return self._before[path]
