@@ -236,10 +236,10 @@ async def _settle_directories(
 def _put_back_directories(directories: GuardedDirectories, cure: str) -> Settled:
     """Put back all that was replaced, the topmost first: only then is it seen what became of those below."""
     settled, told = Settled(), list[str]()
-    tried = set[Path]()
-    while changes := [each for each in directories.changes() if each.path not in tried]:
+    tried = set[Replaced]()
+    while changes := [each for each in directories.changes() if each not in tried]:
         change = changes[0]
-        tried.add(change.path)
+        tried.add(change)
         name = shown(str(change.path))
         try:
             restored = directories.put_back(change)

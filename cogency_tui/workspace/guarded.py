@@ -167,11 +167,12 @@ def home() -> list[Path]:
         return []
 
 
-def directories() -> Iterator[Path]:
+def directories() -> Iterator[str]:
     """The directories, there or not, in which guarded files of the user are looked for; links in the paths
     are not resolved, but for those to the home directory."""
+    places = _places_of_user()
     yield from dict.fromkeys(
-        path if is_directory else path.parent for path, is_directory in _places_of_user()
+        path if is_directory else path.rpartition("/")[0] for path, is_directory in places
     )
 
 
@@ -249,20 +250,19 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
     return entry.is_file(follow_symlinks=False) or (entry.is_symlink() and not Path(entry.path).is_dir())
 
 
-def _places_of_user() -> Iterator[tuple[Path, bool]]:
+def _places_of_user() -> Iterator[tuple[str, bool]]:
     """Where guarded files of the user are looked for, there or not, and whether it is a directory, in which
     any is."""
     own = config_path().absolute()
     for top in home():
         for place in _AT_HOME:
             folder = place.rstrip("*")
-            yield top / folder, folder != place
-        yield from ((packages, True) for packages in _python_packages(top))
+            yield f"{top}/{folder.rstrip('/')}", folder != place
+        yield from ((str(packages), True) for packages in _python_packages(top))
         with suppress(ValueError):
             own = top / own.relative_to(Path.home())
-    yield own, False
-    yield from ((own.with_name(name), False) for name in _OWN)
-    yield from ((own.with_name(folder), True) for folder in _OWN_FOLDERS)
+    yield from ((str(own.with_name(name)), False) for name in (own.name, *_OWN))
+    yield from ((str(own.with_name(folder)), True) for folder in _OWN_FOLDERS)
 
 
 def _leading_of_user(path: Path) -> str:
@@ -274,12 +274,11 @@ def _leading_of_user(path: Path) -> str:
         if found := next((each for each in links if _leads(each, path)), None):
             return str(found)
     for place, is_directory in _places_of_user():
-        target = real(place)
-        if target != place and (target == path or (is_directory and target in path.parents)):
-            return str(place)
-        if is_directory and (
-            found := next((each for each in _links_in(target, True) if _leads(each, path)), None)
-        ):
+        target, is_there = real(place)
+        if target != place and (str(path) == target or (is_directory and path.is_relative_to(target))):
+            return place
+        links = _links_in(Path(target), is_guarded=True) if is_directory and is_there else ()
+        if found := next((each for each in links if _leads(each, path)), None):
             return str(found)
     return ""
 
@@ -290,25 +289,25 @@ def _leads(link: Path, path: Path) -> bool:
     return link.is_symlink() and (target == path or (target in path.parents and target not in link.parents))
 
 
-def _resolver() -> Callable[[Path], Path]:
-    """Resolves the links in paths, and looks at no component twice."""
-    known: dict[Path, tuple[Path, bool]] = {}
+def _resolver() -> Callable[[str], tuple[str, bool]]:
+    """Tells what paths are without links, and whether anything is there; looks at no component twice."""
+    known = {"": ("", True)}
 
-    def look(path: Path) -> tuple[Path, bool]:
-        """What a path is without links, and whether anything is there."""
+    def look(path: str) -> tuple[str, bool]:
         if path not in known:
-            above, is_there = look(path.parent) if path != path.parent else (path, True)
-            here = above / path.name
-            mode = _mode(here) if is_there else 0
-            known[path] = (Path(os.path.realpath(here)) if stat.S_ISLNK(mode) else here), bool(mode)
+            above, _, name = path.rpartition("/")
+            real, is_there = look(above)
+            path_there = f"{real}/{name}"
+            mode = _mode(path_there) if is_there else 0
+            known[path] = os.path.realpath(path_there) if stat.S_ISLNK(mode) else path_there, bool(mode)
         return known[path]
 
-    return lambda path: look(path)[0]
+    return look
 
 
-def _mode(path: Path) -> int:
+def _mode(path: str) -> int:
     try:
-        return path.lstat().st_mode
+        return os.lstat(path).st_mode
     except OSError:
         return 0
 
@@ -336,7 +335,7 @@ def _guarded_entries(directory: str, _inside: bool, *_stamp: int) -> tuple[list[
     return links, directories
 
 
-def _links_in(directory: Path, is_guarded: bool = False) -> Iterator[Path]:
+def _links_in(directory: Path, *, is_guarded: bool = False) -> Iterator[Path]:
     """The guarded links in a directory and in its guarded directories, and its `.envrc`; all links where it
     `is_guarded` itself."""
     left = [(directory, is_guarded)]

@@ -30,6 +30,9 @@ from cogency_tui.workspace.place import Place, holding, located
 MOST_HELD = 256
 """Directories that are held open. Any other is found again only where a link in its place leads to it."""
 
+_RIGHTS = stat.S_IRWXU
+"""What its owner needs to look into a directory, and to put files back there."""
+
 _MOST_LINKS = 40
 """Links that one path leads through."""
 
@@ -62,14 +65,18 @@ class _State(NamedTuple):
             return False
         return self.target == other.target if self.is_link else self.identity == other.identity
 
+    def is_closed_to(self, before: "_State | None") -> bool:
+        """Whether it is the directory that was there, and its owner may do less in it than before."""
+        return self.is_directory and self.is_as(before) and bool((before or self).mode & ~self.mode & _RIGHTS)
 
-_Look = Callable[[Path], _State | None]
+
+_Look = Callable[[str], _State | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A path that leads to guarded files, and leads elsewhere since a command ran: `told` says how it came to
-    that, and `leads` is where the link leads that stands there, if one does."""
+    """A path that leads to guarded files, and that a command has replaced or closed: `told` says how it came
+    to that, and `leads` is where the link leads that stands there, if one does."""
 
     path: Path
     told: str
@@ -90,42 +97,39 @@ class GuardedDirectories:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._lock = Lock()
-        self._bases: list[Path] = []
-        self._above: set[Path] = set()
-        self._before: dict[Path, _State | None] = {}
-        self._handles: dict[Path, int] = {}
-        self._of_user: set[Path] = set()
+        self._bases: list[str] = []
+        self._above: set[str] = set()
+        self._before: dict[str, _State | None] = {}
+        self._handles: dict[str, int] = {}
+        self._of_user: set[str] = set()
 
     def hold(self, files: Iterable[str]) -> None:
         """Take note of the directories as they are now, those of these guarded files (paths of the journal)
         among them, but for those that are held already."""
         with self._lock:
-            bases = {*self._roots, *guarded.home()}
-            self._bases = sorted(bases, key=lambda base: len(base.parts), reverse=True)
-            self._above |= {located(self._workspace, each).path.parent for each in files}
+            bases = map(str, {*self._roots, *guarded.home()})
+            self._bases = sorted(bases, key=len, reverse=True)
+            root = str(self._workspace.root)
+            self._above |= {os.path.join(root, each.rpartition("/")[0]) for each in files}  # noqa: PTH118 (speed)
             self._hold()
 
     def changes(self) -> list[Replaced]:
-        """What was replaced since: of each path the first component."""
+        """What was replaced since, of each path the first component; and before that what was closed."""
         now = _memory()
-        found: dict[Path, Replaced] = {}
+        found: dict[str, Replaced] = {}
         with self._lock:
             for path in (*guarded.directories(), *self._above):
                 for here in self._along(path, now):
-                    before, state = self._before.get(here), now(here)
-                    if state is before is None or (state is not None and state.is_as(before)):
-                        continue
-                    if here in found or self._is_replaced(here, before, state):
-                        found.setdefault(here, self._described(here, before, state))
-                        break
-                    if state is not None and state.is_link:
+                    if here not in found and (change := self._change(here, now(here))) is not None:
+                        found[here] = change
+                    if here in found or _leads_elsewhere(self._before.get(here), now(here)):
                         break
         return sorted(found.values(), key=lambda each: (len(each.path.parts), each.path))
 
     def accept(self, change: Replaced) -> None:
         """Take note of what is there now instead."""
         with self._lock:
-            self._accept(change.path)
+            self._accept(str(change.path))
 
     def put_back(self, change: Replaced) -> Restored:
         """Have what was there before.
@@ -134,9 +138,12 @@ class GuardedDirectories:
             WorkspaceError: nothing of it can be put back.
         """
         path, missing = change.path, ""
-        with self._lock:
-            before = self._before.get(path)
-            with _in(self._workspace, path) as place, refusals(shown(str(path))):
+        with self._lock, refusals(shown(str(path))):
+            before = self._before.get(str(path))
+            if before is not None and (now := _state(str(path))) is not None and now.is_as(before):
+                path.chmod(before.mode)
+                return Restored("", "")
+            with _in(self._workspace, path) as place:
                 aside = _make_way(place, path.name)
                 if before is not None and before.is_link:
                     place.move(place.write_link(os.fsencode(before.target)), place, path.name)
@@ -145,7 +152,7 @@ class GuardedDirectories:
                     if missing:
                         place.make_directory(path.name, before.mode)
             if missing:
-                self._accept(path)
+                self._accept(str(path))
         return Restored(self._workspace.name_of(path.with_name(aside)) if aside else "", missing)
 
     def close(self) -> None:
@@ -156,8 +163,8 @@ class GuardedDirectories:
             for held in (self._handles, self._before, self._above, self._of_user):
                 held.clear()
 
-    def _accept(self, path: Path) -> None:
-        for each in [each for each in self._before if each.is_relative_to(path)]:
+    def _accept(self, path: str) -> None:
+        for each in [each for each in self._before if f"{each}/".startswith(f"{path}/")]:
             del self._before[each]
             if (handle := self._handles.pop(each, None)) is not None:
                 os.close(handle)
@@ -170,7 +177,7 @@ class GuardedDirectories:
             for _ in self._along(path, self._held):
                 continue
 
-    def _held(self, path: Path) -> _State | None:
+    def _held(self, path: str) -> _State | None:
         """What is known of a path; from now on it is held."""
         if path not in self._before:
             state = self._before[path] = _state(path)
@@ -179,41 +186,68 @@ class GuardedDirectories:
                     self._handles[path] = os.open(path, _OPEN)
         return self._before[path]
 
-    def _along(self, path: Path, look: _Look) -> Iterator[Path]:
-        """The components of a path, each in a directory that is no link, up to the first that is missing;
-        those of the targets of links among them."""
-        at = self._base(path)
-        left = [*reversed(path.relative_to(at).parts)]
+    def _along(self, path: str, look: _Look) -> Iterator[str]:
+        """The components of a path from that which is taken to be there, each in a directory that is no link,
+        up to the first that is missing; those of the targets of links among them."""
+        at, left = self._split(path)
         links = 0
+        look(at)
+        yield at
         while left and links < _MOST_LINKS:
             part = left.pop()
             if part == ".git":
                 return
-            if part == "..":
-                at = at.parent
+            if part in ("", ".", ".."):
+                at = os.path.dirname(at) if part == ".." else at  # noqa: PTH120 (speed)
                 continue
-            here = at / part
-            yield here
+            here = f"{at.rstrip('/')}/{part}"
             state = look(here)
+            yield here
             if state is None or state.kind == "other":
                 return
             if state.is_directory:
                 at = here
                 continue
             links += 1
-            target = Path(state.target)
-            at = self._base(target) if target.is_absolute() else at
-            left += reversed((target.relative_to(at) if target.is_absolute() else target).parts)
+            if state.target.startswith("/"):
+                at, further = self._split(state.target)
+            else:
+                further = state.target.split("/")[::-1]
+            left += further
 
-    def _base(self, path: Path) -> Path:
-        """The directory above a path that is taken to be what it is."""
-        return next((base for base in self._bases if path.is_relative_to(base)), Path(path.anchor))
+    def _split(self, path: str) -> tuple[str, list[str]]:
+        """The directory above a path that is taken to be there, and the names below it, the last first."""
+        base = next((each for each in self._bases if f"{path}/".startswith(f"{each}/")), "/")
+        return base, path[len(base) :].split("/")[::-1]
 
-    def _is_replaced(self, path: Path, before: _State | None, now: _State | None) -> bool:
+    def _change(self, path: str, now: _State | None) -> Replaced | None:
+        """What became of a path, if that counts."""
+        before = self._before.get(path)
+        is_closed = now is not None and now.is_closed_to(before)
+        is_same = now is before is None or (now is not None and now.is_as(before))
+        if not is_closed and (is_same or not self._is_replaced(path, before, now)):
+            return None
+        name = shown(self._workspace.name_of(Path(path)))
+        if is_closed:
+            return Replaced(Path(path), f"took rights away from the directory {name}")
+        leads = _target(path, now)
+        where = self._where(path, before, leads)
+        moved = "" if where is None else f", which is now {shown(self._workspace.name_of(where))}"
+        if now is not None and now.is_link:
+            did, by = ("linked", "to") if before is None else ("replaced", "by a link to")
+            comma = "," if moved else ""
+            return Replaced(Path(path), f"{did} {name}{moved}{comma} {by} {shown(now.target)}", leads)
+        did = (
+            "replaced" if now is not None else "removed" if before is not None and before.is_link else "moved"
+        )
+        what = "the link " if before is not None and before.is_link else ""
+        return Replaced(Path(path), f"{did} {what}{name}{moved}")
+
+    def _is_replaced(self, path: str, before: _State | None, now: _State | None) -> bool:
         becomes_link = now is not None and now.is_link
         moved = self._where(path, before, _target(path, now)) is not None
-        if path not in self._of_user and any(path.is_relative_to(root) for root in self._roots):
-            return moved and (becomes_link or is_guarded_name(path.name))
+        if path not in self._of_user and any(Path(path).is_relative_to(root) for root in self._roots):
+            return moved and (becomes_link or is_guarded_name(os.path.basename(path)))  # noqa: PTH119 (as text)
         if becomes_link or moved:
             return True
         if before is None or before.kind == "other":
@@ -224,20 +258,7 @@ class GuardedDirectories:
     def _roots(self) -> tuple[Path, ...]:
         return self._workspace.root, *self._workspace.added
 
-    def _described(self, path: Path, before: _State | None, now: _State | None) -> Replaced:
-        name = shown(self._workspace.name_of(path))
-        leads = _target(path, now)
-        where = self._where(path, before, leads)
-        moved = "" if where is None else f", which is now {shown(self._workspace.name_of(where))}"
-        if now is not None and now.is_link:
-            said = f"{'linked' if before is None else 'replaced'} {name}{moved}"
-            by = "to" if before is None else "by a link to"
-            return Replaced(path, f"{said}{',' if moved else ''} {by} {shown(now.target)}", leads)
-        if before is not None and before.is_link:
-            return Replaced(path, f"{'removed' if now is None else 'replaced'} the link {name}")
-        return Replaced(path, f"{'moved' if now is None else 'replaced'} {name}{moved}")
-
-    def _where(self, path: Path, before: _State | None, leads: Path | None) -> Path | None:
+    def _where(self, path: str, before: _State | None, leads: Path | None) -> Path | None:
         """Where a directory is now that was at a path, where a link `leads` now; None where it is gone."""
         if before is None or not before.is_directory:
             return None
@@ -245,16 +266,18 @@ class GuardedDirectories:
         if path in self._handles:
             with suppress(OSError):
                 candidates.insert(0, Path(_OPENED, str(self._handles[path])).readlink())
-        return next((each for each in candidates if before.is_as(_state(each))), None)
+        return next((each for each in candidates if before.is_as(_state(str(each)))), None)
 
     def _move_back(self, change: Replaced, before: _State, place: Place) -> str:
         """Move a directory to where it was; why it is not, empty where it is."""
         path, name = change.path, shown(self._workspace.name_of(change.path))
-        where = self._where(path, before, change.leads)
+        where = self._where(str(path), before, change.leads)
         if where is None:
             copy = f"; look for the others in {shown(str(change.leads))}" if change.leads else ""
             return f"{name} itself is gone: only the files in it that are guarded are put back{copy}"
         try:
+            # Else nobody but root could move it.
+            where.chmod(before.mode)
             with _in(self._workspace, where) as other:
                 other.move(where.name, place, path.name)
         except (OSError, WorkspaceError):
@@ -270,10 +293,10 @@ def make_way(workspace: Workspace, path: str) -> str:
         WorkspaceError: it cannot be moved.
     """
     where = located(workspace, path).path
-    state = _state(where)
+    state = _state(str(where))
     if state is None or state.is_link or where.is_file():
         return ""
-    with _in(workspace, where) as place, refusals(shown(path)):
+    with refusals(shown(path)), _in(workspace, where) as place:
         moved = _make_way(place, where.name)
     return workspace.name_of(where.with_name(moved)) if moved else ""
 
@@ -301,10 +324,14 @@ def _in(workspace: Workspace, path: Path) -> AbstractContextManager[Place]:
     return holding(workspace, Location(path, shown(str(path)), False, path))
 
 
-def _state(path: Path) -> _State | None:
+def _leads_elsewhere(before: _State | None, now: _State | None) -> bool:
+    return now is not None and now.is_link and not now.is_as(before)
+
+
+def _state(path: str) -> _State | None:
     """What stands at a path; None where nothing does, or nobody can tell."""
     try:
-        found = path.lstat()
+        found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
             return _State("link", (found.st_dev, found.st_ino), os.readlink(path))  # noqa: PTH115 (as it is written)
     except (OSError, ValueError):
@@ -315,9 +342,9 @@ def _state(path: Path) -> _State | None:
 
 def _memory() -> _Look:
     """Looks at each path once."""
-    known: dict[Path, _State | None] = {}
+    known: dict[str, _State | None] = {}
 
-    def look(path: Path) -> _State | None:
+    def look(path: str) -> _State | None:
         if path not in known:
             known[path] = _state(path)
         return known[path]
@@ -325,6 +352,6 @@ def _memory() -> _Look:
     return look
 
 
-def _target(path: Path, state: _State | None) -> Path | None:
+def _target(path: str, state: _State | None) -> Path | None:
     """Where a path leads that is a link; None where it is none."""
     return Path(os.path.realpath(path)) if state is not None and state.is_link else None

@@ -211,6 +211,31 @@ async def test_an_empty_directory_in_the_way_is_removed(desk: Desk, sealed_home:
     assert len(found.put_back) == 2
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"{SERVER} {C}/config.toml; chmod 500 {C}",
+        f"{SERVER} {C}/config.toml; chmod 0 {C}",
+        f"{SERVER} {C}/config.toml; chmod 0 {C} ~/.config",
+        f"{SERVER} {C}/config.toml; chmod 500 ~",
+        "echo x >> ~/.bashrc; chmod 100 ~",
+        "mv ~/.config c; ln -s $PWD/c ~/.config; chmod 0 c/nvim/lua c ~",
+        "echo x >> sub/AGENTS.md; chmod 500 sub",
+        "echo x >> AGENTS.md; chmod 500 .",
+        "echo x >> .claude/settings.json; chmod 0 .claude",
+    ],
+)
+async def test_a_directory_that_is_closed_is_opened_again(
+    desk: Desk, sealed_home: Path, command: str
+) -> None:
+    before = state(sealed_home), desk.tree()
+    modes = [path.stat().st_mode for path in (sealed_home, desk.root, desk.root / "sub")]
+    found, _ = await watched(desk, command)
+    assert [path.stat().st_mode for path in (sealed_home, desk.root, desk.root / "sub")] == modes
+    assert (state(sealed_home), desk.tree()) == before
+    assert (len(found.put_back) > 1, found.left) == (True, [])
+
+
 # A directory that is gone: what was kept of it is there again, and what else is missing is said.
 
 GONE = (
@@ -311,6 +336,7 @@ ORDINARY = (
     "mv ~/.config ~/c; mv ~/c ~/.config",
     "mkdir x; mv scripts x; ln -s x/scripts scripts",
     "mkdir -p x/y; mv x z; ln -s z x",
+    "chmod 700 ~ ~/.config ~/.local sub .claude; chmod 755 ~/.ssh",
 )
 
 
@@ -558,28 +584,29 @@ def test_what_a_guarded_link_leads_to_is_asked_about(desk: Desk, name: str) -> N
 # Costs.
 
 
-def looks(desk: Desk, number: int, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def looks(desk: Desk, number: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is looked at in the project with so many directories that have guarded files."""
     names = [f"sub/{index}/AGENTS.md" for index in range(number)]
     for name in names:
         desk.put(name, "x")
     held = GuardedDirectories(desk.workspace)
     held.hold(names)
-    looked: list[Path] = []
-    look = Path.lstat
+    looked: list[str] = []
+    look = os.lstat
 
-    def counted(path: Path) -> os.stat_result:
-        looked.append(path)
+    def counted(path: str) -> os.stat_result:
+        looked.extend([path] if path.startswith(str(desk.root)) else [])
         return look(path)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "lstat", counted)
+        patch.setattr(os, "lstat", counted)
         assert held.changes() == []
     held.close()
     return looked
 
 
 def test_each_component_is_looked_at_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    (desk.root / "sub/AGENTS.md").unlink()
     few, many = (looks(desk, number, monkeypatch) for number in (50, 200))
     assert len(few) == len(set(few))
     assert len(many) == len(few) + 150
