@@ -24,7 +24,13 @@ from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.tools.journaling import Consent, Keeps
 from cogency_tui.workspace import guarded
-from cogency_tui.workspace.guarded_directories import GuardedDirectories, Replaced, make_way
+from cogency_tui.workspace.guarded_directories import (
+    GuardedDirectories,
+    Replaced,
+    close_directories,
+    make_way,
+    open_directories,
+)
 from cogency_tui.workspace.names import in_repository, is_guarded_name, shown
 from cogency_tui.workspace.paths import Workspace
 
@@ -277,12 +283,11 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     names = {edit.path: shown(edit.path) for edit in edits}
     settled = Settled()
     left = await in_thread(_make_way, edits, journal.workspace, settled)
+    closed = await in_thread(open_directories, journal.workspace, list(names))
     try:
-        obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
-    except CogencyError as error:
-        left |= dict.fromkeys(names, str(error).rstrip("."))
-    else:
-        left |= {each.path: each.reason for each in obstacles}
+        left |= await _undone(journal, conversation, edits)
+    finally:
+        await in_thread(close_directories, closed)
     settled.put_back = [name for path, name in names.items() if path not in left]
     if settled.put_back:
         why = next((text for edit in edits if (text := guarded.reason(edit.path))), _ELSEWHERE)
@@ -293,6 +298,21 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
         said = f"Changed without consent, and could not be put back: {shown(path)}: {reason}"
         settled.notes.append(f"[{said}. {_BY_HAND}]")
     return settled
+
+
+async def _undone(journal: "Journal", conversation: str, edits: Sequence[Edit]) -> dict[str, str]:
+    """Take back edits, all that can be; the paths of the others, each with the reason."""
+    try:
+        obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
+    except CogencyError as error:
+        if len(edits) == 1:
+            return {edits[0].path: str(error).rstrip(".")}
+        # One that fails keeps no other from being put back.
+        left: dict[str, str] = {}
+        for edit in reversed(edits):
+            left |= await _undone(journal, conversation, [edit])
+        return left
+    return {each.path: each.reason for each in obstacles}
 
 
 def _make_way(edits: Sequence[Edit], workspace: Workspace, settled: Settled) -> dict[str, str]:

@@ -301,6 +301,27 @@ def make_way(workspace: Workspace, path: str) -> str:
     return workspace.name_of(where.with_name(moved)) if moved else ""
 
 
+def open_directories(workspace: Workspace, paths: Iterable[str]) -> dict[Path, int]:
+    """Let the owner change what is at these paths of the journal: those of the directories above them that
+    were closed, each with the mode that it had."""
+    above = {each for path in paths for each in located(workspace, path).path.parents}
+    closed: dict[Path, int] = {}
+    for path in sorted(above, key=lambda path: len(path.parts)):
+        state = _state(str(path))
+        if state is not None and state.is_directory and _RIGHTS & ~state.mode:
+            with suppress(OSError):
+                path.chmod(state.mode | _RIGHTS)
+                closed[path] = state.mode
+    return closed
+
+
+def close_directories(closed: dict[Path, int]) -> None:
+    """Give directories back the modes that they had, as far as they are there."""
+    for path in reversed(closed):
+        with suppress(OSError):
+            path.chmod(closed[path])
+
+
 def _make_way(place: Place, name: str) -> str:
     """Remove a link or an empty directory, and give another name to anything else; the name."""
     try:

@@ -14,11 +14,14 @@ import pytest
 from cogency_tui.agent.command_edits import CommandEdits, KeptPaths
 from cogency_tui.agent.contents import Limits
 from cogency_tui.agent.guarding import Settled, refuse_all
+from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.base import Outcome, with_guarded
 from cogency_tui.tools.git_bringing import bringing_words
 from cogency_tui.tools.journaling import Consent
-from cogency_tui.workspace import guarded_directories
+from cogency_tui.workspace import batch, guarded_directories
 from cogency_tui.workspace.guarded_directories import MOST_HELD, GuardedDirectories
+from cogency_tui.workspace.paths import Location
+from cogency_tui.workspace.place import Place
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle, until
 from tests.agent.test_guarding import git
@@ -234,6 +237,45 @@ async def test_a_directory_that_is_closed_is_opened_again(
     assert [path.stat().st_mode for path in (sealed_home, desk.root, desk.root / "sub")] == modes
     assert (state(sealed_home), desk.tree()) == before
     assert (len(found.put_back) > 1, found.left) == (True, [])
+
+
+async def test_a_new_directory_that_is_closed_holds_nothing_up(desk: Desk, sealed_home: Path) -> None:
+    new = "~/.config/fish/functions"
+    command = f"mkdir -p {new}; echo x > {new}/f.fish; chmod 500 {new}; echo x >> ~/.bashrc; {SERVER} {C}/config.toml"
+    before = state(sealed_home)
+    found, _ = await watched(desk, command)
+    after = state(sealed_home)
+    assert {name: after[name] for name in before} == before
+    assert f"{new}/f.fish" not in after
+    assert (len(found.put_back), found.left) == (3, [])
+
+
+async def test_what_is_in_a_closed_directory_of_the_user_is_put_back(desk: Desk, sealed_home: Path) -> None:
+    (sealed_home / ".local/bin").chmod(0o500)
+    before = state(sealed_home)
+    found, _ = await watched(
+        desk, "chmod 700 ~/.local/bin; cp scripts/ls ~/.local/bin; chmod 500 ~/.local/bin"
+    )
+    assert state(sealed_home) == before
+    assert found.put_back == [f"{sealed_home}/.local/bin/ls"]
+
+
+async def test_one_that_cannot_be_put_back_holds_up_no_other(
+    desk: Desk, sealed_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What root cannot remove either: the name of a file in whose place something else stands by then.
+    def apart(_place: Place, location: Location) -> None:
+        if location.path.name == "bad":
+            raise WorkspaceError("bad is neither a file nor a link.")
+
+    monkeypatch.setattr(batch, "_require_movable", apart)
+    before = state(sealed_home)
+    command = f"touch ~/.local/bin/bad; echo x >> ~/.bashrc; {SERVER} {C}/config.toml; echo x >> AGENTS.md"
+    found, _ = await watched(desk, command)
+    after = state(sealed_home)
+    assert {name: after[name] for name in before} == before
+    assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
+    assert (len(found.put_back), found.left) == (3, [f"{sealed_home}/.local/bin/bad"])
 
 
 # A directory that is gone: what was kept of it is there again, and what else is missing is said.
