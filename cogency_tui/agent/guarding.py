@@ -47,6 +47,9 @@ _UNASKED = (
 _NAMED = "A command replaces such a directory only where it names it and the user agrees."
 _BY_HAND = "It stays: tell the user, who has to look at it before another shell or program starts."
 _ELSEWHERE = "programs start with it"
+_MOST_ROUNDS = 40
+"""Directories in one another that are put back."""
+
 _LONGEST_CONFIGURATION = 1 << 20
 _LONGEST_POINTER = 4096
 _POINTER = "gitdir: "
@@ -140,14 +143,17 @@ def of_guarded(
     Blocks."""
     covered = {workspace.name_of(path) for path in covers}
     edits = list(edits)
-    found = [
-        edit
+    found = {
+        edit.id: edit
         for edit in edits
         if any(_is_guarded(path, watched, workspace) and not _is_in(path, covered) for path in _paths(edit))
         and not _went_with_all(edit, workspace)
+    }
+    paths = {path for edit in found.values() for path in _paths(edit)}
+    above = {str(each) for path in paths for each in PurePosixPath(path).parents}
+    return [
+        edit for edit in edits if edit.id in found or (edit.path in above and edit.after.kind != "absent")
     ]
-    above = {str(each) for edit in found for path in _paths(edit) for each in PurePosixPath(path).parents}
-    return [edit for edit in edits if edit in found or (edit.path in above and edit.after.kind != "absent")]
 
 
 async def refuse_all(_changed: Sequence[str], _diff: str) -> None:
@@ -243,28 +249,36 @@ def _put_back_directories(directories: GuardedDirectories, cure: str) -> Settled
     """Put back all that was replaced, the topmost first: only then is it seen what became of those below."""
     settled, told = Settled(), list[str]()
     tried = set[Replaced]()
-    while changes := [each for each in directories.changes() if each not in tried]:
-        change = changes[0]
-        tried.add(change)
-        name = shown(str(change.path))
-        try:
-            restored = directories.put_back(change)
-        except CogencyError as error:
-            settled.left.append(name)
-            settled.notes.append(f"[It {change.told}, which could not be put back: {error} {_BY_HAND}]")
-            continue
-        settled.put_back.append(name)
-        told.append(change.told)
-        if restored.missing:
-            settled.left.append(name)
-            settled.notes.append(
-                f"[Not all is as it was before the command: {restored.missing}. Tell the user.]"
-            )
-        if restored.aside:
-            settled.notes.append(_moved_aside(name, restored.aside))
+    for _ in range(_MOST_ROUNDS):
+        seen = set[Path]()
+        for change in directories.changes():
+            if change in tried or not seen.isdisjoint(change.path.parents):
+                continue
+            seen.add(change.path)
+            tried.add(change)
+            if _is_put_back(directories, change, settled):
+                told.append(change.told)
+        if not seen:
+            break
     if told:
         settled.notes.insert(0, f"[Put back what it did without consent: {'; '.join(told)}. {cure}]")
     return settled
+
+
+def _is_put_back(directories: GuardedDirectories, change: Replaced, settled: Settled) -> bool:
+    try:
+        restored = directories.put_back(change)
+    except CogencyError as error:
+        settled.left.append(change.name)
+        settled.notes.append(f"[It {change.told}, which could not be put back: {error} {_BY_HAND}]")
+        return False
+    settled.put_back.append(change.name)
+    if restored.missing:
+        settled.left.append(change.name)
+        settled.notes.append(f"[Not all is as it was before the command: {restored.missing}. Tell the user.]")
+    if restored.aside:
+        settled.notes.append(_moved_aside(change.name, restored.aside))
+    return True
 
 
 def _is_covered(path: Path, covers: Collection[Path]) -> bool:

@@ -75,10 +75,12 @@ _Look = Callable[[str], _State | None]
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A path that leads to guarded files, and that a command has replaced or closed: `told` says how it came
-    to that, and `leads` is where the link leads that stands there, if one does."""
+    """A path that leads to guarded files, and that a command has replaced or closed: `name` is how it is
+    called, `told` says how it came to that, and `leads` is where the link leads that stands there, if one
+    does."""
 
     path: Path
+    name: str
     told: str
     leads: Path | None = None
 
@@ -229,19 +231,19 @@ class GuardedDirectories:
             return None
         name = shown(self._workspace.name_of(Path(path)))
         if is_closed:
-            return Replaced(Path(path), f"took rights away from the directory {name}")
+            return Replaced(Path(path), name, f"took rights away from the directory {name}")
         leads = _target(path, now)
         where = self._where(path, before, leads)
         moved = "" if where is None else f", which is now {shown(self._workspace.name_of(where))}"
         if now is not None and now.is_link:
             did, by = ("linked", "to") if before is None else ("replaced", "by a link to")
             comma = "," if moved else ""
-            return Replaced(Path(path), f"{did} {name}{moved}{comma} {by} {shown(now.target)}", leads)
+            return Replaced(Path(path), name, f"{did} {name}{moved}{comma} {by} {shown(now.target)}", leads)
         did = (
             "replaced" if now is not None else "removed" if before is not None and before.is_link else "moved"
         )
         what = "the link " if before is not None and before.is_link else ""
-        return Replaced(Path(path), f"{did} {what}{name}{moved}")
+        return Replaced(Path(path), name, f"{did} {what}{name}{moved}")
 
     def _is_replaced(self, path: str, before: _State | None, now: _State | None) -> bool:
         becomes_link = now is not None and now.is_link
