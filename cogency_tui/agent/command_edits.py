@@ -29,7 +29,13 @@ from cogency_tui.agent.attribution import (
     unclaimed,
     written_by_us,
 )
-from cogency_tui.agent.guarding import Settled, of_guarded, settle_guarded, without_ordinary
+from cogency_tui.agent.guarding import (
+    Settled,
+    of_guarded,
+    settle_directories,
+    settle_guarded,
+    without_ordinary,
+)
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
 from cogency_tui.store.intents import Beside, Shadow, dropping
@@ -37,6 +43,7 @@ from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.journaling import ALL, Consent
 from cogency_tui.workspace import snapshot
+from cogency_tui.workspace.guarded_directories import GuardedDirectories
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch
@@ -118,8 +125,13 @@ class CommandEdits:
 
     @property
     def put_back(self) -> list[str]:
-        """The guarded files that it changed and that were put back."""
+        """The guarded files that it changed and that were put back, and directories that lead to such."""
         return self.settled.put_back
+
+    @property
+    def left(self) -> list[str]:
+        """Those that could not be put back, in whole or in part."""
+        return self.settled.left
 
     @property
     def notes(self) -> list[str]:
@@ -164,7 +176,8 @@ class _Look:
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A command that runs since `at`. `also` are files to look at, ignored or not; `intent` is the number of
-    its intent; `consent` says what it may change of guarded files."""
+    its intent; `consent` says what it may change of guarded files, and `covers` what the user has agreed to
+    by now."""
 
     call: Call
     before: _Look
@@ -173,6 +186,7 @@ class Begun:
     intent: int
     at: float
     consent: Consent
+    covers: list[Path]
 
 
 class Commands:
@@ -186,6 +200,8 @@ class Commands:
         """Those whose programs live on, the last of each conversation in its turn."""
         self._looked: _Look | None = None
         self._late: list[tuple[Begun, list[Edit]]] = []
+        self._directories = GuardedDirectories(journal.workspace)
+        self._settling = asyncio.Lock()
         self._following: set[asyncio.Task[None]] = set()
         self._problem = ""
         self._closing = False
@@ -205,6 +221,10 @@ class Commands:
             contents.refresh(found)
             contents.keep_large()
             watching.begin(found)
+            if self._is_idle:
+                # One that could not begin may have left some.
+                self._directories.close()
+            self._directories.hold(found.guarded)
             return shadow.append(found, contents.known, settled=self._settled)
 
         try:
@@ -218,7 +238,7 @@ class Commands:
                     shadow=described,
                     covers=None if consent.keeps is None else consent.covers,
                 )
-                begun = Begun(call, look, also, watching, intent, time.time(), consent)
+                begun = Begun(call, look, also, watching, intent, time.time(), consent, [*consent.covers])
                 self._running.append(begun)
                 contents.retaining = True
         except BaseException:
@@ -226,6 +246,11 @@ class Commands:
             raise
         watching.follow()
         return begun
+
+    async def settle_directories(self, begun: Begun, found: CommandEdits, consent: Consent) -> None:
+        """Have the directories that lead to guarded files as they were before, unless the command may replace
+        them: before it is looked what it has changed in them."""
+        found.settled += await self._settle_directories(begun, consent)
 
     async def end(self, begun: Begun, found: CommandEdits) -> None:
         """Record what the command has changed, and say so in `found`."""
@@ -243,8 +268,8 @@ class Commands:
                 found.unrecorded = unrecorded(error)
             finally:
                 self._running.remove(begun)
-                if not (self._running or self._going_on or found.going_on):
-                    await in_thread(journal.commits.end, begun.consent.brings)
+                if not found.going_on:
+                    await self._let_go(begun)
                 (await journal.contents()).retaining = bool(self._running)
         found.unwatched = self._first_time(begun.watching.problem)
         if found.lasting is not None:
@@ -266,6 +291,7 @@ class Commands:
         """Record what has changed since it was looked last, by commands in the background and by what lives
         on."""
         if self._going_on:
+            await self._settle_directories_late(self._going_on[-1])
             async with self._journal.lock:
                 await self._account(*await self._take())
         await self._settle_late()
@@ -315,8 +341,36 @@ class Commands:
                 (await self._journal.store()).notices.append(notice)
             else:
                 found = await settle_guarded(self._journal, begun.call.origin.caller, edits, begun.consent)
-                who = "A command in the background" if begun in self._lasting else begun.call.tool
-                self._notes += [f"[{who}: {note[1:]}" for note in found.notes]
+                await self._note_late(begun, found)
+
+    async def _settle_directories_late(self, begun: Begun) -> None:
+        """Settle what has become, since it was looked last, of the directories that lead to guarded files."""
+        if not self._closing:
+            await self._note_late(begun, await self._settle_directories(begun, begun.consent))
+            return
+        # As in `_settle_late`.
+        for change in await in_thread(self._directories.changes):
+            notice = (
+                f"While a command ran in the background, somebody {change.told}. Look whether you want that."
+            )
+            (await self._journal.store()).notices.append(notice)
+
+    async def _settle_directories(self, begun: Begun, consent: Consent) -> Settled:
+        beside = [*self._running, *self._going_on]
+        keeps = None if any(each.consent.keeps is None for each in beside) else consent.keeps
+        covers = [path for each in beside for path in each.covers]
+        async with self._settling:
+            settled, stay = await settle_directories(self._directories, keeps, covers)
+        begun.covers.extend(stay)
+        return settled
+
+    async def _note_late(self, begun: Begun, found: Settled) -> None:
+        who = "A command in the background" if begun in self._lasting else begun.call.tool
+        self._notes += [f"[{who}: {note[1:]}" for note in found.notes]
+        if found.left:
+            named = ", ".join(found.left)
+            notice = f"{who} changed {named}, which could not be put back. Look at it."
+            (await self._journal.store()).notices.append(notice)
 
     @property
     def _going_on(self) -> list[Begun]:
@@ -335,10 +389,10 @@ class Commands:
     async def _leave(self, living: Iterable[Begun]) -> None:
         """Watch these no more."""
         for begun in living:
-            self._living.remove(begun)
+            async with self._journal.lock:
+                self._living.remove(begun)
+                await self._let_go(begun)
             await self._journal.forget(begun.intent)
-            if not (self._running or self._going_on):
-                await in_thread(self._journal.commits.end, begun.consent.brings)
 
     def _guarded(self, edits: list[_Change], *looks: snapshot.Snapshot) -> list[_Change]:
         """The changes that no command may make unasked, unless the user has agreed to those of one that runs.
@@ -347,7 +401,7 @@ class Commands:
         if any(each.keeps is None for each in consents):
             return []
         watched = frozenset[str]().union(*(each.guarded for each in looks))
-        covers = [path for each in consents for path in each.covers]
+        covers = [path for each in (*self._running, *self._lasting) for path in each.covers]
         return of_guarded(edits, watched, self._journal.workspace, covers)
 
     async def _record(self, begun: Begun, found: CommandEdits, touched: set[str], ended: float) -> None:
@@ -373,7 +427,8 @@ class Commands:
         own = shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
         found.edits = await self._add(begun, own, going_on=found.going_on)
         found.guarded = await in_thread(self._guarded, found.edits, before, after)
-        found.settled.notes, self._notes = self._notes, []
+        found.settled.notes += self._notes
+        self._notes = []
         if self._going_on or found.going_on:
             self._looked = _Look(after, last, await self._beside())
             if found.going_on:
@@ -392,9 +447,16 @@ class Commands:
                 await self.look()
                 await (await self._journal.intents()).drop(begun.intent)
         finally:
-            self._lasting.remove(begun)
-            if not (self._running or self._going_on):
-                await in_thread(self._journal.commits.end, begun.consent.brings)
+            async with self._journal.lock:
+                self._lasting.remove(begun)
+                await self._let_go(begun)
+
+    async def _let_go(self, last: Begun) -> None:
+        """Let go of what is held while commands run, if this was the last one. The lock is held."""
+        if not self._is_idle:
+            return
+        await in_thread(self._journal.commits.end, last.consent.brings)
+        await in_thread(self._directories.close)
 
     async def _account(self, last: int, after: snapshot.Snapshot) -> None:
         """Record what has changed since the last look for what was started last of what goes on, unless
@@ -443,6 +505,10 @@ class Commands:
             return look.described(shadow.append(look.snapshot, contents.known, settled=self._settled))
 
         await (await journal.intents()).move(begun.intent, await in_thread(describe))
+
+    @property
+    def _is_idle(self) -> bool:
+        return not (self._running or self._going_on)
 
     @property
     def _settled(self) -> bool:

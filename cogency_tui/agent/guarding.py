@@ -1,7 +1,8 @@
 """Guarded files that a command changed though the user had not agreed to it: put back, unless the user keeps
-them or they came with commits.
+them or they came with commits; and before these the directories that lead to them.
 
-Invariant: what is put back was recorded first, as an edit that is then taken back, so that nothing is lost.
+Invariant: the content of a file that is put back was recorded first, as an edit that is then taken back, so
+that nothing is lost; what stands in the place of a file or directory is moved aside, but for links.
 What git writes into the configuration of a repository in ordinary work is no change of a guarded file.
 """
 
@@ -9,6 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,13 +19,20 @@ from cogency_tui.agent.git_transfers import leads_elsewhere
 from cogency_tui.agent.preview import difference
 from cogency_tui.agent.selection import GUARD, taken_back
 from cogency_tui.agent.undo import Undo
-from cogency_tui.errors import CogencyError, StoreError
+from cogency_tui.errors import CogencyError, StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.versions import Edit, FileChange, Version
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.tools.journaling import Consent, Keeps
 from cogency_tui.workspace import guarded
+from cogency_tui.workspace.guarded_directories import (
+    GuardedDirectories,
+    Replaced,
+    close_directories,
+    make_way,
+    open_directories,
+)
 from cogency_tui.workspace.names import in_repository, is_guarded_name, shown
 from cogency_tui.workspace.paths import Workspace
 
@@ -37,7 +46,12 @@ _UNASKED = (
     "Nobody can be asked here: leave such files as they are, and say in the answer what should be changed in "
     "them."
 )
+_NAMED = "A command replaces such a directory only where it names it and the user agrees."
+_BY_HAND = "It stays: tell the user, who has to look at it before another shell or program starts."
 _ELSEWHERE = "programs start with it"
+_MOST_ROUNDS = 40
+"""Directories in one another that are put back."""
+
 _LONGEST_CONFIGURATION = 1 << 20
 _LONGEST_POINTER = 4096
 _POINTER = "gitdir: "
@@ -104,10 +118,18 @@ _Change = TypeVar("_Change", bound=FileChange)
 
 @dataclass(slots=True)
 class Settled:
-    """What became of changes of guarded files: `put_back` are their paths, `notes` say so."""
+    """What became of changes of guarded files and of directories that lead to them: `put_back` are their
+    paths, `left` those that could not be put back, in whole or in part; `notes` say so."""
 
     put_back: list[str] = field(default_factory=list[str])
+    left: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
+
+    def __iadd__(self, other: "Settled") -> "Settled":
+        self.put_back += other.put_back
+        self.left += other.left
+        self.notes += other.notes
+        return self
 
 
 def without_ordinary(
@@ -129,19 +151,51 @@ def without_ordinary(
 def of_guarded(
     edits: Iterable[_Change], watched: Collection[str], workspace: Workspace, covers: Collection[Path] = ()
 ) -> list[_Change]:
-    """The edits that a command may not make unasked; `watched` are guarded paths, `covers` the files and
-    directories that the user was asked about. Blocks."""
+    """The edits that a command may not make unasked, and those that put something in the place of a directory
+    of theirs; `watched` are guarded paths, `covers` the files and directories that the user was asked about.
+    Blocks."""
     covered = {workspace.name_of(path) for path in covers}
+    edits = list(edits)
+    found = [
+        any(_is_guarded(path, watched, workspace) and not _is_in(path, covered) for path in _paths(edit))
+        and not _went_with_all(edit, workspace)
+        for edit in edits
+    ]
+    paths = {path for edit in compress(edits, found) for path in _paths(edit)}
+    above = {str(each) for path in paths for each in PurePosixPath(path).parents}
     return [
         edit
-        for edit in edits
-        if any(_is_guarded(path, watched, workspace) and not _is_in(path, covered) for path in _paths(edit))
-        and not _went_with_all(edit, workspace)
+        for edit, is_found in zip(edits, found, strict=True)
+        if is_found or (edit.path in above and edit.after.kind != "absent")
     ]
 
 
 async def refuse_all(_changed: Sequence[str], _diff: str) -> None:
     """Keeps nothing, and asks nobody."""
+
+
+async def settle_directories(
+    directories: GuardedDirectories, keeps: Keeps | None, covers: Collection[Path]
+) -> tuple[Settled, list[Path]]:
+    """Put back the directories that lead to guarded files and that a command has replaced, unless the user
+    wants to keep that, or has agreed to it before: `keeps` is None, or `covers` has them. And the paths of
+    those that stay, with what they lead to."""
+    changes = await in_thread(directories.changes)
+    stay = [each for each in changes if keeps is None or _is_covered(each.path, covers)]
+    await in_thread(_accept, directories, stay)
+    asked = [each for each in changes if each not in stay]
+    settled = Settled()
+    if asked and keeps is not None:
+        settled, wanted = await _settle_directories(directories, asked, keeps)
+        if wanted:
+            await in_thread(_accept, directories, asked)
+            stay = changes
+    return settled, [path for each in stay for path in (each.path, each.leads) if path is not None]
+
+
+def _accept(directories: GuardedDirectories, changes: Iterable[Replaced]) -> None:
+    for each in changes:
+        directories.accept(each)
 
 
 async def settle_guarded(
@@ -176,19 +230,22 @@ def _never_accepted(edits: Sequence[Edit], recorded: Sequence[Edit]) -> list[Edi
     return [edit for edit in edits if (edit.path, edit.after.kind, edit.after.digest) not in held]
 
 
-async def put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]) -> dict[str, str]:
-    """Put back what edits have changed; the paths of those that cannot be, and why.
+async def put_back(
+    journal: "Journal", conversation: str, edits: Sequence[Edit]
+) -> tuple[dict[str, str], list[str]]:
+    """Put back what edits have changed, all that can be; the paths of the others, each with the reason, and
+    what was moved out of the way, in words.
 
     Raises:
-        StoreError: it cannot be recorded; nothing was put back.
+        StoreError: it cannot be recorded; what is not yet put back stays.
     """
+    left, aside = await in_thread(_make_way, edits, journal.workspace)
+    closed = await in_thread(open_directories, journal.workspace, [edit.path for edit in edits])
     try:
-        obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
-    except StoreError:
-        raise
-    except CogencyError as error:
-        return dict.fromkeys((edit.path for edit in edits), str(error))
-    return {each.path: each.reason for each in obstacles}
+        left |= await _undone(journal, conversation, edits)
+    finally:
+        await in_thread(close_directories, closed)
+    return left, aside
 
 
 async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], keeps: Keeps) -> Settled:
@@ -204,6 +261,62 @@ async def _settle(journal: "Journal", conversation: str, edits: Sequence[Edit], 
     return await completed(_put_back(journal, conversation, edits, cure))
 
 
+async def _settle_directories(
+    directories: GuardedDirectories, changes: Sequence[Replaced], keeps: Keeps
+) -> tuple[Settled, bool]:
+    """What became of the changes, and whether the user wants to keep them."""
+    told = [each.told for each in changes]
+    try:
+        wanted = await keeps(told, "")
+    except BaseException:
+        await completed(in_thread(_put_back_directories, directories, _NAMED))
+        raise
+    if wanted:
+        return Settled(notes=[f"[The user was asked, and keeps this: {'; '.join(told)}]"]), True
+    cure = _UNASKED if wanted is None else _NAMED
+    return await completed(in_thread(_put_back_directories, directories, cure)), False
+
+
+def _put_back_directories(directories: GuardedDirectories, cure: str) -> Settled:
+    """Put back all that was replaced, the topmost first: only then is it seen what became of those below."""
+    settled, told = Settled(), list[str]()
+    tried = set[Replaced]()
+    for _ in range(_MOST_ROUNDS):
+        seen = set[Path]()
+        for change in directories.changes():
+            if change in tried or not seen.isdisjoint(change.path.parents):
+                continue
+            seen.add(change.path)
+            tried.add(change)
+            if _is_put_back(directories, change, settled):
+                told.append(change.told)
+        if not seen:
+            break
+    if told:
+        settled.notes.insert(0, f"[Put back what it did without consent: {'; '.join(told)}. {cure}]")
+    return settled
+
+
+def _is_put_back(directories: GuardedDirectories, change: Replaced, settled: Settled) -> bool:
+    try:
+        restored = directories.put_back(change)
+    except CogencyError as error:
+        settled.left.append(change.name)
+        settled.notes.append(f"[It {change.told}, which could not be put back: {error} {_BY_HAND}]")
+        return False
+    settled.put_back.append(change.name)
+    if restored.missing:
+        settled.left.append(change.name)
+        settled.notes.append(f"[Not all is as it was before the command: {restored.missing}. Tell the user.]")
+    if restored.aside:
+        settled.notes.append(f"[{_moved_aside(change.name, restored.aside)}]")
+    return True
+
+
+def _is_covered(path: Path, covers: Collection[Path]) -> bool:
+    return any(path.is_relative_to(Path(os.path.realpath(each.parent), each.name)) for each in covers)
+
+
 async def _differences(journal: "Journal", edits: Sequence[Edit]) -> str:
     blobs = await journal.blobs()
     try:
@@ -216,17 +329,55 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     names = {edit.path: shown(edit.path) for edit in edits}
     settled = Settled()
     try:
-        left = await put_back(journal, conversation, edits)
+        left, aside = await put_back(journal, conversation, edits)
     except StoreError as error:
-        left = dict.fromkeys(names, str(error))
+        left, aside = dict.fromkeys(names, str(error).rstrip(".")), []
+    settled.notes += [f"[{each}]" for each in aside]
     settled.put_back = [name for path, name in names.items() if path not in left]
     if settled.put_back:
         why = next((text for edit in edits if (text := guarded.reason(edit.path))), _ELSEWHERE)
         listed = ", ".join(settled.put_back)
         settled.notes.append(f"[Put back as it was before the command: {listed} ({why}). {cure}]")
     for path, reason in left.items():
-        settled.notes.append(f"[Changed without consent, and could not be put back: {shown(path)}: {reason}]")
+        settled.left.append(shown(path))
+        said = f"Changed without consent, and could not be put back: {shown(path)}: {reason}"
+        settled.notes.append(f"[{said}. {_BY_HAND}]")
     return settled
+
+
+async def _undone(journal: "Journal", conversation: str, edits: Sequence[Edit]) -> dict[str, str]:
+    try:
+        obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
+    except StoreError:
+        raise
+    except CogencyError as error:
+        if len(edits) == 1:
+            return {edits[0].path: str(error).rstrip(".")}
+        # One that fails keeps no other from being put back.
+        left: dict[str, str] = {}
+        for edit in reversed(edits):
+            left |= await _undone(journal, conversation, [edit])
+        return left
+    return {each.path: each.reason for each in obstacles}
+
+
+def _make_way(edits: Sequence[Edit], workspace: Workspace) -> tuple[dict[str, str], list[str]]:
+    """Move what is in the place of files that are to be put back; the paths where it cannot be moved, each
+    with the reason, and what was moved. Blocks."""
+    left: dict[str, str] = {}
+    aside: list[str] = []
+    for path in {each.old_path or each.path for each in edits if each.before.kind != "absent"}:
+        try:
+            moved = make_way(workspace, path)
+        except WorkspaceError as error:
+            left[path] = str(error).rstrip(".")
+        else:
+            aside += [_moved_aside(shown(path), moved)] if moved else []
+    return left, aside
+
+
+def _moved_aside(name: str, aside: str) -> str:
+    return f"What stood in the place of {name} is now {shown(aside)}"
 
 
 def _paths(edit: FileChange) -> list[str]:

@@ -311,16 +311,18 @@ class CallJournal:
         found = CommandEdits(kept)
         try:
             yield found
+            await commands.settle_directories(begun, found, consent)
         except BaseException:
+            refusing = replace(consent, keeps=refuse_all, brings=())
+            await completed(commands.settle_directories(begun, found, refusing))
             await completed(commands.end(begun, found))
-            await completed(self._settle(found, replace(consent, keeps=refuse_all, brings=())))
+            await completed(self._settle(found, refusing))
             raise
         await completed(commands.end(begun, found))
         await self._settle(found, consent)
 
     async def _settle(self, found: CommandEdits, consent: Consent) -> None:
-        settled = await settle_guarded(self._journal, self._conversation, found.guarded, consent)
-        found.settled.put_back, found.settled.notes = settled.put_back, [*found.settled.notes, *settled.notes]
+        found.settled += await settle_guarded(self._journal, self._conversation, found.guarded, consent)
 
     async def snapshot_paths(self, call: str, tool: str, paths: Sequence[Path]) -> KeptPaths:
         """Keep what these files, and the files in these directories, hold now.

@@ -33,7 +33,7 @@ async def put_back_unagreed(journal: "Journal") -> list[str]:
     for conversation, ids in (await intents.unagreed(journal.root)).items():
         changed = [edit for edit in await _edits(journal, conversation) if edit.id in ids]
         try:
-            left = await put_back(journal, conversation, changed)
+            left, aside = await put_back(journal, conversation, changed)
         except StoreError as error:
             notices.append(
                 f"{_subject(conversation)} cannot be put back yet: {_named(changed)}: {error} It is tried"
@@ -41,6 +41,7 @@ async def put_back_unagreed(journal: "Journal") -> list[str]:
             )
             continue
         found = _notices(conversation, changed, await _edits(journal, conversation), left)
+        found += [f"{each}." for each in aside]
         for notice in found:
             await in_thread(pending_notices.add, directory, notice)
         await intents.drop_unagreed(ids)

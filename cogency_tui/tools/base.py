@@ -17,7 +17,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.git_remotes import Remotes
-from cogency_tui.tools.journaling import ALL, Consent, Journal
+from cogency_tui.tools.journaling import ALL, Consent, Found, Journal
 from cogency_tui.tools.places import Places
 from cogency_tui.workspace.paths import Location, Workspace
 
@@ -180,6 +180,21 @@ class Outcome:
         """What `$name` stands for."""
         given = (self.value, self.content, self.outcome)
         return next(each for each in given if each is not None)
+
+
+def with_guarded(outcome: Outcome, found: Found | None) -> Outcome:
+    """The outcome of a call that has changed what it may not, if `found` says so: a failure."""
+    if found is None or not (found.put_back or found.left):
+        return outcome
+    told = [outcome.outcome]
+    if found.put_back:
+        told.append(f"put back: {', '.join(found.put_back)}")
+    if found.left:
+        told.append(f"could not be put back: {', '.join(found.left)}")
+    only_put_back = not (outcome.failed or found.left)
+    return replace(
+        outcome, outcome="; ".join(told), failed=True, put_back=found.put_back if only_put_back else ()
+    )
 
 
 @dataclass(slots=True)

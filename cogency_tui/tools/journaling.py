@@ -56,7 +56,12 @@ class Found(Protocol):
 
     @property
     def put_back(self) -> Sequence[str]:
-        """The guarded files that it changed and that were put back."""
+        """The guarded files that it changed and that were put back, and directories that lead to such."""
+        ...
+
+    @property
+    def left(self) -> Sequence[str]:
+        """Those that could not be put back, in whole or in part."""
         ...
 
     def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:

@@ -18,7 +18,16 @@ import msgspec
 from cogency_tui.errors import StoreError, ToolError, WorkspaceError
 from cogency_tui.store.versions import Version
 from cogency_tui.tools.background import Background
-from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
+from cogency_tui.tools.base import (
+    PLAIN,
+    Aliases,
+    Intent,
+    Outcome,
+    Spellings,
+    ToolContext,
+    Touch,
+    with_guarded,
+)
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
 from cogency_tui.tools.destruction import at_stake
@@ -206,7 +215,7 @@ class Shell:
             [*ended.notes, *notes, *_seen(found)],
             sandboxed=bool(wrapper),
         )
-        outcome = _with_put_back(outcome, found)
+        outcome = with_guarded(outcome, found)
         return _with_value(outcome, produced) if context.wants_value else outcome
 
     async def _start(
@@ -236,9 +245,9 @@ class Shell:
             context.report(output)
         if process.ended is not None:
             notes = [*process.ended.notes, *notes]
-            return _with_put_back(_outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper)), found)
+            return with_guarded(_outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper)), found)
         lines = [f"started in the background as {id}", output.rstrip("\n") or "(no output yet)", *notes]
-        return _with_put_back(Outcome(f"{id} runs in the background", "\n".join(lines)), found)
+        return with_guarded(Outcome(f"{id} runs in the background", "\n".join(lines)), found)
 
 
 def _recorded(
@@ -299,14 +308,6 @@ def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, s
         lines.append(_IN_SANDBOX)
     line = status if ended.timed_out or not ended.started else f"{status} after {ended.seconds:.1f} s"
     return Outcome(line, "\n".join(lines), failed=failed)
-
-
-def _with_put_back(outcome: Outcome, found: Found | None) -> Outcome:
-    """The outcome of a command that did not keep to what it may change: a failure."""
-    if found is None or not found.put_back:
-        return outcome
-    told = f"{outcome.outcome}; put back: {', '.join(found.put_back)}"
-    return replace(outcome, outcome=told, failed=True, put_back=() if outcome.failed else found.put_back)
 
 
 def _with_value(outcome: Outcome, produced: Kept) -> Outcome:

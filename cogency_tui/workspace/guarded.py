@@ -14,7 +14,7 @@ the small files by which git names a directory. The calls block.
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
@@ -149,9 +149,9 @@ _PLACES = [
 ]
 """Each with the entry of the home directory that it is in, and for a directory how deep it is looked into."""
 
-_PYTHON = "lib/python3*/site-packages"
-_PYTHON_STARTS = ("usercustomize.py", "sitecustomize.py", "*.pth")
-"""The user's own packages of Python, and what each start of Python runs of them."""
+_PYTHON = ".local/lib"
+_PYTHON_STARTS = ("usercustomize.py", "sitecustomize.py", ".pth")
+"""Where the user's own packages of Python are, and how the names end that each start of Python runs."""
 
 _OWN = ("permissions.toml", "trusted.toml", "models.toml", "AGENTS.md")
 _OWN_FOLDERS = ("commands", "agents", "workflows", "themes")
@@ -236,6 +236,23 @@ def at_home() -> Iterator[Path]:
         yield Path(os.path.realpath(path.parent), path.name)
 
 
+def home() -> list[Path]:
+    """The user's home directory, with links resolved; empty where it is not known."""
+    try:
+        return [Path(os.path.realpath(Path.home()))]
+    except RuntimeError:
+        return []
+
+
+def directories() -> Iterator[str]:
+    """The directories, there or not, in which guarded files of the user are looked for; links in the paths
+    are not resolved, but for those to the home directory."""
+    places = _places_of_user()
+    yield from dict.fromkeys(
+        path if is_directory else path.rpartition("/")[0] for path, is_directory in places
+    )
+
+
 def own_files() -> list[Path]:
     """The files of the user's configuration that this program itself writes, with links resolved."""
     path = config_path()
@@ -252,19 +269,19 @@ def led_to(path: Path) -> Iterator[Path]:
             yield from islice(_files_at(target, _DEEPEST), _MOST_LED)
 
 
-def leading(root: Path, path: Path) -> str:
-    """The guarded file that leads to a path below `root`; empty where there is none.
+def leading(root: Path | None, path: Path) -> str:
+    """The guarded file or directory that leads to a path, below `root` where that is given; empty where there
+    is none.
 
-    Links are looked for in the directories above it, and in guarded directories there.
+    Links are looked for in the directories above it, in guarded directories there, and among the user's.
     """
+    if (of_user := _leading_of_user(path)) or root is None:
+        return of_user
     above = [each for each in path.parents if each.is_relative_to(root)]
     for link in islice((link for each in above for link in _links_in(each)), _MOST_LED):
-        if link.name == ".envrc":
-            if link.parent == path.parent and path.name in _BESIDE_ENVRC:
-                return link.name
-        elif (target := Path(os.path.realpath(link))) == path or (
-            target in path.parents and target not in link.parents
-        ):
+        if link.name == ".envrc" and link.parent == path.parent and path.name in _BESIDE_ENVRC:
+            return link.name
+        if _leads(link, path):
             return link.relative_to(root).as_posix()
     git = next((each / ".git" for each in above if os.path.lexists(each / ".git")), None)
     return ".git/config" if git is not None and _is_named_by_git(git, path) else ""
@@ -288,14 +305,87 @@ def _at_home(home: Path) -> Iterator[Path]:
     there: set[str] = set()
     for entry in _entries(home, _MOST_AT_HOME):
         there.add(entry.name)
-        if is_guarded_name(entry.name) and entry.name not in _NOT_AT_HOME and entry.is_file():
+        if is_guarded_name(entry.name) and entry.name not in _NOT_AT_HOME and _is_file(entry):
             yield Path(entry.path)
-    for packages in islice((home / ".local").glob(_PYTHON), _DEEPEST):
-        yield from (path for name in _PYTHON_STARTS for path in islice(packages.glob(name), _MOST_ENTRIES))
+    for packages in _python_packages(home):
+        entries = _entries(packages, _MOST_AT_HOME)
+        yield from (Path(entry.path) for entry in entries if entry.name.endswith(_PYTHON_STARTS))
     for top, place, depth in _PLACES:
         if (top in there or len(there) == _MOST_AT_HOME) and os.path.lexists(path := f"{home}/{place}"):
             found = _files_at(Path(os.path.realpath(path)), depth) if depth else (Path(path),)
             yield from (each for each in found if not _SHELLS_STATE.fullmatch(str(each)))
+
+
+def _python_packages(home: Path) -> Iterator[Path]:
+    versions = (each.path for each in _entries(home / _PYTHON) if each.name.startswith("python3"))
+    yield from (Path(each, "site-packages") for each in islice(versions, _DEEPEST))
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file, or a link that leads to one or to nothing."""
+    return entry.is_file(follow_symlinks=False) or (entry.is_symlink() and not Path(entry.path).is_dir())
+
+
+def _places_of_user() -> Iterator[tuple[str, bool]]:
+    """Where guarded files of the user are looked for, there or not, and whether it is a directory, in which
+    any is."""
+    own = config_path().absolute()
+    for top in home():
+        for place in _AT_HOME:
+            folder = place.rstrip("*")
+            yield f"{top}/{folder.rstrip('/')}", folder != place
+        yield from ((str(packages), True) for packages in _python_packages(top))
+        with suppress(ValueError):
+            own = top / own.relative_to(Path.home())
+    yield from ((str(own.with_name(name)), False) for name in (own.name, *_OWN))
+    yield from ((str(own.with_name(folder)), True) for folder in _OWN_FOLDERS)
+
+
+def _leading_of_user(path: Path) -> str:
+    """The guarded file or directory of the user that leads through a link to a path; empty where none
+    does."""
+    real = _resolver()
+    for top in home():
+        links = _guarded_entries_of(top, inside=False)[0]
+        if found := next((each for each in links if _leads(each, path)), None):
+            return str(found)
+    for place, is_directory in _places_of_user():
+        target, is_there = real(place)
+        if target != place and (str(path) == target or (is_directory and path.is_relative_to(target))):
+            return place
+        links = _links_in(Path(target), is_guarded=True) if is_directory and is_there else ()
+        if found := next((each for each in links if _leads(each, path)), None):
+            return str(found)
+    return ""
+
+
+def _leads(link: Path, path: Path) -> bool:
+    """Whether a link leads to a path, or to a directory above it that is not above the link."""
+    target = Path(os.path.realpath(link))
+    return link.is_symlink() and (target == path or (target in path.parents and target not in link.parents))
+
+
+def _resolver() -> Callable[[str], tuple[str, bool]]:
+    """Tells what paths are without links, and whether anything is there; looks at no component twice."""
+    known = {"": ("", True)}
+
+    def look(path: str) -> tuple[str, bool]:
+        if path not in known:
+            above, _, name = path.rpartition("/")
+            real, is_there = look(above)
+            path_there = f"{real}/{name}"
+            mode = _mode(path_there) if is_there else 0
+            known[path] = os.path.realpath(path_there) if stat.S_ISLNK(mode) else path_there, bool(mode)
+        return known[path]
+
+    return look
+
+
+def _mode(path: str) -> int:
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0
 
 
 def _own_configuration() -> Iterator[Path]:
@@ -321,20 +411,25 @@ def _guarded_entries(directory: str, _inside: bool, *_stamp: int) -> tuple[list[
     return links, directories
 
 
-def _links_in(directory: Path) -> Iterator[Path]:
-    """The guarded links in a directory and in its guarded directories, and its `.envrc`."""
-    left = [(directory, False)]
+def _links_in(directory: Path, *, is_guarded: bool = False) -> Iterator[Path]:
+    """The guarded links in a directory and in its guarded directories, and its `.envrc`; all links where it
+    `is_guarded` itself."""
+    left = [(directory, is_guarded)]
     for _ in range(_MOST_MODULES):
         if not left:
             return
         above, inside = left.pop()
-        with suppress(OSError):
-            found = above.stat()
-            links, below = _guarded_entries(
-                str(above), inside, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
-            )
-            yield from links
-            left += [(each, True) for each in below]
+        links, below = _guarded_entries_of(above, inside=inside)
+        yield from links
+        left += [(each, True) for each in below]
+
+
+def _guarded_entries_of(directory: Path, *, inside: bool) -> tuple[list[Path], list[Path]]:
+    try:
+        found = directory.stat()
+    except OSError:
+        return [], []
+    return _guarded_entries(str(directory), inside, found.st_ino, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _configurations_of(git: Path | None) -> git_configuration.Named:

@@ -110,7 +110,7 @@ class Workspace:
             if reason := reason or in_repository(root or Path(path.anchor), parts):
                 return reason
         root = self._root_of(location.path)
-        leading = root and guarded.leading(root, location.path)
+        leading = guarded.leading(root, location.path)
         return f"{shown(leading)} leads to it" if leading else ""
 
     def read_bytes(self, location: Location, limit: int) -> bytes:

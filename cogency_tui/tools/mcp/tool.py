@@ -10,7 +10,7 @@ from typing import Any
 
 from cogency_tui.errors import ToolError
 from cogency_tui.text import clean
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch, with_guarded
 from cogency_tui.tools.mcp.arguments import Given, Schema
 from cogency_tui.tools.mcp.names import full_name, source_of
 from cogency_tui.tools.mcp.server import Server
@@ -73,6 +73,5 @@ class McpTool:
         if done.failed and not text.strip():
             raise ToolError(f"{self.name} failed, and did not say why.")
         said = f"{len(done.text):,} characters"
-        return Outcome(
-            f"{self.name} {'failed' if done.failed else f'answered, {said}'}", text, failed=done.failed
-        )
+        how = "failed" if done.failed else f"answered, {said}"
+        return with_guarded(Outcome(f"{self.name} {how}", text, failed=done.failed), found)
