@@ -28,14 +28,21 @@ from cogency_tui.agent.attribution import (
     unclaimed,
     written_by_us,
 )
-from cogency_tui.agent.guarding import Settled, of_guarded, settle_guarded, without_ordinary
+from cogency_tui.agent.guarding import (
+    Settled,
+    of_guarded,
+    settle_guarded,
+    settled_directories,
+    without_ordinary,
+)
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
 from cogency_tui.store.intents import Beside, Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.journaling import ALL, Consent
-from cogency_tui.workspace import snapshot
+from cogency_tui.workspace import guarded, snapshot
+from cogency_tui.workspace.held_directories import HeldDirectories, Returned
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch
@@ -108,6 +115,11 @@ class CommandEdits:
         return self.settled.put_back
 
     @property
+    def left(self) -> list[str]:
+        """The guarded files that it changed and that could not be put back."""
+        return self.settled.left
+
+    @property
     def notes(self) -> list[str]:
         """What no edit says, in words."""
         return [
@@ -150,7 +162,7 @@ class _Look:
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A command that runs since `at`. `also` are files to look at, ignored or not; `intent` is the number of
-    its intent; `consent` says what it may change of guarded files."""
+    its intent; `consent` says what it may change of guarded files; `held` are the directories of git."""
 
     call: Call
     before: _Look
@@ -159,6 +171,7 @@ class Begun:
     intent: int
     at: float
     consent: Consent
+    held: HeldDirectories
 
 
 class Commands:
@@ -191,12 +204,13 @@ class Commands:
 
         try:
             async with journal.lock:
-                last, before = await self._take(also)
-                await self._account(last, before)
+                last, before, returned = await self._take(also)
+                await self._account(last, before, returned)
                 look = _Look(before, last, await self._beside())
                 described = look.described(await in_thread(prepare, before))
                 intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
-                begun = Begun(call, look, also, watching, intent, time.time(), consent)
+                held = await in_thread(_hold, before)
+                begun = Begun(call, look, also, watching, intent, time.time(), consent, held)
                 self._running.append(begun)
                 contents.retaining = True
         except BaseException:
@@ -225,7 +239,9 @@ class Commands:
                     await in_thread(journal.commits.end, begun.consent.brings)
                 (await journal.contents()).retaining = bool(self._running)
         found.unwatched = self._first_time(begun.watching.problem)
-        if found.lasting is not None:
+        if found.lasting is None:
+            begun.held.close()
+        else:
             self._lasting.append(begun)
             task = asyncio.create_task(self._follow(begun, found.lasting))
             self._following.add(task)
@@ -244,8 +260,8 @@ class Commands:
         contents = await journal.contents()
         await in_thread(import_module, "watchfiles")
         async with journal.lock:
-            last, found = await self._take()
-            await self._account(last, found)
+            last, found, returned = await self._take()
+            await self._account(last, found, returned)
             await in_thread(contents.refresh, found)
         left = True
         while left:
@@ -259,10 +275,30 @@ class Commands:
         while self._following:
             await asyncio.wait(self._following)
 
-    async def _take(self, also: Sequence[str] = ()) -> tuple[int, snapshot.Snapshot]:
-        """The number of the last edit, and what the project is then: no edit up to that number is missing."""
+    async def _take(
+        self, also: Sequence[str] = (), ended: Begun | None = None
+    ) -> tuple[int, snapshot.Snapshot, Returned]:
+        """The number of the last edit, and what the project is then: no edit up to that number is missing.
+        The directories that a command which has `ended`, or one in the background, moved are put back
+        first."""
         last = await (await self._journal.edits()).last()
-        return last, await in_thread(self._journal.take, also)
+        begun = [*self._lasting, *([ended] if ended else [])]
+        returned = await in_thread(self._put_directories_back, begun)
+        return last, await in_thread(self._journal.take, also), returned
+
+    def _put_directories_back(self, begun: Iterable[Begun]) -> Returned:
+        """Blocks."""
+        consents = [each.consent for each in (*self._running, *self._lasting)]
+
+        def may_move(place: Path) -> bool:
+            return any(each.allows(place) for each in consents)
+
+        found = Returned()
+        for each in begun:
+            returned = each.held.put_back(may_move)
+            found.put_back += returned.put_back
+            found.left += returned.left
+        return found
 
     async def _beside(self) -> Beside:
         """Who has worked in the project while it was looked at."""
@@ -299,11 +335,14 @@ class Commands:
         journal = self._journal
         contents, blobs = await journal.contents(), await journal.blobs()
         origin, before = begun.call.origin, begun.before.snapshot
-        last, after = await self._take(begun.also)
+        last, after, returned = await self._take(begun.also, begun)
+        before, after, earlier = await in_thread(
+            snapshot.relocated, before, after, journal.workspace, returned.moves
+        )
 
         def compare() -> tuple[list[FileChange], list[str], list[str]]:
             differences = snapshot.differences(journal.workspace, before, after, touched)
-            changes = changes_of(differences, contents, journal.limits.left)
+            changes = changes_of(differences, contents, journal.limits.left, earlier)
             watched = before.guarded | after.guarded
             changes = without_ordinary(changes, watched, journal.workspace, blobs)
             return changes, *snapshot.passing(journal.workspace, touched, before, after)
@@ -318,12 +357,14 @@ class Commands:
         own = shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
         found.edits = await self._add(begun, own, going_on=found.lasting is not None)
         found.guarded = await in_thread(self._guarded, found.edits, before, after)
-        found.settled.notes, self._notes = self._notes, []
+        found.settled = settled_directories(returned, journal.workspace)
+        found.settled.notes, self._notes = [*self._notes, *found.settled.notes], []
         if self._lasting or found.lasting is not None:
             self._looked = _Look(after, last, await self._beside())
             if found.lasting is not None:
                 await self._move(begun, self._looked)
         told = {path for each in (*changes, *others) for path in (each.path, each.old_path)}
+        told |= {journal.workspace.name_of(each.now) for each in returned.put_back if each.now}
         found.made_and_removed = [path for path in gone if path not in told]
         found.touched = [path for path in there if path not in told]
 
@@ -338,13 +379,15 @@ class Commands:
                 await (await self._journal.intents()).drop(begun.intent)
         finally:
             self._lasting.remove(begun)
+            begun.held.close()
             if not (self._running or self._lasting):
                 await in_thread(self._journal.commits.end, begun.consent.brings)
 
-    async def _account(self, last: int, after: snapshot.Snapshot) -> None:
+    async def _account(self, last: int, after: snapshot.Snapshot, returned: Returned) -> None:
         """Record what has changed since the last look for the command in the background started last, unless
-        others run for which somebody waits. The lock is held; `last` and `after` are from `_take`."""
+        others run for which somebody waits. The lock is held; the arguments are from `_take`."""
         looked, journal = self._looked, self._journal
+        self._notes += settled_directories(returned, journal.workspace).notes
         if not self._lasting or looked is None or self._running:
             return
         begun, contents, blobs = self._lasting[-1], await journal.contents(), await journal.blobs()
@@ -356,9 +399,12 @@ class Commands:
             return
 
         def compare() -> list[FileChange]:
-            found = snapshot.differences(journal.workspace, looked.snapshot, after)
-            changes = changes_of(found, contents, journal.limits.left)
-            watched = looked.snapshot.guarded | after.guarded
+            before, now, earlier = snapshot.relocated(
+                looked.snapshot, after, journal.workspace, returned.moves
+            )
+            found = snapshot.differences(journal.workspace, before, now)
+            changes = changes_of(found, contents, journal.limits.left, earlier)
+            watched = before.guarded | now.guarded
             return without_ordinary(changes, watched, journal.workspace, blobs)
 
         changes = await in_thread(compare)
@@ -396,6 +442,13 @@ class Commands:
         """The problem, unless it has been told."""
         told, self._problem = self._problem, self._problem or problem
         return "" if told else problem
+
+
+def _hold(before: snapshot.Snapshot) -> HeldDirectories:
+    """Hold the directories of git that were found. Blocks."""
+    return HeldDirectories(
+        directory for git in before.repositories for directory in guarded.directories_of_repository(git)
+    )
 
 
 class _Watching:

@@ -23,6 +23,7 @@ from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.tools.journaling import Consent, Keeps
 from cogency_tui.workspace import guarded
+from cogency_tui.workspace.held_directories import Returned
 from cogency_tui.workspace.names import in_repository, is_guarded_name, shown
 from cogency_tui.workspace.paths import Workspace
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 _CURE = (
     "A command changes such files only where the user agrees. Use edit or write for them, which ask first."
 )
+_CURE_OF_MOVES = "A command moves it only where it names it, and the user agrees."
+_LOST = "the repository that it belongs to is not at its place"
 _UNASKED = (
     "Nobody can be asked here: leave such files as they are, and say in the answer what should be changed in "
     "them."
@@ -97,14 +100,22 @@ _ALIASED = re.compile(
 """Values of aliases that start nothing but a command of git, with options that start nothing."""
 
 _WORKTREE = "core.worktree\n"
+_SUBMODULES = ".gitmodules"
+_SUBMODULE_PATH = re.compile(r"submodule\.[^\n]+\.path\n(?!-)")
 
 
 @dataclass(slots=True)
 class Settled:
-    """What became of changes of guarded files: `put_back` are their paths, `notes` say so."""
+    """What became of changes of guarded files: `put_back` are their paths, `left` those that could not be,
+    `notes` say so."""
 
     put_back: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
+    left: list[str] = field(default_factory=list[str])
+
+    def and_then(self, later: "Settled") -> "Settled":
+        """Both."""
+        return Settled(self.put_back + later.put_back, self.notes + later.notes, self.left + later.left)
 
 
 def without_ordinary(
@@ -126,6 +137,26 @@ def of_guarded(
         if any(_is_guarded(path, watched, workspace) and not _is_in(path, covered) for path in _paths(edit))
         and not _went_with_all(edit, workspace)
     ]
+
+
+def settled_directories(returned: Returned, workspace: Workspace) -> Settled:
+    """What became of directories of git that a command moved unasked."""
+    settled = Settled()
+    for place, now, problem in (*returned.put_back, *returned.left):
+        name = shown(workspace.name_of(place))
+        where = f"moved to {shown(workspace.name_of(now))}" if now else "removed"
+        if problem:
+            settled.left.append(name)
+            settled.notes.append(
+                f"[{name} was {where} without consent, and could not be put back: {problem}. None of its"
+                " files was changed for that. Say so in the answer.]"
+            )
+        elif (place, now, problem) in returned.put_back:
+            settled.put_back.append(name)
+            settled.notes.append(
+                f"[Put back as it was before the command: {name}, {where}. {_CURE_OF_MOVES}]"
+            )
+    return settled
 
 
 async def refuse_all(_changed: Sequence[str], _diff: str) -> None:
@@ -188,20 +219,45 @@ async def _differences(journal: "Journal", edits: Sequence[Edit]) -> str:
 async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit], cure: str) -> Settled:
     names = {edit.path: shown(edit.path) for edit in edits}
     settled = Settled()
+    left = await in_thread(_of_lost_repositories, edits, journal.workspace)
     try:
-        obstacles = await Undo(journal, conversation).put_back({edit.id for edit in edits})
+        ids = {edit.id for edit in edits if edit.path not in left}
+        obstacles = await Undo(journal, conversation).put_back(ids) if ids else ()
     except CogencyError as error:
-        left = dict.fromkeys(names, str(error))
+        left |= dict.fromkeys(names, str(error))
     else:
-        left = {each.path: each.reason for each in obstacles}
+        left |= {each.path: each.reason for each in obstacles}
     settled.put_back = [name for path, name in names.items() if path not in left]
     if settled.put_back:
         why = next((text for edit in edits if (text := guarded.reason(edit.path))), _ELSEWHERE)
         listed = ", ".join(settled.put_back)
         settled.notes.append(f"[Put back as it was before the command: {listed} ({why}). {cure}]")
     for path, reason in left.items():
+        settled.left.append(shown(path))
         settled.notes.append(f"[Changed without consent, and could not be put back: {shown(path)}: {reason}]")
     return settled
+
+
+def _of_lost_repositories(edits: Sequence[Edit], workspace: Workspace) -> dict[str, str]:
+    """The paths that belong to a repository which is not at its place, with the reason why they stay: what is
+    left of it would be of no use in pieces. Blocks."""
+    gone = [edit.old_path or edit.path for edit in edits if edit.old_path or edit.after.kind == "absent"]
+    places = {place for path in gone if (place := _git_place(path))}
+    lost = {place for place in places if not guarded.is_repository(workspace.root / place)}
+    if not lost:
+        return {}
+
+    def belongs(path: str) -> bool:
+        above = Path(workspace.root, path).parents
+        return _is_in(path, lost) or any(map(guarded.is_repository, above))
+
+    return {edit.path: _LOST for edit in edits if any(map(belongs, _paths(edit)))}
+
+
+def _git_place(path: str) -> str:
+    """The `.git` that a path is in; empty where there is none."""
+    parts = PurePosixPath(path).parts
+    return str(PurePosixPath(*parts[: parts.index(".git") + 1])) if ".git" in parts[:-1] else ""
 
 
 def _paths(edit: Edit) -> list[str]:
@@ -231,7 +287,8 @@ def _went_with_all(edit: Edit, workspace: Workspace) -> bool:
 
 
 def _is_gits(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    return _is_bookkeeping(change, workspace, blobs) or _is_ordinary_configuration(change, workspace, blobs)
+    ordinary = _is_bookkeeping, _is_ordinary_configuration, _moves_submodules
+    return any(each(change, workspace, blobs) for each in ordinary)
 
 
 def _is_ordinary_configuration(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
@@ -244,9 +301,22 @@ def _is_ordinary_configuration(change: FileChange, workspace: Workspace, blobs: 
     added = change.before.kind == "absent"
     sides = change.before, change.after
     before, after = (_demanding(each, workspace, blobs, local=added) for each in sides)
-    if "modules" in PurePosixPath(change.path).parts and after is not None:
-        after = [each for each in after if not each.startswith(_WORKTREE)]
+    if "modules" in PurePosixPath(change.path).parts and before is not None and after is not None:
+        before, after = (
+            [each for each in side if not each.startswith(_WORKTREE)] for side in (before, after)
+        )
     return before is not None and before == after
+
+
+def _moves_submodules(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
+    """Whether nothing differs in the list of submodules but where they are."""
+    if change.path != _SUBMODULES or change.old_path or change.after.kind != "file":
+        return False
+    before, after = (_settings(each, workspace, blobs) for each in (change.before, change.after))
+    if before is None or after is None or change.before.mode != change.after.mode:
+        return False
+    urls = ([each for each in side if not _SUBMODULE_PATH.match(each)] for side in (before, after))
+    return next(urls) == next(urls)
 
 
 def _is_configuration(path: str) -> bool:
@@ -310,9 +380,14 @@ def _is_ordinary(setting: str, *, local: bool) -> bool:
 
 def _demanding(version: Version, workspace: Workspace, blobs: Blobs, *, local: bool) -> list[str] | None:
     """The settings that are not ordinary, in their order; None where they are not known."""
+    found = _settings(version, workspace, blobs)
+    return None if found is None else [each for each in found if not _is_ordinary(each, local=local)]
+
+
+def _settings(version: Version, workspace: Workspace, blobs: Blobs) -> list[str] | None:
+    """All settings of a configuration of git's, in their order; None where they are not known."""
     if version.kind == "absent":
         return []
     if not version.kept or version.size > _LONGEST_CONFIGURATION:
         return None
-    found = Repository(workspace.root).settings_of(blobs.read(version.digest, version.size))
-    return None if found is None else [each for each in found if not _is_ordinary(each, local=local)]
+    return Repository(workspace.root).settings_of(blobs.read(version.digest, version.size))

@@ -314,7 +314,7 @@ class CallJournal:
 
     async def _settle(self, found: CommandEdits, consent: Consent) -> None:
         settled = await settle_guarded(self._journal, self._conversation, found.guarded, consent)
-        found.settled.put_back, found.settled.notes = settled.put_back, [*found.settled.notes, *settled.notes]
+        found.settled = found.settled.and_then(settled)
 
     async def snapshot_paths(self, call: str, tool: str, paths: Sequence[Path]) -> KeptPaths:
         """Keep what these files, and the files in these directories, hold now.

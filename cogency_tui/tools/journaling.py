@@ -27,6 +27,10 @@ class Consent:
     covers: Collection[Path] = ()
     brings: Sequence[str] = ()
 
+    def allows(self, path: Path) -> bool:
+        """Whether the user has agreed to whatever it does at a resolved path."""
+        return self.keeps is None or not set(self.covers).isdisjoint((path, *path.parents))
+
 
 ALL = Consent(None)
 
@@ -55,6 +59,11 @@ class Found(Protocol):
     @property
     def put_back(self) -> Sequence[str]:
         """The guarded files that it changed and that were put back."""
+        ...
+
+    @property
+    def left(self) -> Sequence[str]:
+        """The guarded files that it changed and that could not be put back."""
         ...
 
     def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:

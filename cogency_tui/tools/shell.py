@@ -295,10 +295,14 @@ def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, s
 
 def _with_put_back(outcome: Outcome, found: Found | None) -> Outcome:
     """The outcome of a command that did not keep to what it may change: a failure."""
-    if found is None or not found.put_back:
+    if found is None or not (found.put_back or found.left):
         return outcome
-    told = f"{outcome.outcome}; put back: {', '.join(found.put_back)}"
-    return replace(outcome, outcome=told, failed=True, put_back=() if outcome.failed else found.put_back)
+    parts = {"put back": found.put_back, "not put back": found.left}
+    told = "; ".join(
+        [outcome.outcome, *(f"{what}: {', '.join(each)}" for what, each in parts.items() if each)]
+    )
+    as_it_was = not (outcome.failed or found.left)
+    return replace(outcome, outcome=told, failed=True, put_back=found.put_back if as_it_was else ())
 
 
 def _with_value(outcome: Outcome, produced: Kept) -> Outcome:
