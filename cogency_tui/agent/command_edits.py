@@ -41,6 +41,7 @@ from cogency_tui.store.intents import Beside, Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.journaling import ALL, Consent
+from cogency_tui.tools.moved_files import MovedFiles
 from cogency_tui.workspace import guarded, snapshot
 from cogency_tui.workspace.held_directories import HeldDirectories, Returned
 from cogency_tui.workspace.names import shown
@@ -343,6 +344,7 @@ class Commands:
         def compare() -> tuple[list[FileChange], list[str], list[str]]:
             differences = snapshot.differences(journal.workspace, before, after, touched)
             changes = changes_of(differences, contents, journal.limits.left, earlier)
+            _note_moved(differences, changes, journal.moved)
             watched = before.guarded | after.guarded
             changes = without_ordinary(changes, watched, journal.workspace, blobs)
             return changes, *snapshot.passing(journal.workspace, touched, before, after)
@@ -404,6 +406,7 @@ class Commands:
             )
             found = snapshot.differences(journal.workspace, before, now)
             changes = changes_of(found, contents, journal.limits.left, earlier)
+            _note_moved(found, changes, journal.moved)
             watched = before.guarded | now.guarded
             return without_ordinary(changes, watched, journal.workspace, blobs)
 
@@ -449,6 +452,17 @@ def _hold(before: snapshot.Snapshot) -> HeldDirectories:
     return HeldDirectories(
         directory for git in before.repositories for directory in guarded.directories_of_repository(git)
     )
+
+
+def _note_moved(
+    differences: Iterable[snapshot.Difference], changes: Iterable[FileChange], moved: MovedFiles
+) -> None:
+    """Note the files that are gone, and of which no copy is kept."""
+    stamps = {each.path: each.before for each in differences if each.after is None}
+    for change in changes:
+        stamp = stamps.get(change.path)
+        if stamp is not None and change.kind == "deleted" and not change.before.kept:
+            moved.add(change.path, stamp)
 
 
 class _Watching:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.store.versions import Version
+from cogency_tui.tools.moved_files import MovedFiles
 
 if TYPE_CHECKING:
     from cogency_tui.tools.changes import Change
@@ -108,6 +109,11 @@ class Journal(Protocol):
         Raises:
             JournalError: what it changes cannot be recorded; the block does not begin.
         """
+        ...
+
+    @property
+    def moved(self) -> MovedFiles:
+        """The files that commands took out of sight, and of which no copy is kept."""
         ...
 
     async def made(self) -> Mapping[Path, Version]:
