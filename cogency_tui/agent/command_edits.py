@@ -37,7 +37,7 @@ from cogency_tui.agent.guarding import (
 )
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
-from cogency_tui.store.intents import Beside, Shadow, dropping
+from cogency_tui.store.intents import Beside, Claim, Intent, Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.journaling import ALL, Consent
@@ -197,18 +197,23 @@ class Commands:
         shadow = await journal.shadow()
         watching = _Watching(journal.workspace, shadow)
 
-        def prepare(found: snapshot.Snapshot) -> Shadow:
-            contents.refresh(found)
+        def remember(found: snapshot.Snapshot) -> snapshot.Snapshot:
+            found = contents.refresh(found)
             contents.keep_large()
             watching.begin(found)
+            return found
+
+        def store(found: snapshot.Snapshot) -> Shadow:
             return shadow.append(found, contents.known, settled=self._settled)
 
         try:
             async with journal.lock:
                 last, before, returned = await self._take(also)
                 await self._account(last, before, returned)
+                before = await in_thread(remember, before)
+                # Whoever worked until then may have made what was remembered.
                 look = _Look(before, last, await self._beside())
-                described = look.described(await in_thread(prepare, before))
+                described = look.described(await in_thread(store, before))
                 intent = await intents.begin(journal.root, call.origin, call.id, call.tool, shadow=described)
                 held = await in_thread(_hold, before)
                 begun = Begun(call, look, also, watching, intent, time.time(), consent, held)
@@ -350,14 +355,16 @@ class Commands:
             return changes, *snapshot.passing(journal.workspace, touched, before, after)
 
         changes, gone, there = await in_thread(compare)
-        others, intents = await (await journal.intents()).since(
-            journal.root, origin.project, begun.before.last
-        )
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, before.began)
-        others, elsewhere = [*others, *planned_by(intents), *ours], rivals(intents, origin.conversation)
-        own = [change for change in changes if not belongs_to(elsewhere, change, after, begun.at, ended)]
-        own = shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
-        found.edits = await self._add(begun, own, going_on=found.lasting is not None)
+        others: list[Edit] = []
+
+        def claim(recorded: Sequence[Edit], intents: Sequence[Intent]) -> list[FileChange]:
+            others[:] = [*recorded, *planned_by(intents), *ours]
+            elsewhere = rivals(intents, origin.conversation)
+            own = [each for each in changes if not belongs_to(elsewhere, each, after, begun.at, ended)]
+            return shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
+
+        found.edits = await self._add(begun, begun.before.last, claim, going_on=found.lasting is not None)
         found.guarded = await in_thread(self._guarded, found.edits, before, after)
         found.settled = settled_directories(returned, journal.workspace)
         found.settled.notes, self._notes = [*self._notes, *found.settled.notes], []
@@ -394,9 +401,8 @@ class Commands:
             return
         begun, contents, blobs = self._lasting[-1], await journal.contents(), await journal.blobs()
         origin = begun.call.origin
-        others, intents = await (await journal.intents()).since(journal.root, origin.project, looked.last)
-        elsewhere = rivals(intents, origin.conversation)
-        if any(rival.is_live and rival.ended is None for rival in elsewhere):
+        running = rivals(await (await journal.intents()).below(journal.root), origin.conversation)
+        if any(rival.is_live and rival.ended is None for rival in running):
             # A command that another process waits for.
             return
 
@@ -413,17 +419,26 @@ class Commands:
         changes = await in_thread(compare)
         began = looked.snapshot.began
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, began)
-        changes = unclaimed(changes, [*others, *planned_by(intents), *ours], looked.beside, last)
-        made = await self._add(begun, shared(elsewhere, changes, after, time.time()), going_on=True)
+
+        def claim(recorded: Sequence[Edit], intents: Sequence[Intent]) -> list[FileChange]:
+            others = [*recorded, *planned_by(intents), *ours]
+            left = unclaimed(changes, others, looked.beside, last)
+            return shared(rivals(intents, origin.conversation), left, after, time.time())
+
+        made = await self._add(begun, looked.last, claim, going_on=True)
         self._late.append((begun, await in_thread(self._guarded, made, looked.snapshot, after)))
         self._looked = _Look(after, last, await self._beside())
         for each in self._lasting:
             await self._move(each, self._looked)
 
-    async def _add(self, begun: Begun, changes: list[FileChange], *, going_on: bool) -> list[Edit]:
-        """Record what a command changed, and unless it is `going_on`, that it is over."""
-        call, also = begun.call, None if going_on else dropping(begun.intent)
-        return await self._journal.record(call.origin, call.id, call.tool, changes, also)
+    async def _add(self, begun: Begun, last: int, claim: Claim, *, going_on: bool) -> list[Edit]:
+        """Record what a command can claim of what has changed since the edit `last`, and unless it is
+        `going_on`, that it is over."""
+        call, journal = begun.call, self._journal
+        also = None if going_on else dropping(begun.intent)
+        await in_thread((await journal.blobs()).sync)
+        source = call.origin, call.id, call.tool
+        return await (await journal.intents()).record(journal.root, last, source, claim, also)
 
     async def _move(self, begun: Begun, look: _Look) -> None:
         """Have what a command in the background changes from now on found, should the process be killed."""
