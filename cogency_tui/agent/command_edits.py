@@ -243,11 +243,11 @@ class Commands:
                 self._running.remove(begun)
                 if not (self._running or self._lasting or found.lasting):
                     await in_thread(journal.commits.end, begun.consent.brings)
+                if not found.lasting:
+                    begun.held.close()
                 (await journal.contents()).retaining = bool(self._running)
         found.unwatched = self._first_time(begun.watching.problem)
-        if found.lasting is None:
-            begun.held.close()
-        else:
+        if found.lasting is not None:
             self._lasting.append(begun)
             task = asyncio.create_task(self._follow(begun, found.lasting))
             self._following.add(task)

@@ -151,13 +151,14 @@ def of_repository(git: Path) -> Iterator[Path]:
 
 
 def directories_of_repository(git: Path) -> Iterator[Path]:
-    """The directories of git that a `.git` leads to, which only move as a whole, with their hooks."""
+    """The directories of git that a `.git` leads to, which only move as a whole, and what is of no use apart
+    from them."""
     own = _git_directory(git)
     if own is None:
         return
     common = _named(own / "commondir", "")
     for directory in (own, *([common] if common else []), *_modules_in(common or own)):
-        yield from (directory, directory / "hooks")
+        yield from (directory, directory / "hooks", *(directory / name for name in _DIRECTORIES))
 
 
 def repository_at(git: Path) -> Path | None:

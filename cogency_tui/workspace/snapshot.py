@@ -135,6 +135,8 @@ def relocated(
 ) -> tuple[Snapshot, Snapshot, dict[str, str]]:
     """Two snapshots between which directories of git were moved as a whole, so that only what changed in them
     differs; and which paths there were of what is now where."""
+    if not moves:
+        return before, after, {}
     places = {workspace.name_of(old): new and workspace.name_of(new) for old, new in moves.items()}
     paths = {path: _moved(path, places) for path in (*before.files, *before.guarded)}
     files = {paths[path]: stamp for path, stamp in before.files.items()}
