@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent import command_edits
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.git_places import moved_by_git
 from cogency_tui.tools.journaling import ALL, Consent
+from cogency_tui.workspace.held_directories import HeldDirectories
+from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.test_guarding import git, watched
@@ -167,6 +170,27 @@ async def test_a_repository_that_is_no_more_is_not_put_back_in_pieces(desk: Desk
     assert found.put_back == []
     assert any("no copy of it is kept" in note for note in found.notes)
     assert (desk.root / "gd").exists() is command.startswith("cp")
+
+
+@pytest.mark.parametrize(
+    "command", ["mv .git gd", "mv .git gd; ln -s gd .git", "git init -q --separate-git-dir gd"]
+)
+async def test_nothing_is_taken_out_of_one_whose_way_is_not_known(
+    desk: Desk, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a kill: nobody holds the directories any more."""
+
+    def hold_none(_before: Snapshot) -> HeldDirectories:
+        return HeldDirectories()
+
+    monkeypatch.setattr(command_edits, "_hold", hold_none)
+    before = _directory(desk.root / ".git")
+    found, asked = await watched(desk, command)
+    assert asked
+    assert set(found.put_back) <= {".git"}
+    assert not (desk.root / ".git").is_dir()
+    assert _directory(desk.root / "gd") == before
+    git(desk.root, "--git-dir=gd", "fsck")
 
 
 async def test_what_is_in_the_way_stays(desk: Desk) -> None:
