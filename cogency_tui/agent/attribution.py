@@ -1,7 +1,7 @@
 """Who changed what while a command ran: differences of stamps to changes of contents, each told once."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -18,19 +18,27 @@ from cogency_tui.workspace.place import TICK, Stamp
 from cogency_tui.workspace.snapshot import Difference, Snapshot
 
 _NOBODY = Beside()
+_NOWHERE: Mapping[str, str] = {}
 
 
-def changes_of(differences: Iterable[Difference], contents: Contents, limit: int) -> list[FileChange]:
+def changes_of(
+    differences: Iterable[Difference],
+    contents: Contents,
+    limit: int,
+    earlier: Mapping[str, str] = _NOWHERE,
+) -> list[FileChange]:
     """What files hold now and held before; those that hold the same as before are left out.
 
-    Blocks. What is kept of a content is at most `limit` bytes.
+    Blocks. What is kept of a content is at most `limit` bytes. `earlier` are the paths where files were
+    whose directory was moved as a whole.
 
     Raises:
         StoreError: a content cannot be kept.
     """
     found: list[FileChange] = []
     for one in differences:
-        before = contents.before(one.old_path or one.path, one.before) if one.before else ABSENT
+        path = one.old_path or one.path
+        before = contents.before(earlier.get(path, path), one.before) if one.before else ABSENT
         after = _now(one.path, one.after, contents, limit) if one.after else ABSENT
         if one.before and one.after and one.before.same_bytes(one.after):
             if not before.known:

@@ -34,16 +34,19 @@ from cogency_tui.agent.guarding import (
     of_guarded,
     settle_directories,
     settle_guarded,
+    settled_repositories,
     without_ordinary,
 )
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
-from cogency_tui.store.intents import Beside, Shadow, dropping
+from cogency_tui.store.intents import Beside, Claim, Intent, Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.journaling import ALL, Consent
-from cogency_tui.workspace import snapshot
+from cogency_tui.tools.moved_files import MovedFiles
+from cogency_tui.workspace import guarded, snapshot
 from cogency_tui.workspace.guarded_directories import GuardedDirectories
+from cogency_tui.workspace.held_directories import HeldDirectories, Returned
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch
@@ -177,7 +180,7 @@ class _Look:
 class Begun:
     """A command that runs since `at`. `also` are files to look at, ignored or not; `intent` is the number of
     its intent; `consent` says what it may change of guarded files, and `covers` what the user has agreed to
-    by now."""
+    by now; `held` are the directories of git."""
 
     call: Call
     before: _Look
@@ -187,6 +190,7 @@ class Begun:
     at: float
     consent: Consent
     covers: list[Path]
+    held: HeldDirectories
 
 
 class Commands:
@@ -217,28 +221,35 @@ class Commands:
         shadow = await journal.shadow()
         watching = _Watching(journal.workspace, shadow)
 
-        def prepare(found: snapshot.Snapshot) -> Shadow:
-            contents.refresh(found)
+        def remember(found: snapshot.Snapshot) -> snapshot.Snapshot:
+            found = contents.refresh(found)
             contents.keep_large()
             watching.begin(found)
             if self._is_idle:
                 # One that could not begin may have left some.
                 self._directories.close()
             self._directories.hold(found.guarded)
+            return found
+
+        def store(found: snapshot.Snapshot) -> Shadow:
             return shadow.append(found, contents.known, settled=self._settled)
 
         try:
             async with journal.lock:
-                last, before = await self._take(also)
-                await self._account(last, before)
+                last, before, returned = await self._take(also)
+                await self._account(last, before, returned)
+                before = await in_thread(remember, before)
+                # Whoever worked until then may have made what was remembered.
                 look = _Look(before, last, await self._beside())
-                described = look.described(await in_thread(prepare, before))
+                described = look.described(await in_thread(store, before))
                 intent = await intents.begin(
                     *(journal.root, call.origin, call.id, call.tool),
                     shadow=described,
                     covers=None if consent.keeps is None else consent.covers,
                 )
-                begun = Begun(call, look, also, watching, intent, time.time(), consent, [*consent.covers])
+                held = await in_thread(_hold, before)
+                covers = [*consent.covers]
+                begun = Begun(call, look, also, watching, intent, time.time(), consent, covers, held)
                 self._running.append(begun)
                 contents.retaining = True
         except BaseException:
@@ -302,8 +313,8 @@ class Commands:
         contents = await journal.contents()
         await in_thread(import_module, "watchfiles")
         async with journal.lock:
-            last, found = await self._take()
-            await self._account(last, found)
+            last, found, returned = await self._take()
+            await self._account(last, found, returned)
             await in_thread(contents.refresh, found)
         left = True
         while left:
@@ -317,10 +328,30 @@ class Commands:
         while self._following:
             await asyncio.wait(self._following)
 
-    async def _take(self, also: Sequence[str] = ()) -> tuple[int, snapshot.Snapshot]:
-        """The number of the last edit, and what the project is then: no edit up to that number is missing."""
+    async def _take(
+        self, also: Sequence[str] = (), ended: Begun | None = None
+    ) -> tuple[int, snapshot.Snapshot, Returned]:
+        """The number of the last edit, and what the project is then: no edit up to that number is missing.
+        The directories that a command which has `ended`, or what goes on, moved are put back
+        first."""
         last = await (await self._journal.edits()).last()
-        return last, await in_thread(self._journal.take, also)
+        begun = [*self._going_on, *([ended] if ended else [])]
+        returned = await in_thread(self._put_directories_back, begun)
+        return last, await in_thread(self._journal.take, also), returned
+
+    def _put_directories_back(self, begun: Iterable[Begun]) -> Returned:
+        """Blocks."""
+        consents = [each.consent for each in (*self._running, *self._going_on)]
+
+        def may_move(place: Path) -> bool:
+            return any(each.allows(place) for each in consents)
+
+        found = Returned()
+        for each in begun:
+            returned = each.held.put_back(may_move)
+            found.put_back += returned.put_back
+            found.left += returned.left
+        return found
 
     async def _beside(self) -> Beside:
         """Who has worked in the project while it was looked at."""
@@ -408,25 +439,32 @@ class Commands:
         journal = self._journal
         contents, blobs = await journal.contents(), await journal.blobs()
         origin, before = begun.call.origin, begun.before.snapshot
-        last, after = await self._take(begun.also)
+        last, after, returned = await self._take(begun.also, begun)
+        before, after, earlier = await in_thread(
+            snapshot.relocated, before, after, journal.workspace, returned.moves
+        )
 
         def compare() -> tuple[list[FileChange], list[str], list[str]]:
             differences = snapshot.differences(journal.workspace, before, after, touched)
-            changes = changes_of(differences, contents, journal.limits.left)
+            changes = changes_of(differences, contents, journal.limits.left, earlier)
+            _note_moved(differences, changes, journal.moved)
             watched = before.guarded | after.guarded
             changes = without_ordinary(changes, watched, journal.workspace, blobs, self._destinations)
             return changes, *snapshot.passing(journal.workspace, touched, before, after)
 
         changes, gone, there = await in_thread(compare)
-        others, intents = await (await journal.intents()).since(
-            journal.root, origin.project, begun.before.last
-        )
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, before.began)
-        others, elsewhere = [*others, *planned_by(intents), *ours], rivals(intents, origin.conversation)
-        own = [change for change in changes if not belongs_to(elsewhere, change, after, begun.at, ended)]
-        own = shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
-        found.edits = await self._add(begun, own, going_on=found.going_on)
+        others: list[Edit] = []
+
+        def claim(recorded: Sequence[Edit], intents: Sequence[Intent]) -> list[FileChange]:
+            others[:] = [*recorded, *planned_by(intents), *ours]
+            elsewhere = rivals(intents, origin.conversation)
+            own = [each for each in changes if not belongs_to(elsewhere, each, after, begun.at, ended)]
+            return shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
+
+        found.edits = await self._add(begun, begun.before.last, claim, going_on=found.going_on)
         found.guarded = await in_thread(self._guarded, found.edits, before, after)
+        found.settled += settled_repositories(returned, journal.workspace)
         found.settled.notes += self._notes
         self._notes = []
         if self._going_on or found.going_on:
@@ -434,6 +472,7 @@ class Commands:
             if found.going_on:
                 await self._move(begun, self._looked)
         told = {path for each in (*changes, *others) for path in (each.path, each.old_path)}
+        told |= {journal.workspace.name_of(each.now) for each in returned.put_back if each.now}
         found.made_and_removed = [path for path in gone if path not in told]
         found.touched = [path for path in there if path not in told]
 
@@ -451,49 +490,62 @@ class Commands:
                 self._lasting.remove(begun)
                 await self._let_go(begun)
 
-    async def _let_go(self, last: Begun) -> None:
-        """Let go of what is held while commands run, if this was the last one. The lock is held."""
-        if not self._is_idle:
-            return
-        await in_thread(self._journal.commits.end, last.consent.brings)
-        await in_thread(self._directories.close)
+    async def _let_go(self, begun: Begun) -> None:
+        """Let go of what is held for a command, and if it was the last one, for all. The lock is held."""
+        await in_thread(begun.held.close)
+        if self._is_idle:
+            await in_thread(self._journal.commits.end, begun.consent.brings)
+            await in_thread(self._directories.close)
 
-    async def _account(self, last: int, after: snapshot.Snapshot) -> None:
+    async def _account(self, last: int, after: snapshot.Snapshot, returned: Returned) -> None:
         """Record what has changed since the last look for what was started last of what goes on, unless
-        others run for which somebody waits. The lock is held; `last` and `after` are from `_take`."""
+        others run for which somebody waits. The lock is held; the arguments are from `_take`."""
         looked, journal = self._looked, self._journal
+        self._notes += settled_repositories(returned, journal.workspace).notes
         if not self._going_on or looked is None or self._running:
             return
         begun, contents, blobs = self._going_on[-1], await journal.contents(), await journal.blobs()
         origin = begun.call.origin
-        others, intents = await (await journal.intents()).since(journal.root, origin.project, looked.last)
-        elsewhere = rivals(intents, origin.conversation)
-        if any(rival.is_live and rival.ended is None for rival in elsewhere):
+        running = rivals(await (await journal.intents()).below(journal.root), origin.conversation)
+        if any(rival.is_live and rival.ended is None for rival in running):
             # A command that another process waits for.
             return
 
         def compare() -> list[FileChange]:
-            found = snapshot.differences(journal.workspace, looked.snapshot, after)
-            changes = changes_of(found, contents, journal.limits.left)
-            watched = looked.snapshot.guarded | after.guarded
+            before, now, earlier = snapshot.relocated(
+                looked.snapshot, after, journal.workspace, returned.moves
+            )
+            found = snapshot.differences(journal.workspace, before, now)
+            changes = changes_of(found, contents, journal.limits.left, earlier)
+            _note_moved(found, changes, journal.moved)
+            watched = before.guarded | now.guarded
             changes = without_ordinary(changes, watched, journal.workspace, blobs, self._destinations)
             # What else changes while the model thinks may be the user's.
-            return changes if self._lasting else self._guarded(changes, looked.snapshot, after)
+            return changes if self._lasting else self._guarded(changes, before, now)
 
         changes = await in_thread(compare)
         began = looked.snapshot.began
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, began)
-        changes = unclaimed(changes, [*others, *planned_by(intents), *ours], looked.beside, last)
-        made = await self._add(begun, shared(elsewhere, changes, after, time.time()), going_on=True)
+
+        def claim(recorded: Sequence[Edit], intents: Sequence[Intent]) -> list[FileChange]:
+            others = [*recorded, *planned_by(intents), *ours]
+            left = unclaimed(changes, others, looked.beside, last)
+            return shared(rivals(intents, origin.conversation), left, after, time.time())
+
+        made = await self._add(begun, looked.last, claim, going_on=True)
         self._late.append((begun, await in_thread(self._guarded, made, looked.snapshot, after)))
         self._looked = _Look(after, last, await self._beside())
         for each in self._going_on:
             await self._move(each, self._looked)
 
-    async def _add(self, begun: Begun, changes: list[FileChange], *, going_on: bool) -> list[Edit]:
-        """Record what a command changed, and unless it is `going_on`, that it is over."""
-        call, also = begun.call, None if going_on else dropping(begun.intent)
-        return await self._journal.record(call.origin, call.id, call.tool, changes, also)
+    async def _add(self, begun: Begun, last: int, claim: Claim, *, going_on: bool) -> list[Edit]:
+        """Record what a command can claim of what has changed since the edit `last`, and unless it is
+        `going_on`, that it is over."""
+        call, journal = begun.call, self._journal
+        also = None if going_on else dropping(begun.intent)
+        await in_thread((await journal.blobs()).sync)
+        source = call.origin, call.id, call.tool
+        return await (await journal.intents()).record(journal.root, last, source, claim, also)
 
     async def _move(self, begun: Begun, look: _Look) -> None:
         """Have what a command in the background changes from now on found, should the process be killed."""
@@ -519,6 +571,24 @@ class Commands:
         """The problem, unless it has been told."""
         told, self._problem = self._problem, self._problem or problem
         return "" if told else problem
+
+
+def _hold(before: snapshot.Snapshot) -> HeldDirectories:
+    """Hold the directories of git that were found. Blocks."""
+    return HeldDirectories(
+        directory for git in before.repositories for directory in guarded.directories_of_repository(git)
+    )
+
+
+def _note_moved(
+    differences: Iterable[snapshot.Difference], changes: Iterable[FileChange], moved: MovedFiles
+) -> None:
+    """Note the files that are gone, and of which no copy is kept."""
+    stamps = {each.path: each.before for each in differences if each.after is None}
+    for change in changes:
+        stamp = stamps.get(change.path)
+        if stamp is not None and change.kind == "deleted" and not change.before.kept:
+            moved.add(change.path, stamp)
 
 
 class _Watching:

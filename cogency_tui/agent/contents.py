@@ -38,6 +38,9 @@ from cogency_tui.workspace.snapshot import Snapshot
 _STEP = 8 << 20
 """Bytes that are kept in the background at once: a command waits for no more than that."""
 
+_MOST_READINGS = 3
+"""How often a file is read that is written meanwhile."""
+
 _LEAST = 1 << 16
 """What a file counts at least there: each takes time, however small."""
 
@@ -121,9 +124,14 @@ class Contents:
         """Know what another process knew of the files as they were."""
         self._known |= known
 
-    def refresh(self, snapshot: Snapshot) -> None:
-        """Remember what small files hold now, as far as the limits go; what is gone is forgotten."""
+    def refresh(self, snapshot: Snapshot) -> Snapshot:
+        """Remember what small files hold now, as far as the limits go; what is gone is forgotten.
+
+        Returns the snapshot with the files that were written since it was taken as they are now: what they
+        held then is not known.
+        """
         files = snapshot.files
+        written: dict[str, Stamp] = {}
         self._git.begin()
         wanted = self._wanted(snapshot)
         unknown: defaultdict[str, list[str]] = defaultdict(list)
@@ -143,9 +151,12 @@ class Contents:
                 holding(self._workspace, located(self._workspace, paths[0])) as place,
             ):
                 for path in paths:
-                    self._remember(path, files[path], place)
+                    stamp = self._remember(path, files[path], place)
+                    if stamp != files[path]:
+                        written[path] = stamp
         elsewhere = {path for path in snapshot.guarded if path.startswith("/")}
         self._see_to_the_rest(files, wanted | elsewhere)
+        return replace(snapshot, files=files | written) if written else snapshot
 
     def keep_large(self) -> None:
         """Keep large files that nothing else covers, `at_once` bytes of them: before a command.
@@ -280,15 +291,22 @@ class Contents:
         if known is not None and self._retaining:
             self._earlier[path, known.stamp] = known
 
-    def _remember(self, path: str, stamp: Stamp, place: Place) -> None:
+    def _remember(self, path: str, looked: Stamp, place: Place) -> Stamp:
+        """The stamp of what is remembered; that of the look where nothing can be."""
         name = PurePosixPath(path).name
         self._forget(path)
-        read = time.time_ns()
-        with suppress(OSError, WorkspaceError):
-            data = place.target(name) if stamp.is_link else place.read(name, self._limits.small)
-            if stamp_of(place.status(name)) == stamp:
-                version = _version(stamp, hashlib.sha256(data).hexdigest(), len(data))
-                self._known[path] = Known(stamp, version, read, zlib.compress(data, 1))
+        stamp = looked
+        for _ in range(_MOST_READINGS):
+            read = time.time_ns()
+            with suppress(OSError, WorkspaceError):
+                data = place.target(name) if stamp.is_link else place.read(name, self._limits.small)
+                now = stamp_of(place.status(name))
+                if now == stamp:
+                    version = _version(stamp, hashlib.sha256(data).hexdigest(), len(data))
+                    self._known[path] = Known(stamp, version, read, zlib.compress(data, 1))
+                    return stamp
+                stamp = now
+        return looked
 
 
 def _version(stamp: Stamp, digest: str, size: int, *, kept: bool = False) -> Version:

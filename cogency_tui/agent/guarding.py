@@ -33,6 +33,7 @@ from cogency_tui.workspace.guarded_directories import (
     make_way,
     open_directories,
 )
+from cogency_tui.workspace.held_directories import Returned
 from cogency_tui.workspace.names import in_repository, is_guarded_name, shown
 from cogency_tui.workspace.paths import Workspace
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 _CURE = (
     "A command changes such files only where the user agrees. Use edit or write for them, which ask first."
 )
+_CURE_OF_MOVES = "A command moves it only where it names it, and the user agrees."
+_LOST = "the repository that it belongs to is not at its place"
 _UNASKED = (
     "Nobody can be asked here: leave such files as they are, and say in the answer what should be changed in "
     "them."
@@ -112,6 +115,8 @@ _ALIASED = re.compile(
 """Values of aliases that start nothing but a command of git, with options that start nothing."""
 
 _WORKTREE = "core.worktree\n"
+_SUBMODULES = ".gitmodules"
+_SUBMODULE_PATH = re.compile(r"submodule\.[^\n]+\.path\n(?!-)")
 
 _Change = TypeVar("_Change", bound=FileChange)
 
@@ -168,6 +173,26 @@ def of_guarded(
         for edit, is_found in zip(edits, found, strict=True)
         if is_found or (edit.path in above and edit.after.kind != "absent")
     ]
+
+
+def settled_repositories(returned: Returned, workspace: Workspace) -> Settled:
+    """What became of directories of git that a command moved unasked."""
+    settled = Settled()
+    for place, now, problem in (*returned.put_back, *returned.left):
+        name = shown(workspace.name_of(place))
+        where = f"moved to {shown(workspace.name_of(now))}" if now else "removed"
+        if problem:
+            settled.left.append(name)
+            settled.notes.append(
+                f"[{name} was {where} without consent, and could not be put back: {problem}. None of its"
+                " files was changed for that. Say so in the answer.]"
+            )
+        elif (place, now, problem) in returned.put_back:
+            settled.put_back.append(name)
+            settled.notes.append(
+                f"[Put back as it was before the command: {name}, {where}. {_CURE_OF_MOVES}]"
+            )
+    return settled
 
 
 async def refuse_all(_changed: Sequence[str], _diff: str) -> None:
@@ -239,10 +264,12 @@ async def put_back(
     Raises:
         StoreError: it cannot be recorded; what is not yet put back stays.
     """
-    left, aside = await in_thread(_make_way, edits, journal.workspace)
+    left = await in_thread(_of_lost_repositories, edits, journal.workspace)
+    edits = [edit for edit in edits if edit.path not in left]
+    stuck, aside = await in_thread(_make_way, edits, journal.workspace)
     closed = await in_thread(open_directories, journal.workspace, [edit.path for edit in edits])
     try:
-        left |= await _undone(journal, conversation, edits)
+        left |= stuck | (await _undone(journal, conversation, edits) if edits else {})
     finally:
         await in_thread(close_directories, closed)
     return left, aside
@@ -380,6 +407,28 @@ def _moved_aside(name: str, aside: str) -> str:
     return f"What stood in the place of {name} is now {shown(aside)}"
 
 
+def _of_lost_repositories(edits: Sequence[Edit], workspace: Workspace) -> dict[str, str]:
+    """The paths that belong to a repository which is not at its place, with the reason why they stay: what is
+    left of it would be of no use in pieces. Blocks."""
+    gone = [edit.old_path or edit.path for edit in edits if edit.old_path or edit.after.kind == "absent"]
+    places = {place for path in gone if (place := _git_place(path))}
+    lost = {place for place in places if not guarded.is_repository(workspace.root / place)}
+    if not lost:
+        return {}
+
+    def belongs(path: str) -> bool:
+        above = Path(workspace.root, path).parents
+        return _is_in(path, lost) or any(map(guarded.is_repository, above))
+
+    return {edit.path: _LOST for edit in edits if any(map(belongs, _paths(edit)))}
+
+
+def _git_place(path: str) -> str:
+    """The `.git` that a path is in; empty where there is none."""
+    parts = PurePosixPath(path).parts
+    return str(PurePosixPath(*parts[: parts.index(".git") + 1])) if ".git" in parts[:-1] else ""
+
+
 def _paths(edit: FileChange) -> list[str]:
     return [path for path in (edit.path, edit.old_path) if path]
 
@@ -407,8 +456,10 @@ def _went_with_all(edit: FileChange, workspace: Workspace) -> bool:
 
 
 def _is_gits(change: FileChange, workspace: Workspace, blobs: Blobs, destinations: Collection[str]) -> bool:
-    return _is_bookkeeping(change, workspace, blobs) or _is_ordinary_configuration(
-        change, workspace, blobs, destinations
+    return (
+        _is_bookkeeping(change, workspace, blobs)
+        or _is_ordinary_configuration(change, workspace, blobs, destinations)
+        or _moves_submodules(change, workspace, blobs)
     )
 
 
@@ -427,11 +478,24 @@ def _is_ordinary_configuration(
     if before is None or after is None:
         return False
     if "modules" in PurePosixPath(change.path).parts:
-        after = [each for each in after if not each.startswith(_WORKTREE)]
+        before, after = (
+            [each for each in side if not each.startswith(_WORKTREE)] for side in (before, after)
+        )
     if not added and leads_elsewhere(before, after, destinations):
         return False
     demanding = [[each for each in side if not _is_ordinary(each, local=added)] for side in (before, after)]
     return demanding[0] == demanding[1]
+
+
+def _moves_submodules(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
+    """Whether nothing differs in the list of submodules but where they are."""
+    if change.path != _SUBMODULES or change.old_path or change.after.kind != "file":
+        return False
+    before, after = (_settings(each, workspace, blobs) for each in (change.before, change.after))
+    if before is None or after is None or change.before.mode != change.after.mode:
+        return False
+    urls = ([each for each in side if not _SUBMODULE_PATH.match(each)] for side in (before, after))
+    return next(urls) == next(urls)
 
 
 def _is_configuration(path: str) -> bool:

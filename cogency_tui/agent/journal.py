@@ -22,6 +22,9 @@ Tools reach it through a protocol of theirs (`tools` may not import `agent`), wh
             consent: Consent = ALL,
         ) -> AbstractAsyncContextManager[CommandEdits]: ...
 
+        @property
+        def moved(self) -> MovedFiles: ...
+
         async def made(self) -> Mapping[Path, Version]: ...
 """
 
@@ -48,6 +51,7 @@ from cogency_tui.temporary import sweep
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.changes import Change
 from cogency_tui.tools.journaling import ALL, Consent
+from cogency_tui.tools.moved_files import MovedFiles
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.paths import Workspace
 
@@ -69,6 +73,7 @@ class Journal:
         """Intents of interrupted calls of which the user knows that the store cannot record them now."""
         self.store = store
         self.commits = KnownCommits(workspace.root)
+        self.moved = MovedFiles()
         self._kept: tuple[Blobs, Contents, ShadowFile] | None = None
         self._rules: Mapping[str, bytes] | None = None
         """The rules of `.gitignore` before the first command."""
@@ -234,6 +239,11 @@ class CallJournal:
     def __init__(self, journal: Journal, conversation: str) -> None:
         self._journal = journal
         self._conversation = conversation
+
+    @property
+    def moved(self) -> MovedFiles:
+        """The files that commands in the project took out of sight, and of which no copy is kept."""
+        return self._journal.moved
 
     async def made(self) -> Mapping[Path, Version]:
         """What the calls of this turn, and nobody else, left in files that were not there before, or were as

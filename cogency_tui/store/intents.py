@@ -103,6 +103,10 @@ class Intent:
         return start_of(self.pid) == self.started
 
 
+Claim = Callable[[Sequence[Edit], Sequence[Intent]], Iterable[FileChange]]
+"""What is left of changes beside the edits and the intents of others."""
+
+
 class Intents:
     """The intents in the user's database. All methods raise `StoreError`."""
 
@@ -176,6 +180,28 @@ class Intents:
             lambda connection: connection.execute(sql).fetchall()
         )
         return [from_column(root) for (root,) in rows]
+
+    async def record(
+        self,
+        root: str,
+        last: int,
+        source: tuple[Origin, str, str],
+        claim: Claim,
+        also: Also | None = None,
+    ) -> list[Edit]:
+        """Record what a command changed, with its origin, call and tool as `source`: what it can `claim` of
+        that beside `since` at the very moment. No other process records the same meanwhile. Done `also` is as
+        in `Edits.add`."""
+        origin, call, tool = source
+
+        def work(connection: sqlite3.Connection) -> list[Edit]:
+            changes = claim(edits.since(connection, origin.project, last), _below(connection, root))
+            made = edits.insert(connection, origin, call, tool, changes, self._clock())
+            if also is not None:
+                also(connection, made)
+            return made
+
+        return await self._database.write(work, durable=True)
 
     async def shadows(self) -> set[str]:
         """The names of the files that intents, and changes that are to be put back, refer to."""

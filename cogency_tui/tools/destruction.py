@@ -19,6 +19,7 @@ from cogency_tui.store.versions import Version
 from cogency_tui.tools.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.git_destruction import examine_git
+from cogency_tui.tools.moved_files import MovedFiles
 from cogency_tui.tools.shell_paths import MOST, Places, joined
 from cogency_tui.tools.shell_scan import MOST_WORDS
 from cogency_tui.tools.shell_words import TOO_DEEP, TOO_MANY, Simple, Word
@@ -38,14 +39,18 @@ _NEGATIONS = frozenset(("!", "-not", "-o", "-or", ",", "("))
 
 
 def at_stake(
-    command: str, cwd: Path, workspace: Workspace, made: Mapping[Path, Version] | None = None
+    command: str,
+    cwd: Path,
+    workspace: Workspace,
+    made: Mapping[Path, Version] | None = None,
+    moved: MovedFiles | None = None,
 ) -> AtStake:
     """What would be lost if `command` ran in `cwd` (resolved), as things stand now. Blocks.
 
     `made` are files that the agent made, with what it left in them: as far as they are as it left them,
-    nothing is lost with them.
+    nothing is lost with them. `moved` are files that are lost with whatever directory they are in by now.
     """
-    stakes = Stakes(workspace, made or {})
+    stakes = Stakes(workspace, made or {}, moved)
     places = Places(cwd)
     moves = Moves()
     sure = not _BRANCHING.search(command)
@@ -89,10 +94,13 @@ class Moves:
                 return None if origin is None else origin / path.relative_to(above)
         return path
 
-    def there(self, words: Sequence[Word], places: Places) -> list[Path]:
-        """Where what words stand for by then is now."""
+    def there(self, words: Sequence[Word], places: Places, *, whole: bool = False) -> list[Path]:
+        """Where what words stand for by then is now; with `whole` also what was moved into it."""
         found = places.all_of(words)[0]
-        found += [path for path in self._origins if any(_may_be(word, path, places) for word in words)]
+        for path in self._origins:
+            names = (path, *path.parents) if whole else (path,)
+            if any(_may_be(word, name, places) for word in words for name in names):
+                found.append(path)
         return [origin for path in dict.fromkeys(found) if (origin := self.origin(path)) is not None]
 
 
@@ -103,7 +111,8 @@ def _may_be(word: Word, path: Path, places: Places) -> bool:
 
 
 def _remove(simple: Simple, places: Places, stakes: Stakes, moves: Moves) -> None:
-    stakes.add_files(moves.there(simple.operands(), places), whole=simple.has("rR", "recursive"))
+    whole = simple.has("rR", "recursive")
+    stakes.add_files(moves.there(simple.operands(), places, whole=whole), whole=whole)
     if not places.all_of(simple.operands())[1]:
         stakes.add(UNKNOWN)
 

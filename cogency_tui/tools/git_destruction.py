@@ -15,6 +15,7 @@ from cogency_tui.workspace.names import shown
 
 _WITH_VALUE = frozenset(("-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"))
 _ALL_CHANGES = "all uncommitted changes"
+_BRANCHES = "refs/heads/"
 _MOST_NAMED = 3
 _LONGEST_NAME = 80
 
@@ -42,14 +43,21 @@ def examine_git(simple: Simple, places: Places, stakes: Stakes) -> None:
 def _reset(command: Simple, directory: Path, stakes: Stakes) -> None:
     if command.has("", "hard", "merge"):
         _all_changes(directory, stakes)
+    targets = command.operands()[:1]
+    if targets and command.has("", "hard", "keep", "merge"):
+        _commits("", targets[0], directory, stakes)
 
 
 def _switch(command: Simple, directory: Path, stakes: Stakes) -> None:
     if command.has("f", "force", "discard-changes"):
         _all_changes(directory, stakes)
+    if command.has("C", "force-create"):
+        _moved_branch(command, directory, stakes)
 
 
 def _checkout(command: Simple, directory: Path, stakes: Stakes) -> None:
+    if command.has("B"):
+        _moved_branch(command, directory, stakes)
     if command.has("f", "force"):
         _all_changes(directory, stakes)
         return
@@ -90,7 +98,10 @@ def _clean(command: Simple, directory: Path, stakes: Stakes) -> None:
 def _stash(command: Simple, directory: Path, stakes: Stakes) -> None:
     words = [word.text for word in command.operands()]
     if words[:1] not in (["drop"], ["clear"]):
+        stakes.stashed = stakes.stashed or words[:1] in ([], ["push"], ["save"])
         return
+    if stakes.stashed:
+        _all_changes(directory, stakes)
     stashes = stakes.repository(directory).stashes()
     if stashes is None:
         stakes.add("stashed changes")
@@ -106,19 +117,58 @@ def _stash(command: Simple, directory: Path, stakes: Stakes) -> None:
 
 
 def _branch(command: Simple, directory: Path, stakes: Stakes) -> None:
-    deletes = command.has("D") or (command.has("d", "delete") and command.has("f", "force"))
-    if not deletes:
+    forced = command.has("f", "force")
+    if command.has("D") or (command.has("d", "delete") and forced):
+        for word in command.operands():
+            _deleted_branch(word, directory, stakes)
+    elif forced:
+        _moved_branch(command, directory, stakes)
+    elif command.has("MC"):
+        words = command.operands()
+        source = words[0] if len(words) > 1 else Word("HEAD")
+        for word in words[-1:]:
+            _commits(word.text, source, directory, stakes)
+
+
+def _update_ref(command: Simple, directory: Path, stakes: Stakes) -> None:
+    refs = [word for word in command.operands("m") if word.text.startswith(_BRANCHES)]
+    if command.has("d") and refs:
+        _deleted_branch(refs[0].after(_BRANCHES), directory, stakes)
+
+
+def _deleted_branch(word: Word, directory: Path, stakes: Stakes) -> None:
+    name = shown(word.text[:_LONGEST_NAME])
+    commits = stakes.repository(directory).commits_only_in(word.text) if word.known else None
+    if not word.known:
+        stakes.add("branches whose names are not known beforehand")
+    elif commits is None:
+        stakes.add(f"the branch {name}")
+    elif commits:
+        stakes.add(f"the branch {name}: {_counted(commits)} in no other branch")
+
+
+def _moved_branch(command: Simple, directory: Path, stakes: Stakes) -> None:
+    """The first operand is a branch that goes to the second."""
+    words = [*command.operands("t"), Word("HEAD")]
+    if len(words) > 1 and words[0].known:
+        _commits(words[0].text, words[1], directory, stakes)
+
+
+def _commits(branch: str, target: Word, directory: Path, stakes: Stakes) -> None:
+    """The commits that a branch loses when it goes to another; nothing where there is no such branch."""
+    name = f"the branch {shown(branch[:_LONGEST_NAME])}" if branch else "the current branch"
+    repository = stakes.repository(directory)
+    if branch and repository.commits_only_in(branch) is None:
         return
-    for word in command.operands():
-        name = shown(word.text[:_LONGEST_NAME])
-        commits = stakes.repository(directory).commits_only_in(word.text) if word.known else None
-        if not word.known:
-            stakes.add("branches whose names are not known beforehand")
-        elif commits is None:
-            stakes.add(f"the branch {name}")
-        elif commits:
-            count = f"{commits:,} commit{'' if commits == 1 else 's'}"
-            stakes.add(f"the branch {name}: {count} in no other branch")
+    commits = repository.commits_only_in(branch, but=target.text) if target.known else None
+    if commits is None:
+        stakes.add(f"commits of {name} that may be in no other branch")
+    elif commits:
+        stakes.add(f"{_counted(commits)} of {name} in no other branch")
+
+
+def _counted(commits: int) -> str:
+    return f"{commits:,} commit{'' if commits == 1 else 's'}"
 
 
 def _push(command: Simple, _directory: Path, stakes: Stakes) -> None:
@@ -205,5 +255,6 @@ _COMMANDS: dict[str, Callable[[Simple, Path, Stakes], None]] = {
     "rm": _remove,
     "stash": _stash,
     "switch": _switch,
+    "update-ref": _update_ref,
     "worktree": _worktree,
 }

@@ -119,10 +119,13 @@ class Repository:
         subjects = None if answer is None else answer.split("\n")[1::2]
         return subjects and [f"stash@{{{number}}}: {each}" for number, each in enumerate(subjects)]
 
-    def commits_only_in(self, branch: str) -> int | None:
-        """How many commits of a local branch are in no other branch or tag."""
-        kept = (f"--exclude=refs/heads/{branch}", "--all")
-        answer = self._ask("rev-list", "--count", f"refs/heads/{branch}", "--not", *kept, "--")
+    def commits_only_in(self, branch: str = "", *, but: str = "") -> int | None:
+        """How many commits of a local branch, the current one if none is given, no other ref has, `but` that
+        which is named."""
+        ref = f"refs/heads/{branch}" if branch else (self._ask("symbolic-ref", "-q", "HEAD") or "").strip()
+        # Of a HEAD that is on no branch nothing is left out.
+        others = [*([but] if but else []), *([f"--exclude={ref}"] if ref else []), "--glob=refs/*"]
+        answer = self._ask("rev-list", "--count", ref or "HEAD", "--not", *others, "--")
         return int(answer) if answer else None
 
     def unchanged(self, paths: Collection[str]) -> dict[str, str]:

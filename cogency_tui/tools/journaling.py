@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.store.versions import Version
+from cogency_tui.tools.moved_files import MovedFiles
 
 if TYPE_CHECKING:
     from cogency_tui.tools.changes import Change
@@ -28,6 +29,10 @@ class Consent:
     covers: Collection[Path] = ()
     brings: Sequence[str] = ()
     destinations: Collection[str] = ()
+
+    def allows(self, path: Path) -> bool:
+        """Whether the user has agreed to whatever it does at a resolved path."""
+        return self.keeps is None or not set(self.covers).isdisjoint((path, *path.parents))
 
 
 ALL = Consent(None)
@@ -111,6 +116,11 @@ class Journal(Protocol):
         Raises:
             JournalError: what it changes cannot be recorded; the block does not begin.
         """
+        ...
+
+    @property
+    def moved(self) -> MovedFiles:
+        """The files that commands took out of sight, and of which no copy is kept."""
         ...
 
     async def made(self) -> Mapping[Path, Version]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cogency_tui.tools.command_line import SHELLS, option_values
+from cogency_tui.tools.git_places import moved_by_git
 from cogency_tui.tools.interpreter_code import inline_code
 from cogency_tui.tools.programs import GIT_READING, PLACE_OPTIONS, base_name, facts, is_interpreter
 from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
@@ -77,7 +78,7 @@ def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
         yield redirection.target, not redirection.writes, redirection.writes
     if "words" in facts(simple.program):
         return
-    for word in chain(placed(simple), map(Word, stream_script(simple).writes)):
+    for word in chain(placed(simple), map(Word, stream_script(simple).writes), moved_by_git(simple)):
         yield word, False, True
     reads, can_write = not _writes(simple), not only_reads(simple)
     script = next(iter(simple.operands()), None) if runs_files(simple) else None

@@ -151,9 +151,10 @@ class Shell:
                 is_offline, args.command, cwd.path, context.workspace, self._ports
             )
             intent = replace(intent, confined=offline)
-        stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace)
+        moved = context.journal.moved if context.journal is not None else None
+        stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, None, moved)
         if stake.what and (made := await _made(context)):
-            stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, made)
+            stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, made, moved)
         to_remotes = await asyncio.to_thread(_leads_to_remotes, args.command, cwd.path, context)
         own = intent.own and not stake.what
         return replace(intent, loss=stake.what, to_remotes=to_remotes, own=own)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from cogency_tui.store.versions import Version
 from cogency_tui.tools.git_facts import Answers, CachedRepository, Entry, Repository
+from cogency_tui.tools.moved_files import MovedFiles
 from cogency_tui.tools.system_files import is_own_temporary
 from cogency_tui.workspace.ignore import ALWAYS
 from cogency_tui.workspace.names import shown
@@ -42,11 +43,16 @@ class AtStake:
 
 class Stakes:
     """Collects what the parts of a command destroy; `made` are files that are no loss as long as they are in
-    these versions."""
+    these versions, `moved` those that are one wherever they are."""
 
-    def __init__(self, workspace: Workspace, made: Mapping[Path, Version]) -> None:
+    def __init__(
+        self, workspace: Workspace, made: Mapping[Path, Version], moved: MovedFiles | None = None
+    ) -> None:
+        self.stashed = False
+        """Whether a part of the command puts changes aside, which a later one may drop."""
         self._workspace = workspace
         self._made = made
+        self._moved = moved or MovedFiles()
         self._readable = _MOST_READ
         self._answers = Answers()
         self._targets: dict[Path, None] = {}
@@ -135,13 +141,19 @@ class Stakes:
         untracked = bool(entries) and all(entry.index == "?" for entry in entries)
         if not untracked or not _is_remade("untracked", directory):
             return False
+        if any(self._moved.below(directory)):
+            return False
         if any((root / name).is_relative_to(directory) for name in Repository(root).staged()):
             return False
         self.keep([directory])
         return True
 
     def _note(self, kind: str, path: Path) -> None:
-        if self._is_made(path):
+        moved = list(islice(self._moved.below(path), _NAMED))
+        for file, earlier in moved:
+            name = shown(self._workspace.name_of(file))
+            self.add(f"{name}, which was {shown(earlier)} and of which no copy is kept", [file])
+        if not moved and self._is_made(path):
             self.keep([path])
             return
         name = shown(self._workspace.name_of(path))

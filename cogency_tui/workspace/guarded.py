@@ -37,6 +37,9 @@ _LONGEST_POINTER = 4096
 _REPOSITORY = ("config", "config.worktree", "commondir", "info/attributes")
 """What in a git directory leads to programs, beside the hooks."""
 
+_DIRECTORIES = ("objects", "refs")
+"""What every repository has, beside its `HEAD`."""
+
 _HOOKS = (
     *("applypatch-msg", "commit-msg", "fsmonitor-watchman", "p4-changelist", "p4-post-changelist"),
     *("p4-pre-submit", "p4-prepare-changelist", "post-applypatch", "post-checkout", "post-commit"),
@@ -153,6 +156,8 @@ _PYTHON = ".local/lib"
 _PYTHON_STARTS = ("usercustomize.py", "sitecustomize.py", ".pth")
 """Where the user's own packages of Python are, and how the names end that each start of Python runs."""
 
+_PLACES_AT_HOME = (*(place.rstrip("*") for place in _AT_HOME), ".local/lib/python3")
+
 _OWN = ("permissions.toml", "trusted.toml", "models.toml", "AGENTS.md")
 _OWN_FOLDERS = ("commands", "agents", "workflows", "themes")
 """This program's configuration, beside the user's configuration file."""
@@ -198,13 +203,9 @@ def hidden(directory: Path, name: str, *, inside: bool = False) -> Iterator[Path
         yield from _files_at(path, _DEEPEST)
 
 
-def around(root: Path) -> Iterator[Path]:
-    """What is guarded of the repository that the directory `root` lies in, if it is not its top."""
-    for above in root.parents:
-        git = above / ".git"
-        if os.path.lexists(git):
-            yield from of_repository(git)
-            return
+def around(root: Path) -> Path | None:
+    """The `.git` of the repository that the directory `root` lies in, if it is not its top."""
+    return next((above / ".git" for above in root.parents if os.path.lexists(above / ".git")), None)
 
 
 def of_repository(git: Path) -> Iterator[Path]:
@@ -215,7 +216,7 @@ def of_repository(git: Path) -> Iterator[Path]:
         return
     if not stat.S_ISDIR(found.st_mode):
         yield git
-    own = git if git.is_dir() else _named(git, "gitdir: ")
+    own = _own_directory(git)
     if own is None:
         return
     common = _named(own / "commondir", "")
@@ -224,6 +225,30 @@ def of_repository(git: Path) -> Iterator[Path]:
     if common is not None:
         yield from _of_git_directory(common)
     yield from _of_modules(common or own)
+
+
+def directories_of_repository(git: Path) -> Iterator[Path]:
+    """The directories of git that a `.git` leads to, which only move as a whole, and what is of no use apart
+    from them."""
+    own = _git_directory(git)
+    if own is None:
+        return
+    common = _named(own / "commondir", "")
+    for directory in (own, *([common] if common else []), *_modules_in(common or own)):
+        yield from (directory, directory / "hooks", *(directory / name for name in _DIRECTORIES))
+
+
+def repository_at(git: Path) -> Path | None:
+    """The directory of the repository that a `.git` is, or leads to; None where there is none."""
+    own = _git_directory(git)
+    return own if own is not None and is_repository(own) else None
+
+
+def is_repository(directory: Path) -> bool:
+    """Whether git finds a repository in a directory, or what another working tree has of one."""
+    if not (directory / "HEAD").is_file():
+        return False
+    return all((directory / name).is_dir() for name in _DIRECTORIES) or (directory / "commondir").is_file()
 
 
 def at_home() -> Iterator[Path]:
@@ -253,16 +278,30 @@ def directories() -> Iterator[str]:
     )
 
 
+def led_to_from_home() -> Callable[[Path], bool]:
+    """Says of a path of `at_home` whether it is none there by itself: a link leads to it, or git's
+    configuration."""
+    home = ""
+    with suppress(RuntimeError):
+        home = os.path.realpath(Path.home())
+    places = *(f"{home}/{each}" for each in _PLACES_AT_HOME), f"{os.path.realpath(config_path().parent)}/"
+    return lambda path: str(path.parent) != home and not str(path).startswith(places)
+
+
 def own_files() -> list[Path]:
     """The files of the user's configuration that this program itself writes, with links resolved."""
     path = config_path()
     return [Path(os.path.realpath(each)) for each in (path, *map(path.with_name, _OWN[:2]))]
 
 
-def led_to(path: Path) -> Iterator[Path]:
-    """The files that a guarded file leads to: the target of a link, or the files in it."""
+def beside(path: Path) -> Iterator[Path]:
+    """The files beside a guarded file that are evaluated with it."""
     if path.name == ".envrc":
         yield from (there for name in _BESIDE_ENVRC if os.path.lexists(there := path.with_name(name)))
+
+
+def led_to(path: Path) -> Iterator[Path]:
+    """The files that a guarded file leads to: the target of a link, or the files in it."""
     if path.is_symlink():
         target = Path(os.path.realpath(path))
         if target not in path.parents:
@@ -434,7 +473,7 @@ def _guarded_entries_of(directory: Path, *, inside: bool) -> tuple[list[Path], l
 
 def _configurations_of(git: Path | None) -> git_configuration.Named:
     """What the configurations name that hold for a repository, or for all where none is given."""
-    own = None if git is None else git if git.is_dir() else _named(git, "gitdir: ")
+    own = None if git is None else _own_directory(git)
     common = None if own is None else _named(own / "commondir", "")
     places = [each / name for each in (own, common) if each is not None for name in _REPOSITORY[:2]]
     return git_configuration.named([*places, *_user_places()])
@@ -482,7 +521,13 @@ def _hooks_in(directory: Path) -> Iterator[Path]:
 
 
 def _of_modules(directory: Path) -> Iterator[Path]:
-    """What is guarded of the repositories of submodules, whose names may have slashes."""
+    """What is guarded of the repositories of submodules."""
+    for module in _modules_in(directory):
+        yield from _of_git_directory(module)
+
+
+def _modules_in(directory: Path) -> Iterator[Path]:
+    """The repositories of submodules, whose names may have slashes."""
     left = [(directory / "modules", _DEEPEST)]
     count = 0
     while left and count < _MOST_MODULES:
@@ -492,7 +537,7 @@ def _of_modules(directory: Path) -> Iterator[Path]:
                 continue
             path = Path(entry.path)
             if (path / "HEAD").is_file():
-                yield from _of_git_directory(path)
+                yield path
                 count += 1
             elif depth > 1:
                 left.append((path, depth - 1))
@@ -534,3 +579,14 @@ def _named(pointer: Path, beginning: str) -> Path | None:
         return found if text.startswith(beginning) and found.is_dir() else None
     except (OSError, ValueError):
         return None
+
+
+def _own_directory(git: Path) -> Path | None:
+    """The directory that a `.git` is, or names."""
+    return git if git.is_dir() else _named(git, "gitdir: ")
+
+
+def _git_directory(git: Path) -> Path | None:
+    """As `_own_directory`, with links resolved."""
+    own = _own_directory(git)
+    return None if own is None else Path(os.path.realpath(own))

@@ -10,9 +10,9 @@ import os
 import stat
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
@@ -28,8 +28,9 @@ class Snapshot:
     """The files and links of the project with their stamps, and its directories, by path.
 
     `closed` are directories that could not be looked into. `began` is when the walk began, in nanoseconds
-    of Unix time. `guarded` are the files that commands may not change unasked, some of them outside. `rules`
-    are those of the `.gitignore` files.
+    of Unix time. `guarded` are the files that commands may not change unasked, some of them outside; of these
+    `led` are where something else leads to. `rules` are those of the `.gitignore` files. `repositories` are
+    the places of `.git`.
     """
 
     files: dict[str, Stamp]
@@ -38,6 +39,8 @@ class Snapshot:
     began: int
     guarded: frozenset[str] = frozenset()
     rules: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    led: frozenset[str] = frozenset()
+    repositories: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,10 @@ def take(
         files = {path: stamp for path, stamp in files.items() if not path.startswith(f"{hidden}/")}
         directories = {path for path in directories if not f"{path}/".startswith(f"{hidden}/")}
     watched = frozenset(path for path in (*found.named, *found.hidden) if path in files)
-    return Snapshot(files, frozenset(directories), frozenset(closed), began, watched, tree.rules)
+    led, repositories = frozenset(found.led), tuple(found.repositories)
+    return Snapshot(
+        files, frozenset(directories), frozenset(closed), began, watched, tree.rules, led, repositories
+    )
 
 
 def differences(
@@ -99,7 +105,7 @@ def differences(
     """What differs between two snapshots, by path, and what may differ where no stamp can tell: what was
     written shortly before the first, and what is known to have been `touched` since.
 
-    What cannot be looked at is taken to be as it was.
+    What cannot be looked at is taken to be as it was, and what something leads to since, too.
     """
     found: list[Difference] = []
     gone: dict[str, Stamp] = {}
@@ -111,13 +117,44 @@ def differences(
             gone[path] = old
         elif new != old or path in touched or not old.settled(before.began):
             found.append(Difference(path, old, new))
-    come = {path: new for path, new in after.files.items() if path not in before.files}
+    come = {
+        path: new
+        for path, new in after.files.items()
+        if path not in before.files and not (path in after.led and new.changed < before.began - TICK)
+    }
     found += _renamed(gone, come, before)
     if before.closed or _rules_changed([*(each.path for each in found), *gone, *come]):
         come = {path: new for path, new in come.items() if new.changed >= before.began - TICK}
     found += [Difference(path, old, None) for path, old in gone.items()]
     found += [Difference(path, None, new, made=_made(path, before)) for path, new in come.items()]
     return sorted(found, key=lambda difference: difference.path)
+
+
+def relocated(
+    before: Snapshot, after: Snapshot, workspace: Workspace, moves: Mapping[Path, Path | None]
+) -> tuple[Snapshot, Snapshot, dict[str, str]]:
+    """Two snapshots between which directories of git were moved as a whole, so that only what changed in them
+    differs; and which paths there were of what is now where."""
+    if not moves:
+        return before, after, {}
+    places = {workspace.name_of(old): new and workspace.name_of(new) for old, new in moves.items()}
+    paths = {path: _moved(path, places) for path in (*before.files, *before.guarded)}
+    files = {paths[path]: stamp for path, stamp in before.files.items()}
+    guards = frozenset(paths[path] for path in before.guarded)
+    listed = {
+        workspace.name_of(path)
+        for new in moves.values()
+        if new is not None
+        for path in guarded.of_repository(new)
+    }
+    new_places = [new for new in places.values() if new]
+    left = {
+        path: stamp
+        for path, stamp in after.files.items()
+        if path in files or path in listed or not (path in places or _is_below(path, new_places))
+    }
+    earlier = {new: old for old, new in paths.items() if new != old}
+    return replace(before, files=files, guarded=guards), replace(after, files=left), earlier
 
 
 def passing(
@@ -147,6 +184,8 @@ class _Guarded:
         self._workspace = workspace
         self.named: list[str] = []
         self.hidden: dict[str, Stamp] = {}
+        self.led: set[str] = set()
+        self.repositories: list[Path] = []
 
     def add(self, level: Level) -> None:
         """Take note of the guarded files in one directory."""
@@ -156,9 +195,9 @@ class _Guarded:
         self.named += [each.path for each in found]
         leading = (each.name for each in found if each.kind == "link" or each.name == ".envrc")
         for name in leading:
-            self._hide(guarded.led_to(Path(level.directory.path, name)), led=True)
+            self._hide_led_to(Path(level.directory.path, name))
         for name in level.ignored if inside else filter(is_guarded_name, level.ignored):
-            self._hide(guarded.hidden(Path(level.directory.path), name, inside=inside))
+            self._hide_at(Path(level.directory.path), name, inside=inside)
 
     def add_hidden_since(self, earlier: Tree, root: Path, walked: Collection[str]) -> None:
         """Take note of those in what the `earlier` rules do not ignore, and was not walked.
@@ -171,23 +210,39 @@ class _Guarded:
                 if level.path.rstrip("/") not in walked:
                     names = *(each.name for each in (*level.directories, *level.others)), *level.ignored
                     for name in filter(is_guarded_name, names):
-                        self._hide(guarded.hidden(Path(level.directory.path), name))
+                        self._hide_at(Path(level.directory.path), name)
 
     def add_elsewhere(self) -> None:
         """Take note of those that are in no directory of the project."""
         roots = (self._workspace.root, *self._workspace.added)
-        for root in roots:
-            self._hide(guarded.around(root))
-        self._hide(guarded.at_home())
+        for git in filter(None, map(guarded.around, roots)):
+            self._hide_at(git.parent, git.name)
+        self._hide(guarded.at_home(), guarded.led_to_from_home())
 
-    def _hide(self, paths: Iterable[Path], *, led: bool = False) -> None:
+    def _hide_at(self, directory: Path, name: str, *, inside: bool = False) -> None:
+        place = f"{directory / name}"
+        if name == ".git":
+            self.repositories.append(directory / name)
+        self._hide(
+            guarded.hidden(directory, name, inside=inside),
+            lambda path: str(path) != place and not str(path).startswith(f"{place}/"),
+        )
+
+    def _hide_led_to(self, path: Path) -> None:
+        self._hide(guarded.beside(path), lambda _path: False, follow=False)
+        self._hide(guarded.led_to(path), lambda _path: True, follow=False)
+
+    def _hide(self, paths: Iterable[Path], is_led: Callable[[Path], bool], *, follow: bool = True) -> None:
         for path in paths:
             with suppress(OSError):
                 found = path.lstat()
                 if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
-                    self.hidden[self._workspace.name_of(path)] = stamp_of(found)
-                if not led and (stat.S_ISLNK(found.st_mode) or path.name == ".envrc"):
-                    self._hide(guarded.led_to(path), led=True)
+                    name = self._workspace.name_of(path)
+                    self.hidden[name] = stamp_of(found)
+                    if is_led(path):
+                        self.led.add(name)
+                if follow and (stat.S_ISLNK(found.st_mode) or path.name == ".envrc"):
+                    self._hide_led_to(path)
 
 
 def _walk(
@@ -260,6 +315,18 @@ def _made(path: str, before: Snapshot) -> str:
         made = directory
         directory = _above(directory)
     return made
+
+
+def _moved(path: str, places: Mapping[str, str | None]) -> str:
+    """Where a file is after its directory was moved."""
+    for old, new in places.items():
+        if new and path.startswith(f"{old}/"):
+            return f"{new}{path[len(old) :]}"
+    return path
+
+
+def _is_below(path: str, directories: Iterable[str]) -> bool:
+    return any(path.startswith(f"{each}/") for each in directories)
 
 
 def _above(path: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.command_edits import Call, CommandEdits, KeptPaths
 from cogency_tui.store.intents import Intents
 from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.journaling import Desk, desk_at, settle
@@ -159,7 +160,40 @@ async def test_what_a_tool_makes_of_a_file_after_the_last_look_is_not_changed_ba
         two.own.put("there", "own\n")
         two.own.put("new", "own\n")
         work = [("there", "later\n"), ("new", "later\n")]
-        _before(monkeypatch, "since", lambda: two.other.write(*work))
+        _before(monkeypatch, "record", lambda: two.other.write(*work))
     edits = [(edit.kind, edit.path, edit.after.size) for edit in await two.own.edits()]
     assert sorted(edits) == [("changed", "there", 4), ("created", "new", 4)]
     assert await two.other.told() == [("changed", "there"), ("changed", "new")]
+
+
+async def test_what_is_written_after_the_look_is_what_the_command_found(
+    two: _Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write() -> None:
+        two.own.put("there", "written\n")
+
+    _at_the_look(monkeypatch, two.own, write, after=True)
+    async with two.own.calls.around_command("own", "shell"):
+        two.own.put("there", "own\n")
+    (edit,) = await two.own.edits()
+    assert (edit.before.size, edit.before.kept) == (len("written\n"), True)
+    await two.own.undo.apply(await two.own.undo.back_to(0))
+    assert (two.own.root / "there").read_text() == "written\n"
+
+
+async def test_a_settled_command_knows_what_was_written_after_the_look(
+    two: _Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def write() -> None:
+        two.own.put("there", "written\n")
+
+    _at_the_look(monkeypatch, two.own, write, after=True)
+    commands = two.own.journal.commands
+    origin = await (await two.own.journal.edits()).origin(two.own.conversation)
+    begun = await commands.begin(Call(origin, "killed", "shell"), [])
+    two.own.put("there", "own\n")
+    two.own.journal.unfinished.add(begun.intent)
+    await two.own.journal.settle()
+    (edit,) = await two.own.edits()
+    assert (edit.before.size, edit.before.kept) == (len("written\n"), True)
+    await commands.end(begun, CommandEdits(KeptPaths()))

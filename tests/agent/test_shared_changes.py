@@ -13,6 +13,7 @@ from cogency_tui.agent.review.model import Target
 from cogency_tui.agent.review.review import Review
 from cogency_tui.errors import ConsentError, UsageError
 from cogency_tui.headless.edits import Choice, Consent, EditCommands
+from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.versions import Edit, FileChange, Version
 from tests.agent.journaling import Desk, desk_at, settle
@@ -307,3 +308,29 @@ async def test_a_change_that_two_others_recorded_was_not_brought_back_in_between
                 change = FileChange("a", old, new, shared_with=(other, desk.conversation))
                 await edits.add(await edits.origin(one), "call", "shell", [change])
         assert [(edit.path, edit.before.digest, edit.after.digest) for edit in found.edits] == []
+
+
+async def test_what_another_records_at_the_same_moment_is_recorded_once(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other command ends when this one is about to record what both have seen."""
+    async with desk_at(*places) as desk, workers(desk, 1) as (other,):
+        ending = recorded = False
+        sync = Blobs.sync
+
+        def end_the_other(blobs: Blobs) -> None:
+            nonlocal recorded
+            sync(blobs)
+            if ending and not recorded:
+                recorded = True
+                asyncio.run_coroutine_threadsafe(other.tell("end"), loop).result()
+
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(Blobs, "sync", end_the_other)
+        async with desk.calls.around_command("own", "shell"):
+            assert await other.tell("begin") == "began"
+            await other.tell("write", "both")
+            ending = True
+        assert recorded
+        (edit,) = await _edits(desk, desk.conversation, other.conversation)
+        assert {edit.origin.conversation, *edit.shared_with} == {desk.conversation, other.conversation}

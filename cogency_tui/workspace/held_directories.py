@@ -1,0 +1,176 @@
+"""Directories of git that are held open while a command runs: one that it moved comes back as a whole.
+
+Invariant: a directory is the one of before where its device and inode are the same. As it is held open, no
+other is given these, and the system says where it went. It comes back by renaming or stays where it is: none
+of its files is removed, and what took its place goes where it was. The calls block.
+"""
+
+import fcntl
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from cogency_tui.workspace import guarded
+from cogency_tui.workspace.place import TICK
+
+_MOST = 64
+_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LONGEST_PATH = 1024
+
+_Identity = tuple[int, int]
+
+
+class Moved(NamedTuple):
+    """A directory that is not at its place: where it is `now`, if it is anywhere, and why it was not put
+    back, if it was to be."""
+
+    place: Path
+    now: Path | None
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class Returned:
+    """The directories that were put back, and those that were `left` where they are."""
+
+    put_back: list[Moved] = field(default_factory=list[Moved])
+    left: list[Moved] = field(default_factory=list[Moved])
+
+    @property
+    def moves(self) -> dict[Path, Path | None]:
+        """Where those that were left are now, by their places."""
+        return {each.place: each.now for each in self.left}
+
+
+class _Held(NamedTuple):
+    handle: int
+    itself: _Identity
+    above: _Identity
+    is_repository: bool
+
+
+class _Stays(Exception):
+    """Why a directory cannot be put back."""
+
+
+class HeldDirectories:
+    """Holds the directories at these places, as far as they are directories, until it is closed."""
+
+    def __init__(self, places: Iterable[Path] = ()) -> None:
+        self._began = time.time_ns()
+        self._held: dict[Path, _Held] = {}
+        # What is above comes back first, with all that is in it.
+        for place in sorted(dict.fromkeys(places), key=lambda path: len(path.parts))[:_MOST]:
+            with suppress(OSError):
+                above = _identity(place.parent.stat())
+                handle = os.open(place, _OPEN)
+                itself = _identity(os.fstat(handle))
+                self._held[place] = _Held(handle, itself, above, guarded.is_repository(place))
+
+    def close(self) -> None:
+        """Let go of them."""
+        for held in self._held.values():
+            os.close(held.handle)
+        self._held.clear()
+
+    def put_back(self, may_move: Callable[[Path], bool]) -> Returned:
+        """Put back each that is not at its place, unless it was moved together with the directory around it,
+        or it `may_move`."""
+        found = Returned()
+        for place, held in self._held.items():
+            if _is(place, held.itself):
+                continue
+            now = _path_of(held)
+            if may_move(place) or (now is not None and _went_along(place, now, held)):
+                found.left.append(Moved(place, now))
+                continue
+            if now is None and not (held.is_repository and place.parent.is_dir()):
+                # The files in it are put back one by one, or went with all that they were for.
+                continue
+            now = now or self._copy_of(place)
+            try:
+                _return(place, now, held.above)
+            except (OSError, _Stays) as error:
+                why = error.strerror if isinstance(error, OSError) else str(error)
+                found.left.append(Moved(place, now, why or str(error)))
+            else:
+                found.put_back.append(Moved(place, now))
+        return found
+
+    def _copy_of(self, place: Path) -> Path | None:
+        """The repository that a place leads to since the command began, where that has made it: a copy of the
+        one that was removed."""
+        target = guarded.repository_at(place)
+        if target is None or target == place:
+            return None
+        with suppress(OSError):
+            made = (target, target / "HEAD", target / "objects")
+            if min(each.lstat().st_ctime_ns for each in made) >= self._began - TICK:
+                return target
+        return None
+
+
+def _return(place: Path, now: Path | None, above: _Identity) -> None:
+    """Rename a directory from where it is to its place, and a directory that is there to where it was.
+
+    Raises:
+        _Stays: that would lose something, or the directory is no more.
+        OSError: the system refuses.
+    """
+    if now is None:
+        raise _Stays("no copy of it is kept")
+    if not _is(place.parent, above):
+        raise _Stays("the directory that it was in is not there")
+    if not os.path.lexists(place):
+        now.rename(place)
+        return
+    leads = place.is_symlink() or guarded.repository_at(place) is not None
+    if not (leads or place.is_dir()):
+        raise _Stays("something else is there now")
+    aside = place.with_name(f"{place.name}-{secrets.token_hex(4)}")
+    is_inside = now.is_relative_to(place)
+    place.rename(aside)
+    try:
+        (aside / now.relative_to(place) if is_inside else now).rename(place)
+    except OSError:
+        aside.rename(place)
+        raise
+    if aside.is_symlink() or not aside.is_dir():
+        aside.unlink()
+    elif not is_inside:
+        aside.rename(now)
+
+
+def _went_along(place: Path, now: Path, held: _Held) -> bool:
+    """Whether the directory around it was moved, or git has taken it for a submodule's."""
+    if now.name == place.name and _is(now.parent, held.above):
+        return True
+    return "modules" in now.parts and guarded.repository_at(place) == now
+
+
+def _path_of(held: _Held) -> Path | None:
+    """Where a directory is now; None where it is nowhere."""
+    with suppress(OSError):
+        if sys.platform == "darwin":
+            said = fcntl.fcntl(held.handle, fcntl.F_GETPATH, bytes(_LONGEST_PATH)).rstrip(b"\0")
+            path = Path(os.fsdecode(said))
+        else:
+            path = Path(f"/proc/self/fd/{held.handle}").readlink()
+        return path if _is(path, held.itself) else None
+    return None
+
+
+def _is(path: Path, identity: _Identity) -> bool:
+    with suppress(OSError):
+        return _identity(path.lstat()) == identity
+    return False
+
+
+def _identity(found: os.stat_result) -> _Identity:
+    return found.st_dev, found.st_ino
