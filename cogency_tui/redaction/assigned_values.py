@@ -20,7 +20,7 @@ _PIECE = r"[^\s\"'`\\]+"
 _BREAK = rf"[ \t]*+\\?\r?\n{_MARGIN}[ \t]*+"
 _SCHEME = r"(?i:(?:basic|bearer|token|apikey|api-key)[ \t]{1,4})?"
 _TOKEN = re.compile(
-    r"(?P<blank>[ \t]++)"
+    r"(?P<blank>(?:[ \t]|\\[nrt])++)"
     rf"|(?P<line>\r?\n{_MARGIN})"
     r"|(?P<item>-(?=[ \t]))"
     r"|(?P<comment>(?:(?<=[\s+])(?:#|//)|<!--)[^\n]*+)"
@@ -30,11 +30,11 @@ _TOKEN = re.compile(
     r"|(?P<close>[)\]}])"
     r"|(?P<comma>,)"
     r"|(?P<join>\+(?!=)|\.{1,2}(?=\s)|&(?=\s)|\\(?=\r?\n))"
-    r"|(?P<literal>(?:[bBrRuUfFL]{1,2}|@|)(?P<quote>\"\"\"|'''|\\{0,2}[\"'`])"
+    r"|(?P<literal>(?:[bBrRuUfFL]{1,2}|r#{1,3}|@|)(?P<quote>\"\"\"|'''|\\{0,2}[\"'`])"
     rf"(?P<content>(?:{_BREAK})*+[ \t]*+(?:{_SCHEME}{_PIECE}(?:{_BREAK}{_PIECE})*+)?"
     rf"(?:{_BREAK})*+[ \t]*+)(?:(?P=quote)|\Z)(?![ \t]{{0,8}}(?::|=(?!=))))"
     rf"|(?P<bare>[^\s\"'`\\<>,;&(){{}}\[\]|]{{1,{_LONGEST_BARE}}}+"
-    r"(?=[ \t]*+(?:[\r\n<,;)\]}]|\Z)|[ \t]++(?:#|//)))"
+    r"(?=[ \t]*+(?:[\r\n<,;)\]}]|\\\r?\n|\Z)|[ \t]++(?:#|//)))"
 )
 _PIECES = re.compile(_PIECE)
 _CONTENT = re.compile(rf"(?:{_BREAK})*+[ \t]*+{_SCHEME}")
@@ -85,7 +85,8 @@ class _Walk:
         self._may_be_bare = False
         self._marker = ""
         self._indent = -1
-        self._joined = False
+        # The next argument stands where this one does.
+        self._joined = text[start - 1 : start] == ","
 
     def go(self) -> None:
         """Walk to the end."""
@@ -128,7 +129,7 @@ class _Walk:
                 return self._brackets > 0
             case "join":
                 self._joined = True
-                self._may_be_bare = found[0] == "\\" and not self._pieces
+                self._may_be_bare = found[0] == "\\"
                 return True
             case "literal":
                 return self._adds_literal(found)
@@ -171,7 +172,8 @@ class _Walk:
 
     def _adds_bare(self, found: re.Match[str]) -> bool:
         setting = _SETTING.match(found[0]) is not None or found[0] == self._marker
-        if not self._may_be_bare or setting or (self._pieces and not self._bare):
+        continued = self._text.startswith("\\", found.end())
+        if not (self._may_be_bare or continued) or setting or (self._pieces and not self._bare):
             return False
         self._add([found.span()], found.start(), bare=True)
         return True

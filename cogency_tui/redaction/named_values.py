@@ -211,7 +211,7 @@ def _name_before(text: str, end: int) -> tuple[str, str]:
 @cache
 def _assigning_pattern(stem: str) -> "re.Pattern[str]":
     quoted_name = r"\\{0,2}[\"'][ \t\r]{0,8}\n[ \t]{0,80}:"
-    continued = r"[ \t]{1,8}(?=\\\r?\n)"
+    continued = r"[ \t]{1,8}(?=\\\r?\n)|\\{0,2}[\"'][ \t]{0,4},(?=[ \t]{0,8}\r?\n)"
     return re.compile(rf"{STEMS[stem]}{_SUFFIX}(?P<separator>{_ASSIGNING}|{quoted_name}|{continued})")
 
 

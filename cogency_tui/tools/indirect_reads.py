@@ -20,11 +20,12 @@ from cogency_tui.tools.shell_words import LISTED, Simple, Word
 from cogency_tui.tools.stream_scripts import stream_script
 
 _READING_NAMES = """
-    . ack ag awk b2sum base32 base64 bat batcat bsdtar bzcat bzip2 cat cksum cloc cmp colordiff column comm cp
-    cpio cut dd diff egrep expand fgrep file find fmt fold gawk gofmt grep gunzip gzip hd head hexdump iconv
-    install join jq less ln mawk md5sum more mv nawk nl od paste pax pr readlink rev rg scc sed sha1sum
-    sha224sum sha256sum sha384sum sha512sum shellcheck shuf sort source split strings sum tac tail tar tokei
-    tree tsort unexpand uniq view vim wc wdiff xxd xz xzcat yq zcat zgrep zip zless zstd zstdcat
+    . ack ag awk b2sum base32 base64 bat batcat bsdtar bzcat bzip2 cat cksum cloc cmp colordiff column
+    comm cp cpio cut dd diff egrep expand fgrep file find fmt fold gawk gofmt grep gunzip gzip hd head
+    hexdump iconv install join jq less ln mawk md5sum more mv nawk nl od pandoc paste pax pr readlink
+    rev rg rsync scc sed sha1sum sha224sum sha256sum sha384sum sha512sum shellcheck shuf sort source
+    split strings sum tac tail tar tokei tree tsort unexpand uniq unzip view vim wc wdiff xxd xz xzcat
+    yq zcat zgrep zip zless zstd zstdcat
 """
 _READING = frozenset(_READING_NAMES.split())
 """Programs that read the files that they are given."""
