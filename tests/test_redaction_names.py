@@ -178,13 +178,13 @@ def test_a_field_is_recognised_by_its_name() -> None:
     value = {
         "apiKey": _MIXED,
         "key": _MIXED,
-        "tokens": [_MIXED],
+        "tokens": [_MIXED, "cl100k_base"],
         "nested": json.loads(f'{{"token": "{_HEX}"}}'),
     }
     assert Redactor({}).value(value) == {
         "apiKey": MARKER,
         "key": _MIXED,
-        "tokens": [_MIXED],
+        "tokens": [MARKER, "cl100k_base"],
         "nested": {"token": MARKER},
     }
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from cogency_tui.redaction.assigned_values import Assigned, Value, assigned_values
 from cogency_tui.redaction.markers import NO_VALUE
 from cogency_tui.redaction.randomness import is_random_value
 from cogency_tui.redaction.spans import Span
@@ -74,14 +75,15 @@ _SUFFIXES = (
 
 _SUFFIX = rf"s?(?:[_-]?(?:{'|'.join(sorted(_SUFFIXES, key=len, reverse=True))}|\d{{1,3}})){{0,2}}"
 _TYPE = r"(?::? ?[a-z&]{0,8}(?:string|str|text)\??(?: ?\| ?(?:none|null|undefined))? )?"
-_SEPARATOR = (
-    rf"(?:(?:\\{{0,2}}[\"'`])?\]?[ \t]{{0,8}}{_TYPE}(?:={{1,3}}>?|:=?|%3d)"
-    r"|\\{0,2}[\"'][ \t]{0,4},"
+_ASSIGNING = (
+    rf"(?:\\{{0,2}}[\"'`])?\]?[ \t]{{0,8}}{_TYPE}(?:=(?!=)>?|:=?|%3d)"
     r"|[\"'][ \t]{1,4}value=|[\"']?[ \t\r]{0,4}\n[ \t-]{1,40}[\"']?value[\"']?[ \t]{0,4}[:=]"
-    r"|>|(?=[ \t]))[ \t]{0,8}"
+    r"|>"
 )
+_SEPARATOR = rf"(?:{_ASSIGNING}|\\{{0,2}}[\"'][ \t]{{0,4}},|(?=[ \t]))[ \t]{{0,8}}"
 _SCHEME = r"(?:(?:basic|bearer|token|apikey|api-key)[ \t]{1,4})?"
 _UNQUOTED = r"[^\s\"'`\\<>,;&(){}\[\]|]"
+_BEGINNING = re.compile(rf"{NO_VALUE}{_UNQUOTED}{{6}}")
 _QUOTED = re.compile(r"[^\s\"'`\\]*")
 
 LONGEST_NAME = 80
@@ -113,11 +115,32 @@ class _Named(NamedTuple):
 
 def named_values(text: str) -> Iterator[Span]:
     """The values that have a secret's name."""
-    # No other letter has a lower case of another length.
-    lower = text.replace("İ", "i").lower()
+    lower = _lower(text)
     for stem in STEMS:
         if stem in lower:
             yield from _named_by(stem, text, lower)
+    for found in _assigned(text):
+        for value in found.assigned.values:
+            quote = "" if value.bare else '"'
+            named = found.named._replace(quote=quote, value=value.text)
+            if _BEGINNING.match(value.text) and _is_secret(named):
+                yield from value.pieces
+
+
+def assigned_to_names(text: str) -> Iterator[tuple[str, Value]]:
+    """The values that are assigned over lines or in pieces, each with its name."""
+    for found in _assigned(text):
+        yield from ((found.named.name, value) for value in found.assigned.values)
+
+
+def undecided_value(text: str) -> tuple[int, int] | None:
+    """Where a name begins, and where what is assigned to it, that may go on behind the end of a text."""
+    undecided = [
+        (found.start, found.assigned.undecided)
+        for found in _assigned(text)
+        if found.assigned.undecided is not None
+    ]
+    return (min(start for start, _ in undecided), min(place for _, place in undecided)) if undecided else None
 
 
 def is_secret_name(name: str) -> bool:
@@ -143,6 +166,55 @@ def _named_by(stem: str, text: str, lower: str) -> Iterator[Span]:
         found = pattern.search(lower, end)
 
 
+class _AssignedToName(NamedTuple):
+    """What is assigned to a secret's name, which begins at `start`."""
+
+    named: _Named
+    start: int
+    assigned: Assigned
+
+
+def _assigned(text: str) -> Iterator[_AssignedToName]:
+    lower = _lower(text)
+    for stem in STEMS:
+        if stem in lower:
+            yield from _assigned_by(stem, text, lower)
+
+
+def _assigned_by(stem: str, text: str, lower: str) -> Iterator[_AssignedToName]:
+    pattern = _assigning_pattern(stem)
+    found = pattern.search(lower)
+    while found:
+        name, before = _name_before(text, found.start("separator"))
+        named = _Named(name, before, found["separator"], '"', "", "")
+        end = found.end()
+        if _shortest_secret(named):
+            assigned = assigned_values(text, end)
+            yield _AssignedToName(named, found.start("separator") - len(name), assigned)
+            # What was walked over once is not walked over again.
+            end = assigned.end
+        found = pattern.search(lower, end)
+
+
+def _lower(text: str) -> str:
+    # No other letter has a lower case of another length.
+    return text.replace("İ", "i").lower()
+
+
+def _name_before(text: str, end: int) -> tuple[str, str]:
+    """The name that ends at a place, and what stands before it."""
+    name = next(_NAME.finditer(text[max(0, end - LONGEST_NAME) : end]))[0]
+    first = end - len(name)
+    return name, text[max(0, first - 8) : first]
+
+
+@cache
+def _assigning_pattern(stem: str) -> "re.Pattern[str]":
+    quoted_name = r"\\{0,2}[\"'][ \t\r]{0,8}\n[ \t]{0,80}:"
+    continued = r"[ \t]{1,8}(?=\\\r?\n)|\\{0,2}[\"'][ \t]{0,4},(?=[ \t]{0,8}\r?\n)"
+    return re.compile(rf"{STEMS[stem]}{_SUFFIX}(?P<separator>{_ASSIGNING}|{quoted_name}|{continued})")
+
+
 @cache
 def _pattern(stem: str) -> "re.Pattern[str]":
     return re.compile(
@@ -155,12 +227,10 @@ def _around(text: str, found: re.Match[str]) -> tuple[_Named, Span]:
     start, end = found.span("secret")
     if found["quote"]:
         end = next(_QUOTED.finditer(text, end)).end()
-    last = found.start("separator")
-    name = next(_NAME.finditer(text[max(0, last - LONGEST_NAME) : last]))[0]
-    first = last - len(name)
+    name, before = _name_before(text, found.start("separator"))
     named = _Named(
         name,
-        text[max(0, first - 8) : first],
+        before,
         found["separator"],
         found["quote"],
         text[start:end],

@@ -47,6 +47,8 @@ class Redactor:
         return value
 
     def _field(self, name: Any, value: Any, *, whole: bool) -> Any:
+        if isinstance(value, list):
+            return [self._field(name, each, whole=whole) for each in cast("list[Any]", value)]
         named = isinstance(name, str) and isinstance(value, str) and is_named_secret(name, value)
         return MARKER if named else self.value(value, whole=whole)
 

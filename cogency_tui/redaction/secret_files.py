@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from cogency_tui.redaction.markers import NO_VALUE
-from cogency_tui.redaction.named_values import is_secret_name
+from cogency_tui.redaction.named_values import assigned_to_names, is_secret_name
 from cogency_tui.redaction.randomness import is_ordinary, is_random_value
 from cogency_tui.redaction.spans import Span
 
@@ -49,6 +49,9 @@ def secrets_in_secret_file(text: str, path: str) -> Iterator[Span]:
         value = _bare(found["value"], found["quote"])
         if _may_be_secret(value) if is_secret_name(found["name"]) else _is_random(value):
             yield start, start + len(value)
+    for name, assigned in assigned_to_names(text):
+        if is_secret_name(name) and _may_be_secret(assigned.text):
+            yield from assigned.pieces
     yield from (found.span() for found in _LONE_VALUE.finditer(text) if is_random_value(found[0]))
 
 

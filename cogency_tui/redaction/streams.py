@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from cogency_tui.redaction.issuers import PREFIXES
 from cogency_tui.redaction.known_secrets import KnownSecrets
 from cogency_tui.redaction.markers import replaced
-from cogency_tui.redaction.named_values import LONGEST_NAME, STEMS
+from cogency_tui.redaction.named_values import LONGEST_NAME, STEMS, undecided_value
 from cogency_tui.redaction.own_values import Veil
 from cogency_tui.redaction.private_keys import PEM_BEGIN, PEM_END, PEM_MARK, opens_public, undecided_lines
 from cogency_tui.redaction.redact import secrets_of
@@ -74,6 +74,10 @@ class RedactedStream:
 
 def _last_lines(text: str) -> str:
     """The end of a text by which the beginning of what follows is judged."""
+    if value := undecided_value(text[-WIDEST:]):
+        first = max(0, len(text) - WIDEST)
+        line = max(first, text.rfind("\n", first, first + value[0]) + 1)
+        return text[min(line, max(0, len(text) - _CONTEXT)) :]
     end = text[-_CONTEXT:]
     return end if len(end) == len(text) or "\n" not in end else end[end.index("\n") + 1 :]
 
@@ -95,6 +99,8 @@ def _undecided(text: str, before: str, *, words: bool) -> int:
         starts.append(line)
     if (name := _last_name(seen, line)) is not None:
         starts.append(name)
+    if value := undecided_value(seen):
+        starts.append(value[1])
     if words and not seen[-1:].isspace():
         starts.append(len(seen) - len(seen.split()[-1]))
     ending = seen[word:]

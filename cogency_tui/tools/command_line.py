@@ -12,6 +12,7 @@ from itertools import takewhile, zip_longest
 
 from cogency_tui.tools.programs import NETWORK_COMMANDS, PROGRAMS, SCRIPTS, facts, is_interpreter
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
+from cogency_tui.tools.shell_variables import SOME_NAME
 from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
 WRAPPERS: dict[str, tuple[str, int]] = {
@@ -59,6 +60,9 @@ _LOGGING = {"time": ("-o", "--output"), "strace": ("-o", "--output")}
 
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+
+_ATTACHED_PLACE = re.compile(r"(?:-i|--replace=)(.+)")
+"""How `xargs` is told what stands for a name, besides `-I`."""
 
 _ESCAPED = re.compile(r"\\([nt\\])")
 _EXPANDED = re.compile(r"[$`\\]")
@@ -257,9 +261,25 @@ def _is_operand(word: Word) -> bool:
 
 def _found(word: Word, starts: Sequence[Word]) -> Word:
     """A word in which `find` puts what it has found, below where it starts."""
-    places = [f"{start.pattern or start.text}/0" for start in starts] or ["0"]
-    place = places[0] if len(places) == 1 else f"{{{','.join(places)}}}"
+    names = [start.pattern or start.text for start in starts] or ["."]
+    place = f"{{{','.join(each for name in names for each in (name, f'{name}/0'))}}}"
     return replace(word, known=False, resolved=word.text.replace("{}", place) if word.known else "")
+
+
+def _place_of_names(simple: Simple) -> str:
+    """What stands for each name in the command that `xargs` or `parallel` runs."""
+    given = [word.text for word in option_values(simple, ("-I",)) if word.known]
+    attached = (_ATTACHED_PLACE.fullmatch(word.text) for word in simple.arguments)
+    return [*given, *(found[1] for found in attached if found), "{}"][0] or "{}"
+
+
+def _with_name(word: Word, place: str, given: Word) -> Word:
+    """A word in which a name is put; a script remains as it is."""
+    if word.text == place:
+        return given
+    if not word.known or " " in word.text:
+        return word
+    return replace(word, known=False, resolved=word.text.replace(place, SOME_NAME))
 
 
 def inside(simple: Simple) -> Simple | None:
@@ -284,5 +304,8 @@ def inside(simple: Simple) -> Simple | None:
         return None
     if simple.program in ("xargs", "parallel"):
         from_pipe = not simple.has("a", "arg-file") and not simple.redirections
-        words.append(LISTED if from_pipe else Word("", known=False))
+        given = LISTED if from_pipe else Word("", known=False)
+        place = _place_of_names(simple)
+        words = [_with_name(word, place, given) if place in word.text else word for word in words]
+        words.append(given)
     return Simple(tuple(words), simple.redirections, assignments=tuple(assignments))

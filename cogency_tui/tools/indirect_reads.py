@@ -1,8 +1,8 @@
 """Files that a command reads without naming them: through links, and by names that it takes from elsewhere.
 
 Links are followed here as the program follows them, so that one that leads out of the project counts like a
-path that the command names. What nobody can know before the command runs is a source of untrusted content.
-The calls block.
+path that the command names. What nobody can know before the command runs is asked about, and is a source of
+untrusted content. The calls block.
 """
 
 import os
@@ -12,18 +12,26 @@ from dataclasses import dataclass
 from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
 
+from cogency_tui.tools.command_line import option_values
+from cogency_tui.tools.interpreter_code import script
+from cogency_tui.tools.named_paths import runs_files
 from cogency_tui.tools.shell_paths import Lookups, Places
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 from cogency_tui.tools.stream_scripts import stream_script
 
 _READING_NAMES = """
-    awk base64 bat bsdtar cat cksum cmp comm cp cpio cut diff egrep expand fgrep file find fmt fold gawk
-    gofmt grep head hexdump install join jq less ln mawk md5sum more mv nawk nl od paste pax readlink
-    rev rg sed sha1sum sha224sum sha256sum sha384sum sha512sum shuf sort split strings tac tail tar tree
-    unexpand uniq wc xxd zcat zgrep zip
+    . ack ag awk b2sum base32 base64 bat batcat bsdtar bzcat bzip2 cat cksum cloc cmp colordiff column
+    comm cp cpio cut dd diff egrep expand fgrep file find fmt fold gawk gofmt grep gunzip gzip hd head
+    hexdump iconv install join jq less ln mawk md5sum more mv nawk nl od pandoc paste pax pr readlink
+    rev rg rsync scc sed sha1sum sha224sum sha256sum sha384sum sha512sum shellcheck shuf sort source
+    split strings sum tac tail tar tokei tree tsort unexpand uniq unzip view vim wc wdiff xxd xz xzcat
+    yq zcat zgrep zip zless zstd zstdcat
 """
 _READING = frozenset(_READING_NAMES.split())
 """Programs that read the files that they are given."""
+
+_GOING = frozenset(("cd", "du", "ls", "pushd"))
+"""Programs that go to the directories that they are given, or list them."""
 
 _VALUES: Mapping[str, str] = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), "Fv"),
@@ -41,7 +49,9 @@ _VALUES: Mapping[str, str] = {
 }
 """Letters of their options whose values are no files."""
 
-_SCRIPT_FIRST = frozenset(("awk", "egrep", "fgrep", "gawk", "grep", "jq", "mawk", "nawk", "rg", "sed"))
+_SCRIPT_FIRST = frozenset(
+    ("ack", "ag", "awk", "egrep", "fgrep", "gawk", "grep", "jq", "mawk", "nawk", "rg", "sed", "yq")
+)
 """Those whose first operand is no file."""
 
 _FOLLOWING: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -89,12 +99,14 @@ _OPEN_ENDED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class IndirectReads:
-    """`paths` are outside files that links lead to and other files that a script of the program names;
-    `unknown` says what it reads besides that nobody can know before it runs, empty where that is nothing."""
+    """`paths` are outside files that links lead to, `words` other files that a script of the program names.
+    `unknown` says what it reads besides that nobody can know before it runs, and `many` what is too much to
+    look at; empty where that is nothing."""
 
     paths: tuple[Path, ...] = ()
     words: tuple[Word, ...] = ()
     unknown: str = ""
+    many: str = ""
 
 
 def indirect_reads(simple: Simple, places: Places, roots: tuple[Path, ...], *, listed: bool) -> IndirectReads:
@@ -117,14 +129,14 @@ def indirect_reads(simple: Simple, places: Places, roots: tuple[Path, ...], *, l
     )
     for start in _starts(simple, places):
         links.search(start)
-    more = "" if links.complete else f"links that {simple.program} follows and that are too many to look at"
-    return IndirectReads(tuple(links.outward), words, more)
+    many = "" if links.complete else f"links that {simple.program} follows and that are too many to look at"
+    return IndirectReads(tuple(links.outward), words, many=many)
 
 
 def _reads_unknown(simple: Simple, places: Places, *, listed: bool) -> bool:
     """Whether it reads a file whose name only the shell knows."""
     inputs = [each.target for each in simple.redirections if each.operator == "<"]
-    words = [*inputs, *(_operands(simple) if simple.program in _READING else ())]
+    words = [*inputs, *_operands(simple)]
     return any(
         not (word is LISTED and listed)
         and places.targets(word) is None
@@ -135,7 +147,11 @@ def _reads_unknown(simple: Simple, places: Places, *, listed: bool) -> bool:
 
 
 def _operands(simple: Simple) -> list[Word]:
-    """The operands of a program that may be files."""
+    """The operands of a program that it may read."""
+    if simple.program not in _READING and simple.program not in _GOING:
+        return _run_file(simple)
+    if simple.program == "dd":
+        return option_values(simple, ("if=",))
     if simple.program == "find":
         words = dropwhile(lambda word: word.text in ("-H", "-L", "-P"), simple.arguments)
         return list(takewhile(lambda word: word.text[:1] not in ("-", "(", "!"), words))
@@ -144,6 +160,15 @@ def _operands(simple: Simple) -> list[Word]:
     words = simple.operands(_VALUES.get(simple.program, ""))
     has_script = simple.program in _SCRIPT_FIRST and not simple.has("ef", "regexp", "file", "expression")
     return words[has_script:]
+
+
+def _run_file(simple: Simple) -> list[Word]:
+    """The file that a shell or an interpreter is given to run."""
+    if not runs_files(simple):
+        return []
+    words = (word for word in simple.arguments if word.text == "-" or not word.text.startswith(("-", "+")))
+    operand = next(words, None)
+    return [] if operand is None or script(simple) is not None else [operand]
 
 
 def _jq_files(simple: Simple) -> list[Word]:

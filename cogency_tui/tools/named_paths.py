@@ -51,6 +51,7 @@ _LONGEST_BUNDLE = 64
 _BUNDLED_OUTPUT = re.compile(r"-[A-Za-z]+?o")
 
 UNSURE = "where it writes is known only when it runs, and may be outside the project"
+UNSURE_READING = "what it reads is known only when it runs, and may be outside the project"
 
 _PATTERN_FIRST = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "gawk", "grep", "jq", "rg", "sed", "tr"))
 

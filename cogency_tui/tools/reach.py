@@ -22,7 +22,15 @@ from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Address, Visit, only_probes, visit
 from cogency_tui.tools.made_files import MadeFiles
 from cogency_tui.tools.named_in_code import guarded_in_code, paths_in_code, unsure_code
-from cogency_tui.tools.named_paths import Named, located, named_paths, only_reads, placed, unsure_writing
+from cogency_tui.tools.named_paths import (
+    UNSURE_READING,
+    Named,
+    located,
+    named_paths,
+    only_reads,
+    placed,
+    unsure_writing,
+)
 from cogency_tui.tools.programs import facts, goes_to_network, is_interpreter
 from cogency_tui.tools.shell_paths import Places, joined
 from cogency_tui.tools.shell_variables import NameLoop, lists_names
@@ -51,10 +59,11 @@ _MOST_COVERED = 1000
 @dataclass(frozen=True, slots=True)
 class Reach:
     """What a command names: as `network` the program that goes there, as `outside` a path outside the
-    project, as `guarded` why those that it may write are asked about in every mode, and as `covers` which
-    these are. `neighbour` is the server on this machine that the program reaches, where the conversation
-    did not start it and the command goes nowhere else; `brings` is whose content its output has, and
-    `could_bring` the first program that is not known to bring none. Each is empty where there is none."""
+    project, as `guarded` why those that it may write, or that only running it would name, are asked about in
+    every mode, and as `covers` which these are. `neighbour` is the server on this machine that the program
+    reaches, where the conversation did not start it and the command goes nowhere else; `brings` is whose
+    content its output has, and `could_bring` the first program that is not known to bring none. Each is empty
+    where there is none."""
 
     network: str = ""
     outside: str = ""
@@ -104,11 +113,12 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             if server and _are_of_project(local, ports, workspace):
                 # They say what the project has them say.
                 could_bring, source = could_bring or source, ""
-        brings = brings or ("" if probes else source if reads else written) or reading.unknown
+        brings = brings or ("" if probes else source if reads else written) or reading.unknown or reading.many
         could_bring = could_bring or ("" if local or probes else _unconfined(simple, made, places, workspace))
         if limits := _own_limits(simple):
             named |= dict.fromkeys(own_files(), limits)
         unsure = unsure or unsure_writing(simple, places, listed=listed)
+        unsure = unsure or (UNSURE_READING if reading.unknown else "")
         given = listing if any(word is LISTED for word in simple.words) and not only_reads(simple) else []
         listed = loop.entered or lists_names(simple, piped=listed)
         listing = listing if listed else []

@@ -4,7 +4,9 @@ Invariant: a value is known only if the command names the variable once, as it s
 surely goes; or as the variable of the `for` around. The rest is not known.
 """
 
+import os
 import re
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -16,10 +18,22 @@ _NAME = re.compile(r"(?<! -)(\$\{?)?([A-Za-z_]\w*)(:?[=-])?")
 _HIDING = re.compile(r"\b(?:eval|source|IFS|alias|shopt)\b|(?:^|[;&|\n({])[ \t]*\.\s")
 """What may set a variable without naming it, or change how words are split."""
 
+_CUT = re.compile(r"([A-Za-z_]\w*)%%?([\w./-]+)")
+"""A variable whose end is taken off: `${f%.py}`."""
+
+_MANY = re.compile(r"[{}]|(?:\A|/)\.[^/]*[*?\[][^/]*\Z")
+"""Patterns in parts, and those for names that begin with a dot: what is left of one may be `..`."""
+
 _PLAIN = re.compile(r"[A-Za-z0-9_./:+@%,-]+")
 _NUMBERS = frozenset(("$", "?", "#", "!", "RANDOM", "SECONDS", "UID", "EUID", "PPID", "LINENO"))
 _NUMBER = "0"
 _HERE = "."
+SOME_NAME = "{.,0}"
+"""A pattern for names of files in a directory, and of the directory itself."""
+
+_COUNTED = re.compile(r"-?\d[\d.]*|-w|-s[ ,:_-]")
+_DATED = re.compile(r"(?:[^./]|(?<=\w)\.(?=%))*")
+"""Arguments of `seq` and `date` that print no path."""
 
 _LONGEST = 1 << 17
 """Characters that all values of a command may put in."""
@@ -32,7 +46,7 @@ _CLOSING = frozenset(("fi", "done", "}", ")"))
 
 _FILTERS = frozenset(("head", "sort", "tail", "uniq"))
 _ODD_OPTION = re.compile(
-    r"-.*(?:format|printf|label|prefix|exec|replace|hyperlink|only-matching).*|-[a-zA-Z]*[or]"
+    r"-.*(?:format|printf|label|prefix|exec|replace|hyperlink|only-matching|time-style).*|-[a-zA-Z]*[or]"
 )
 """Options by which what lists names may print something else."""
 
@@ -54,6 +68,8 @@ class Variables:
         """What a variable stands for, as a pattern of the shell; None where that is not known."""
         if name in _NUMBERS or name == "PWD":
             return None if self._mentions[name] else _HERE if name == "PWD" else _NUMBER
+        if cut := _CUT.fullmatch(name):
+            return _without_end(self.value(cut[1]), cut[2])
         if self._hidden or self._mentions[name] != 1:
             return None
         around = (value for each, value in reversed(self._loops[-_DEEPEST:]) if each == name)
@@ -98,18 +114,54 @@ class Variables:
         self._chained = operator in ("|", "||", "&&")
 
 
+def _without_end(value: str | None, end: str) -> str | None:
+    """A pattern without its end; None where that does not surely stand there."""
+    if value is None or not value.endswith(end) or _MANY.search(value):
+        return None
+    return value.removesuffix(end) or None
+
+
 def substituted(commands: Sequence[Simple]) -> str | None:
     """What a substitution of these commands comes to, as a pattern; None where that is not known."""
-    if len(commands) == 1 and commands[0].program == "pwd" and not commands[0].arguments:
-        return _HERE
-    if len(commands) == 1 and commands[0].program in ("date", "nproc", "seq"):
-        return None if any("/" in word.text or not word.known for word in commands[0].arguments) else _NUMBER
-    if len(commands) == 1 and commands[0].program == "mktemp":
-        return _temporary(commands[0])
+    if len(commands) == 1 and (value := _printed(commands[0])) is not None:
+        return value
     listed = False
     for simple in commands:
         listed = lists_names(simple, piped=listed)
-    return _NUMBER if listed else None
+    return SOME_NAME if listed else None
+
+
+def _printed(simple: Simple) -> str | None:
+    """What a program that prints one word prints, as a pattern; None where that is not known."""
+    texts = [word.text for word in simple.arguments]
+    if simple.redirections or not all(word.known and not word.pattern for word in simple.arguments):
+        return None
+    match simple.program:
+        case "pwd":
+            return None if texts else _HERE
+        case "date" | "seq" | "nproc":
+            form = _COUNTED if simple.program == "seq" else _DATED
+            return _NUMBER if all(map(form.fullmatch, texts)) else None
+        case "mktemp":
+            return _temporary(simple)
+        case "dirname" | "basename" | "realpath" if len(texts) == 1 and _PLAIN.fullmatch(texts[0]):
+            if texts[0].startswith("-"):
+                return None
+            path = texts[0].rstrip("/") or "/"
+            named = {"dirname": os.path.dirname(path) or _HERE, "basename": path.rpartition("/")[2] or "/"}  # noqa: PTH120 (as text)
+            return named.get(simple.program, path)
+        case "which" if len(texts) == 1:
+            return _program(texts[0])
+        case "command" if len(texts) == 2 and texts[0] == "-v":
+            return _program(texts[1])
+        case _:
+            return None
+
+
+def _program(name: str) -> str | None:
+    """Where a program is, or its name where it is nowhere."""
+    found = shutil.which(name) or name
+    return found if _PLAIN.fullmatch(found) else None
 
 
 def _temporary(simple: Simple) -> str | None:
@@ -149,8 +201,10 @@ def _is_whole(word: Word) -> bool:
     return word == _EXPANDED and not (word.resolved or word.splits)
 
 
-_READING_LOOP = re.compile(r"\|\s*while\s+(?:IFS=\s+)?read\s+(?:-r\s+)?([A-Za-z_]\w*)\s*;\s*do\b")
-_EXPANDING = re.compile(r"[$`]")
+_READING_LOOP = re.compile(
+    r"\|\s*while\s+(?:IFS=\s+)?read\s+(?:-r\s+|-r?d\s*(?:''|\"\"|\$'\\0')\s+)*([A-Za-z_]\w*)\s*;\s*do\b"
+)
+_EXPANDING = re.compile(r"[$`](?!'\\0')")
 _EXPANDED = Word("", known=False)
 
 
@@ -165,7 +219,12 @@ def _lists(simple: Simple) -> bool:
     if simple.redirections or any(_ODD_OPTION.fullmatch(text) for text in texts if text != "-r"):
         return False
     match simple.program:
-        case "find" | "ls":
+        case "ls" if simple.has("af", "all"):
+            # `..` is among them.
+            return False
+        case "fd" | "fdfind" if simple.has("xX"):
+            return False
+        case "fd" | "fdfind" | "find" | "ls":
             return all(word.known for word in simple.arguments)
         case "git":
             return texts[:1] == ["ls-files"] or (texts[:1] == ["diff"] and "--name-only" in texts)
@@ -176,7 +235,10 @@ def _lists(simple: Simple) -> bool:
 
 
 def _filters(simple: Simple) -> bool:
+    # Pieces of names may be any.
     plain = not simple.redirections and not simple.has("o", "output", "only-matching")
+    if simple.program in ("head", "tail") and simple.has("c", "bytes"):
+        return False
     if simple.program == "grep":
         return plain and len(simple.operands()) == 1
     return plain and simple.program in _FILTERS and all(word.text.isdecimal() for word in simple.operands())

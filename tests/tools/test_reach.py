@@ -116,7 +116,6 @@ def test_paths_outside_are_named(project: Path, command: str) -> None:
             "ls > /dev/null 2>&1",
             "cat /dev/stdin",
             "echo ../beside.txt",
-            "ls $X/..",
         ),
         *(
             "grep ../x src",
@@ -312,10 +311,7 @@ ORDINARY = [
     "touch $PWD/x",
     'touch "$(pwd)/x"',
     "echo $$ > pid",
-    "ls $X/..",
-    "cat $X",
     "echo $X",
-    "cp $X src/",
     "chmod +x run.sh",
     "chmod $MODE run.sh",
     "git commit -m 'see ../new and /etc/x'",
