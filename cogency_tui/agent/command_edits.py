@@ -313,7 +313,10 @@ class Commands:
             journal.root, origin.project, begun.before.last
         )
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, before.began)
-        others, elsewhere = [*others, *planned_by(intents), *ours], rivals(intents, origin.conversation)
+        others, elsewhere = (
+            [*others, *planned_by(intents, changes), *ours],
+            rivals(intents, origin.conversation),
+        )
         own = [change for change in changes if not belongs_to(elsewhere, change, after, begun.at, ended)]
         own = shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
         found.edits = await self._add(begun, own, going_on=found.lasting is not None)
@@ -364,7 +367,7 @@ class Commands:
         changes = await in_thread(compare)
         began = looked.snapshot.began
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, began)
-        changes = unclaimed(changes, [*others, *planned_by(intents), *ours], looked.beside, last)
+        changes = unclaimed(changes, [*others, *planned_by(intents, changes), *ours], looked.beside, last)
         made = await self._add(begun, shared(elsewhere, changes, after, time.time()), going_on=True)
         self._late.append((begun, await in_thread(self._guarded, made, looked.snapshot, after)))
         self._looked = _Look(after, last, await self._beside())

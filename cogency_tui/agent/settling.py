@@ -150,7 +150,7 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
     ours = await in_thread(
         written_by_us, changes, journal.workspace, await journal.blobs(), remembered[0].began
     )
-    taken = unclaimed(changes, [*others, *planned_by(intents), *ours], intent.shadow.beside, last)
+    taken = unclaimed(changes, [*others, *planned_by(intents, changes), *ours], intent.shadow.beside, last)
     taken = shared(rivals(intents, intent.origin.conversation), taken, after, time.time())
     return _Found([_as_before(change) if change.path in late else change for change in taken])
 
