@@ -217,7 +217,7 @@ class Commands:
                     await (await journal.intents()).end(begun.intent)
                 await self._record(begun, found, touched, ended)
             except StoreError as error:
-                journal.unfinished.add(begun.intent)
+                journal.unfinished[begun.intent] = error
                 found.unrecorded = unrecorded(error)
             finally:
                 self._running.remove(begun)

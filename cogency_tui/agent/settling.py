@@ -7,7 +7,7 @@ settled.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -74,7 +74,8 @@ async def settle(journal: "Journal") -> list[str]:
     notices: list[str] = []
     async with journal.lock:
         below = await intents.below(journal.root)
-        journal.unfinished.intersection_update(intent.id for intent in below)
+        for gone in journal.unfinished.keys() - {intent.id for intent in below}:
+            del journal.unfinished[gone]
         over = _in_order(below, journal.unfinished)
         for number, intent in enumerate(over):
             try:
@@ -112,14 +113,16 @@ async def _settle(journal: "Journal", intent: Intent) -> list[str]:
     except StoreError:
         await in_thread(pending_notices.acknowledge, directory, reported)
         raise
-    journal.unfinished.discard(intent.id)
+    journal.unfinished.pop(intent.id, None)
     return reported
 
 
 def _postpone(journal: "Journal", intents: Sequence[Intent], error: StoreError) -> Iterator[str]:
-    """What to say, once, of interrupted calls that the store cannot record now."""
+    """Leave intents that the store cannot record now; what to say, once, of those of interrupted calls."""
     for intent in intents:
-        if not intent.is_own and intent.id not in journal.postponed:
+        if intent.is_own:
+            journal.unfinished[intent.id] = error
+        elif intent.id not in journal.postponed:
             journal.postponed.add(intent.id)
             why = str(error).rstrip(".")
             yield (
@@ -128,7 +131,7 @@ def _postpone(journal: "Journal", intents: Sequence[Intent], error: StoreError) 
             )
 
 
-def _in_order(intents: Iterable[Intent], unfinished: set[int]) -> list[Intent]:
+def _in_order(intents: Iterable[Intent], unfinished: Collection[int]) -> list[Intent]:
     """Those that nobody works on any more; what was planned says more than what is found, and comes first."""
     over = [each for each in intents if not each.is_live or (each.is_own and each.id in unfinished)]
     return sorted(over, key=lambda each: (bool(each.shadow.name), each.id))
