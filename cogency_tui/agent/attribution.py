@@ -83,19 +83,35 @@ def unclaimed(
     return left
 
 
-def planned_by(intents: Iterable[Intent]) -> list[Edit]:
-    """What tools of other processes that run are about to change, as the edits that it is going to be."""
+def planned_by(intents: Iterable[Intent], found: Iterable[FileChange]) -> list[Edit]:
+    """What tools of other processes that run are about to change, as the edits that it is going to be, where
+    these changes were `found` meanwhile."""
+    there = {change.path: change.after for change in found}
     return [
         Edit(
-            *(change.path, change.before, change.after, change.old_path, change.made, change.undoes),
+            *(
+                plan.path,
+                plan.before,
+                _made(plan, there.get(plan.path)),
+                plan.old_path,
+                plan.made,
+                plan.undoes,
+            ),
             origin=intent.origin,
             call=intent.call,
             tool=intent.tool,
         )
         for intent in intents
         if intent.is_live and not intent.is_own
-        for change in intent.changes
+        for plan in intent.changes
     ]
+
+
+def _made(plan: FileChange, there: Version | None) -> Version:
+    """What a plan comes to: the system chooses the mode of a file that is made."""
+    if there is None or plan.before.kind != "absent" or plan.old_path:
+        return plan.after
+    return replace(plan.after, mode=there.mode)
 
 
 def written_by_us(

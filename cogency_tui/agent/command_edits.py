@@ -275,7 +275,7 @@ class Commands:
                     await (await journal.intents()).end(begun.intent)
                 await self._record(begun, found, touched, ended)
             except StoreError as error:
-                journal.unfinished.add(begun.intent)
+                journal.unfinished[begun.intent] = error
                 found.unrecorded = unrecorded(error)
             finally:
                 self._running.remove(begun)
@@ -457,7 +457,7 @@ class Commands:
         others: list[Edit] = []
 
         def claim(recorded: Sequence[Edit], intents: Sequence[Intent]) -> list[FileChange]:
-            others[:] = [*recorded, *planned_by(intents), *ours]
+            others[:] = [*recorded, *planned_by(intents, changes), *ours]
             elsewhere = rivals(intents, origin.conversation)
             own = [each for each in changes if not belongs_to(elsewhere, each, after, begun.at, ended)]
             return shared(elsewhere, unclaimed(own, others, begun.before.beside, last), after, ended)
@@ -528,7 +528,7 @@ class Commands:
         ours = await in_thread(written_by_us, changes, journal.workspace, blobs, began)
 
         def claim(recorded: Sequence[Edit], intents: Sequence[Intent]) -> list[FileChange]:
-            others = [*recorded, *planned_by(intents), *ours]
+            others = [*recorded, *planned_by(intents, changes), *ours]
             left = unclaimed(changes, others, looked.beside, last)
             return shared(rivals(intents, origin.conversation), left, after, time.time())
 

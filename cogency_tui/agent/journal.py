@@ -67,8 +67,8 @@ class Journal:
         self.lock = asyncio.Lock()
         """Held while files are looked at and changed: nobody of us changes one that another looks at."""
         self.commands = Commands(self)
-        self.unfinished: set[int] = set()
-        """Intents of calls that are over and could not be recorded: the store failed."""
+        self.unfinished: dict[int, StoreError] = {}
+        """Intents of calls that are over and could not be recorded, each with why not."""
         self.postponed: set[int] = set()
         """Intents of interrupted calls of which the user knows that the store cannot record them now."""
         self.store = store
@@ -126,8 +126,8 @@ class Journal:
         """Remove an intent that came to nothing, or whose edits are recorded; later where the store fails."""
         try:
             await (await self.intents()).drop(intent)
-        except StoreError:
-            self.unfinished.add(intent)
+        except StoreError as error:
+            self.unfinished[intent] = error
 
     async def settle(self) -> list[str]:
         """Record what calls had changed that were interrupted when their process ended, or the store failed;
@@ -150,11 +150,8 @@ class Journal:
         """
         if self.unfinished:
             await self.settle()
-        if self.unfinished:
-            raise StoreError(
-                "What an earlier call changed cannot be recorded yet.",
-                "Free some space for the data directory; `cogency-tui doctor` says what else is wrong there.",
-            )
+        for error in self.unfinished.values():
+            raise StoreError(f"What an earlier call changed cannot be recorded yet: {error}", error.hint)
 
     async def settle_ended(self) -> None:
         """Record what calls had changed whose process ended while this one runs, so that no command beside
@@ -281,7 +278,7 @@ class CallJournal:
                     made = await in_thread(keeping.made, changes, planned, failed, journal.workspace)
                     await journal.record(origin, call, tool, made, dropping(intent))
                 except StoreError as error:
-                    journal.unfinished.add(intent)
+                    journal.unfinished[intent] = error
                     recorded.notes.append(unrecorded(error))
 
             try:

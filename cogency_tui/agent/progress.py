@@ -4,7 +4,7 @@ The answer is what was said last: the text of the last cycle, after its last cal
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -57,34 +57,35 @@ class Progress:
             self.problem = "interrupted"
 
 
-async def with_progress(store: Store, conversation_id: str) -> list[Event]:
-    """The stored events of a conversation, with what its sub-agents did before the results of their calls:
-    as it was shown while they worked."""
-    numbered = await numbered_with_progress(store, conversation_id)
-    return [event for _number, events in numbered for event in events]
+async def pages_with_progress(store: Store, conversation_id: str) -> AsyncGenerator[list[Event]]:
+    """The stored events of a conversation in pages, with what its sub-agents did before the results of their
+    calls: as it was shown while they worked."""
+    async for page in numbered_with_progress(store, conversation_id):
+        yield [event for _number, events in page for event in events]
 
 
-async def numbered_with_progress(store: Store, conversation_id: str) -> list[tuple[int, tuple[Event, ...]]]:
+async def numbered_with_progress(
+    store: Store, conversation_id: str
+) -> AsyncGenerator[list[tuple[int, tuple[Event, ...]]]]:
     """The same, by the numbers of the stored events."""
-    lines: dict[str, list[str]] = {}
+    agents: dict[str, list[str]] = {}
     for conversation in await store.delegated(conversation_id):
-        progress = Progress(lines.setdefault(conversation.call or "", []).append)
-        for event in await store.events(conversation.id):
-            progress.add(event)
-    return [
-        (number, (*_progress_of(event, lines), event))
-        for number, event in await store.numbered_events(conversation_id)
-    ]
+        agents.setdefault(conversation.call or "", []).append(conversation.id)
+    async for page in store.event_pages(conversation_id):
+        yield [(number, (*await _progress_of(event, store, agents), event)) for number, event in page]
 
 
-def _progress_of(event: Event, lines: Mapping[str, list[str]]) -> Iterator[Event]:
-    if event["type"] == "result" and event["id"] in lines:
-        payload: ResultPayload = {
-            "outcome": "running",
-            "content": "".join(lines[event["id"]]),
-            "error": False,
-        }
-        yield {**event, "payload": payload, "partial": True}
+async def _progress_of(event: Event, store: Store, agents: Mapping[str, Sequence[str]]) -> Sequence[Event]:
+    if event["type"] != "result" or event["id"] not in agents:
+        return ()
+    lines: list[str] = []
+    for id in agents[event["id"]]:
+        progress = Progress(lines.append)
+        async for page in store.event_pages(id):
+            for _number, each in page:
+                progress.add(each)
+    payload: ResultPayload = {"outcome": "running", "content": "".join(lines), "error": False}
+    return ({**event, "payload": payload, "partial": True},)
 
 
 def call_line(record: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ settled. What a command changed of guarded files is put back, once it is recorde
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -80,7 +80,8 @@ async def settle(journal: "Journal") -> list[str]:
     notices: list[str] = []
     async with journal.lock:
         below = await intents.below(journal.root)
-        journal.unfinished.intersection_update(intent.id for intent in below)
+        for gone in journal.unfinished.keys() - {intent.id for intent in below}:
+            del journal.unfinished[gone]
         over = _in_order(below, journal.unfinished)
         for number, intent in enumerate(over):
             try:
@@ -120,14 +121,16 @@ async def _settle(journal: "Journal", intent: Intent) -> list[str]:
     except StoreError:
         await in_thread(pending_notices.acknowledge, directory, reported)
         raise
-    journal.unfinished.discard(intent.id)
+    journal.unfinished.pop(intent.id, None)
     return reported
 
 
 def _postpone(journal: "Journal", intents: Sequence[Intent], error: StoreError) -> Iterator[str]:
-    """What to say, once, of interrupted calls that the store cannot record now."""
+    """Leave intents that the store cannot record now; what to say, once, of those of interrupted calls."""
     for intent in intents:
-        if not intent.is_own and intent.id not in journal.postponed:
+        if intent.is_own:
+            journal.unfinished[intent.id] = error
+        elif intent.id not in journal.postponed:
             journal.postponed.add(intent.id)
             why = str(error).rstrip(".")
             yield (
@@ -136,7 +139,7 @@ def _postpone(journal: "Journal", intents: Sequence[Intent], error: StoreError) 
             )
 
 
-def _in_order(intents: Iterable[Intent], unfinished: set[int]) -> list[Intent]:
+def _in_order(intents: Iterable[Intent], unfinished: Collection[int]) -> list[Intent]:
     """Those that nobody works on any more; what was planned says more than what is found, and comes first."""
     over = [each for each in intents if not each.is_live or (each.is_own and each.id in unfinished)]
     return sorted(over, key=lambda each: (bool(each.shadow.name), each.id))
@@ -157,7 +160,7 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
     changes, late, after = await _of_command(journal, *remembered)
     others, intents = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
     ours = await in_thread(written_by_us, changes, journal.workspace, await journal.blobs(), before.began)
-    taken = unclaimed(changes, [*others, *planned_by(intents), *ours], intent.shadow.beside, last)
+    taken = unclaimed(changes, [*others, *planned_by(intents, changes), *ours], intent.shadow.beside, last)
     taken = shared(rivals(intents, intent.origin.conversation), taken, after, time.time())
     guarded: list[FileChange] = []
     if intent.covers is not None:

@@ -76,6 +76,7 @@ class Blobs:
         self._quota = quota
         self._used: int | None = None
         self._place = own_files.place_of(directory)
+        self._above = own_files.place_of(directory.parent)
         self._unsynced: set[str] = set()
         self._synced: set[str] = set()
         self._named: set[Path] = set()
@@ -184,13 +185,24 @@ class Blobs:
 
     def _require_same(self) -> None:
         """See that what was put here is still where it was put."""
+        self._require_same_above()
         place = own_files.place_of(self.directory)
         self._place = self._place or place
         if place != self._place:
-            raise StoreError(
-                f"{self.directory} was removed or replaced while the program runs.",
-                "Put it back to go on. Started again, cogency-tui goes on without what it held.",
-            )
+            raise self._replaced()
+
+    def _require_same_above(self) -> None:
+        """See that nothing is put into another data directory: it is lost once the right one is back."""
+        above = own_files.place_of(self.directory.parent)
+        self._above = self._above or above
+        if above != self._above:
+            raise self._replaced()
+
+    def _replaced(self) -> StoreError:
+        return StoreError(
+            f"{self.directory} was removed or replaced while the program runs.",
+            "Put it back to go on. Started again, cogency-tui goes on without what it held.",
+        )
 
     def clean(self, referenced: Collection[str], grace: float = GRACE) -> Cleaned:
         """Remove the contents that are not `referenced` and were not used for `grace` seconds.
@@ -221,6 +233,7 @@ class Blobs:
 
     def _write(self, source: BinaryIO, most: int) -> Stored | None:
         """Put what `source` holds now under its name; None where that is more than `most` bytes."""
+        self._require_same_above()
         with failures(self.directory):
             own_files.make_directory(self.directory)
             temporary = self.directory / f"{prefix('blob')}{secrets.token_hex(8)}.tmp"

@@ -9,7 +9,7 @@ import re
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -241,11 +241,18 @@ class Store:
 
     async def numbered_events(self, conversation_id: str, after: int = 0) -> list[tuple[int, Event]]:
         """The same with the number of each, those up to the number `after` left out."""
-        found, notices = await self.database.read(
-            lambda connection: events.read(connection, conversation_id, after)
-        )
-        self.notices += [notice for notice in notices if notice not in self.notices]
-        return found
+        return [each async for page in self.event_pages(conversation_id, after) for each in page]
+
+    async def event_pages(
+        self, conversation_id: str, after: int = 0
+    ) -> AsyncGenerator[list[tuple[int, Event]]]:
+        """The same in pages, so that a long conversation need not be in memory at once."""
+        through: int | None = after
+        while through is not None:
+            read = partial(events.read_page, conversation_id=conversation_id, after=through)
+            found, notices, through = await self.database.read(read)
+            self.notices += [notice for notice in notices if notice not in self.notices]
+            yield found
 
     async def environments(self, conversation_id: str, through: int | None = None) -> list[str]:
         """The environment blocks that its messages carry, up to the event numbered `through`."""

@@ -6,8 +6,8 @@ that row and no other.
 
 import json
 import sqlite3
-from contextlib import suppress
-from typing import Any, cast
+from contextlib import closing, suppress
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -24,6 +24,9 @@ from cogency_tui.protocol.events import (
 from cogency_tui.store.text import from_column, to_column
 
 TITLE_LENGTH = 60
+
+PAGE_EVENTS, PAGE_SIZE = 100, 1 << 20
+"""Events, and characters or bytes of them, after which a page ends."""
 
 _SHAPES: dict[str, type[Event]] = {
     "user": UserEvent,
@@ -70,23 +73,36 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
     return inserted.lastrowid
 
 
-def read(
-    connection: sqlite3.Connection, conversation_id: str, after: int = 0
-) -> tuple[list[tuple[int, Event]], list[str]]:
-    """The events of a conversation with their numbers, in order, those up to the number `after` left
-    out; and a notice for each row that cannot be read."""
+class Page(NamedTuple):
+    """Events of a conversation with their numbers, in order; a notice for each row that cannot be read.
+    `through` is the number of its last row, None where no other page follows."""
+
+    events: list[tuple[int, Event]]
+    notices: list[str]
+    through: int | None
+
+
+def read_page(connection: sqlite3.Connection, conversation_id: str, after: int) -> Page:
+    """The events that follow the number `after`, as many as a page holds."""
     events: list[tuple[int, Event]] = []
     notices: list[str] = []
+    size = count = 0
     rows = connection.execute(
-        "SELECT seq, type, body FROM events WHERE conversation_id = ? AND seq > ? ORDER BY seq",
-        (to_column(conversation_id), after),
+        "SELECT seq, type, body FROM events WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (to_column(conversation_id), after, PAGE_EVENTS),
     )
-    for seq, kind, body in rows:
-        try:
-            events.append((seq, decode(kind, body)))
-        except (ValueError, RecursionError) as exc:
-            notices.append(f"Event {seq} of conversation {conversation_id} cannot be read, left out: {exc}.")
-    return events, notices
+    with closing(rows):
+        for count, (seq, kind, body) in enumerate(rows, 1):
+            try:
+                events.append((seq, decode(kind, body)))
+            except (ValueError, RecursionError) as exc:
+                notices.append(
+                    f"Event {seq} of conversation {conversation_id} cannot be read, left out: {exc}."
+                )
+            size += len(body or "")
+            if count == PAGE_EVENTS or size >= PAGE_SIZE:
+                return Page(events, notices, seq)
+    return Page(events, notices, None)
 
 
 def environments(

@@ -85,6 +85,12 @@ def measures(connection: sqlite3.Connection, conversation_id: str) -> list[tuple
     return [(moment, cast("Measure", json.loads(from_column(body)))) for moment, body in rows]
 
 
+def is_estimated(connection: sqlite3.Connection, conversation_id: str) -> bool:
+    """Whether the figures of any cycle are an estimate."""
+    sql = "SELECT 1 FROM usage WHERE conversation_id = ? AND instr(body, '\"estimated\":true') LIMIT 1"
+    return connection.execute(sql, (to_column(conversation_id),)).fetchone() is not None
+
+
 class Spent(NamedTuple):
     """USD, and the tokens of those requests whose price is not known."""
 

@@ -26,6 +26,7 @@ from cogency_tui.palettes import DEFAULT, load_palette
 from cogency_tui.signals import on_signal
 from cogency_tui.text import clean
 from cogency_tui.tui.appearance import Appearance
+from cogency_tui.tui.arenas import share_arena
 from cogency_tui.tui.collecting import Collecting
 from cogency_tui.tui.commands import CommandSource, Palette
 from cogency_tui.tui.drawing.guard import TerminalGuard
@@ -254,6 +255,7 @@ class CogencyApp(App[int]):
 
     def _begin(self) -> None:
         """What can wait until the first frame stands."""
+        share_arena()
         self.presence.begin()
         self._main.begin()
         self.run_worker(self.appearance.watch, group="themes")

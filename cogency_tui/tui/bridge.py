@@ -16,10 +16,11 @@ from textual.widget import Widget
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Event, Measure, error_event, notice_event
 from cogency_tui.store.prompts import Written
+from cogency_tui.store.usage import is_estimated
 from cogency_tui.tui.coalescer import Coalescer
 from cogency_tui.tui.drawing.figures import plural, tokens
-from cogency_tui.tui.inquiry import read_measures
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
+from cogency_tui.tui.transcript import Transcript, read_transcript
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -124,22 +125,22 @@ class Bridge:
         """Go on in a new conversation."""
         self.conversation_id = None
 
-    async def reopen(self, conversation_id: str) -> tuple[list[Event], Measure]:
-        """Go on in a past conversation; its events and figures.
+    async def reopen(self, conversation_id: str) -> tuple[Transcript, Measure]:
+        """Go on in a past conversation; its transcript and figures.
 
         Raises:
             CogencyError: it cannot be read.
         """
-        from cogency_tui.agent.progress import with_progress
+        from cogency_tui.agent.progress import pages_with_progress
 
         store = await self.agent.store()
         await store.recover(conversation_id)
-        events = await with_progress(store, conversation_id)
-        usage = await store.usage(conversation_id)
-        if any(measure.get("estimated") for measure in await read_measures(store, conversation_id)):
-            usage["estimated"] = True
+        transcript = await read_transcript(pages_with_progress(store, conversation_id))
+        total = await store.usage(conversation_id)
+        if await store.database.read(partial(is_estimated, conversation_id=conversation_id)):
+            total["estimated"] = True
         self.conversation_id = conversation_id
-        return events, usage
+        return transcript, total
 
     async def is_imported(self) -> bool:
         """Whether the conversation, or what it was forked from, came from a file.

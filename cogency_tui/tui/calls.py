@@ -64,6 +64,10 @@ class Action(msgspec.Struct, frozen=True):
     timeout: float | None = None
 
 
+_PLAIN = Action()
+_PLAIN_FIELDS = frozenset({"name", "args"})
+
+
 class Call(msgspec.Struct):
     """One tool call. Times are Unix seconds, `duration` seconds.
 
@@ -79,7 +83,7 @@ class Call(msgspec.Struct):
     duration: float = 0.0
     outcome: str = ""
     content: Any = None
-    action: Action = Action()
+    action: Action = _PLAIN
     output: Output | None = None
     _steps: Steps | None = None
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
@@ -243,6 +247,8 @@ def _final_state(error: bool, outcome: str) -> State:
 
 
 def _action(fields: dict[str, Any]) -> Action:
+    if fields.keys() <= _PLAIN_FIELDS:
+        return _PLAIN
     depends_on, timeout = fields.get("depends_on"), fields.get("timeout")
     names = cast("list[Any]", depends_on) if isinstance(depends_on, list) else []
     return Action(

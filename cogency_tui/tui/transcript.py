@@ -4,9 +4,7 @@ A pure function of the events fed to it, live or from the store: a unit is only 
 settled, never moved or taken away. `feed` says which units changed.
 """
 
-import asyncio
-from collections.abc import Iterable, Sequence
-from time import perf_counter
+from collections.abc import AsyncIterable, Iterable, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -78,10 +76,6 @@ class Notice(msgspec.Struct):
 class Stopped(msgspec.Struct):
     """The person stopped the turn here."""
 
-
-_SLICE = 0.008
-_AT_ONCE = 100
-"""Seconds, and events, that are read before others have their turn."""
 
 Unit: TypeAlias = Said | Prose | Call | Problem | Notice | Stopped
 
@@ -244,14 +238,10 @@ class Transcript:
         return len(self.units) - 1
 
 
-async def read_transcript(events: Sequence[Event]) -> Transcript:
-    """The transcript of stored events, which nothing more comes to; however many, no frame waits for it."""
+async def read_transcript(pages: AsyncIterable[Sequence[Event]]) -> Transcript:
+    """The transcript of stored events, which nothing more comes to. No more than a page of them is held."""
     transcript = Transcript()
-    began = perf_counter()
-    for start in range(0, len(events), _AT_ONCE):
-        transcript.feed(events[start : start + _AT_ONCE])
-        if perf_counter() - began > _SLICE:
-            await asyncio.sleep(0)
-            began = perf_counter()
+    async for page in pages:
+        transcript.feed(page)
     transcript.close()
     return transcript

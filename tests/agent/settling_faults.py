@@ -25,7 +25,8 @@ async def _interrupt(base: Path) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def _settle(base: Path, at: int) -> None:
+async def settle_until(base: Path, at: int) -> None:
+    """Open again, and be killed at the step numbered `at` of settling, if there are as many."""
     _store, desk = await reopened(base)
     faults = Faults(at, kill)
     faults.install()
@@ -33,7 +34,8 @@ async def _settle(base: Path, at: int) -> None:
     await desk.journal.settle()
 
 
-def _killed(work: Callable[[], Awaitable[None]]) -> bool:
+def killed(work: Callable[[], Awaitable[None]]) -> bool:
+    """Work in a process of its own; whether it was killed."""
     process = os.fork()
     if process == 0:
         asyncio.run(work())  # pyright: ignore[reportArgumentType]
@@ -46,8 +48,8 @@ def _killed(work: Callable[[], Awaitable[None]]) -> bool:
 def _main(top: Path) -> None:
     for at in count(1):
         base = top / str(at)
-        assert _killed(partial(_interrupt, base))
-        if not _killed(partial(_settle, base, at)):
+        assert killed(partial(_interrupt, base))
+        if not killed(partial(settle_until, base, at)):
             return
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.agent.progress import with_progress
+from cogency_tui.agent.progress import pages_with_progress
 from cogency_tui.config import AgentSettings, Dialect, Permissions
 from cogency_tui.config_sources import load_settings
 from cogency_tui.errors import ConfigError, NetworkError
@@ -385,7 +385,8 @@ async def test_reopening_shows_what_a_sub_agent_did_as_it_was_shown_live(bench: 
     agent = bench.agent(*replies, agents=agents)
     async with agent:
         live = await turn(agent)
-        reopened = await with_progress(await agent.store(), "c")
+        pages = pages_with_progress(await agent.store(), "c")
+        reopened = [event async for page in pages for event in page]
     assert shown(reopened) == shown(live)
     assert "list" in shown(reopened)
     assert [event for event in reopened if not event.get("partial")] == await _stored(bench)

@@ -1,6 +1,7 @@
 """The store fails in the middle of a turn: what happened is still shown, and the turn still ends as every turn."""
 
 import json
+import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
@@ -11,12 +12,13 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config import Dialect
-from cogency_tui.errors import CogencyError, StoreError
+from cogency_tui.errors import CogencyError, JournalError, StoreError
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.conversations import Store
 from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import block
 from tests.agent.faults import Faults, fill
+from tests.agent.journaling import desk_at
 
 SCRIPTS: dict[Dialect, tuple[str, ...]] = {
     "xml": (
@@ -182,3 +184,22 @@ async def test_a_store_that_goes_away_in_mid_turn_ends_it_with_an_error(
     assert [event["type"] for event in events[-2:]] == ["error", "end"]
     assert "removed or replaced" in json.dumps(events[-2])
     assert _ids(events, "call") == _ids(events, "result")
+
+
+async def test_a_data_directory_that_was_moved_away_in_mid_command_and_put_back_is_gone_on_with(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    async with desk_at(tmp_path / "project", data) as desk:
+        async with desk.calls.around_command("first", "shell") as found:
+            away = data.rename(tmp_path / "away")
+            desk.put("b", "new\n")
+        assert "was removed or replaced" in found.unrecorded
+        with pytest.raises(JournalError, match=r"cannot be recorded yet: .* was removed or replaced"):
+            await desk.run("echo never > c")
+        assert not (data / "blobs").exists()
+        shutil.rmtree(data, ignore_errors=True)
+        away.rename(data)
+        await desk.run("echo d > d")
+        await desk.journal.settle()
+        assert sorted(path for _kind, path in await desk.told()) == ["b", "d"]

@@ -5,9 +5,12 @@ import sys
 from pathlib import Path
 
 from cogency_tui.agent.attribution import belongs_to
+from cogency_tui.agent.keeping import planned
 from cogency_tui.processes import start_of
 from cogency_tui.store.intents import Intent, Shadow
 from cogency_tui.store.versions import ABSENT, FileChange, Origin, Version
+from cogency_tui.tools import changes
+from cogency_tui.tools.blocking import in_thread
 from cogency_tui.workspace.place import Stamp
 from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.journaling import Desk, desk_at
@@ -95,10 +98,10 @@ def test_a_change_is_of_the_command_that_alone_ran_when_the_file_was_written() -
 
 async def _write_unrecorded(desk: Desk, name: str, data: bytes, pid: int) -> None:
     """What a tool of the process `pid` does, as far as the moment before its edit is recorded."""
-    stored = (await desk.journal.blobs()).put_bytes(data)
-    change = FileChange(name, ABSENT, Version("file", stored.digest, stored.size, 0o644, stored.kept))
+    change = changes.Change(desk.workspace.locate(name), None, data, "")
+    plans = await in_thread(planned, [change], desk.workspace, await desk.journal.blobs())
     origin = await (await desk.journal.edits()).origin(desk.conversation)
-    intent = await (await desk.journal.intents()).begin(desk.journal.root, origin, "t", "write", [change])
+    intent = await (await desk.journal.intents()).begin(desk.journal.root, origin, "t", "write", plans)
     sql, row = "UPDATE intents SET pid = ?, started = ? WHERE id = ?", (pid, start_of(pid), intent)
     await desk.store.database.write(lambda connection: connection.execute(sql, row))
     desk.put(name, data, 0o644)

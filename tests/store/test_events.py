@@ -192,3 +192,31 @@ async def test_what_was_acknowledged_outlives_a_killed_process(
         lambda connection: connection.execute("PRAGMA integrity_check").fetchone()
     )
     assert check == ("ok",)
+
+
+async def test_pages_hold_every_event_once_and_no_more_than_a_page_of_them(
+    store: Store, conversation: Conversation
+) -> None:
+    small: list[Any] = [{"type": "user", "timestamp": 1.0, "content": f"{n}"} for n in range(250)]
+    large: list[Any] = [{"type": "user", "timestamp": 1.0, "content": "x" * (700 << 10)} for _ in range(3)]
+    written = small + large
+    numbers = [await store.append(conversation.id, event) for event in written]
+    pages = [page async for page in store.event_pages(conversation.id)]
+    assert [each for page in pages for each in page] == [*zip(numbers, written, strict=True)]
+    assert [len(page) for page in pages] == [100, 100, 52, 1]
+    after = [page async for page in store.event_pages(conversation.id, numbers[-2])]
+    assert after == [[(numbers[-1], written[-1])]]
+
+
+async def test_a_page_without_an_event_that_can_be_read_is_not_the_last(
+    store: Store, conversation: Conversation
+) -> None:
+    for n in range(201):
+        await store.append(conversation.id, {"type": "user", "timestamp": 1.0, "content": f"{n}"})
+    await store.database.write(
+        lambda raw: raw.execute("UPDATE events SET body = '{' WHERE seq < (SELECT max(seq) FROM events)")
+    )
+    assert [event["content"] for event in await store.events(conversation.id) if event["type"] == "user"] == [
+        "200"
+    ]
+    assert len(store.notices) == 200

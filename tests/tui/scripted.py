@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -160,6 +160,11 @@ class ScriptedStore:
 
     async def numbered_events(self, conversation_id: str, after: int = 0) -> list[tuple[int, Event]]:
         return list(enumerate(self.past[conversation_id], 1))[after:]
+
+    async def event_pages(
+        self, conversation_id: str, after: int = 0
+    ) -> AsyncGenerator[list[tuple[int, Event]]]:
+        yield await self.numbered_events(conversation_id, after)
 
     async def delegated(self, parent: str) -> list[Conversation]:
         return []

@@ -1,5 +1,6 @@
 """Events make the same units live and from the store."""
 
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from cogency_tui.protocol.events import Event
@@ -238,7 +239,11 @@ async def test_stored_events_are_read_as_they_are_fed_however_many() -> None:
     whole = fed(*events)
     whole.close()
 
-    transcript = await read_transcript(events)
+    async def pages() -> AsyncGenerator[Sequence[Event]]:
+        for start in range(0, len(events), 7):
+            yield events[start : start + 7]
+
+    transcript = await read_transcript(pages())
 
     assert [getattr(unit, "text", "") for unit in transcript.units] == [
         getattr(unit, "text", "") for unit in whole.units

@@ -30,7 +30,8 @@ async def read_past(store: Store, journal: Journal, id: str, frame: CurrentFrame
         UsageError: there is no such conversation, or nothing was said in it.
     """
     conversation = await store.conversation(id)
-    points = _points(await numbered_with_progress(store, id)) if conversation else []
+    pages = numbered_with_progress(store, id)
+    points = _points([each async for page in pages for each in page]) if conversation else []
     if conversation is None or not points:
         raise UsageError("Nothing was said in this conversation yet.", "Send a message first.")
     lineage = await _lineage(store, conversation)

@@ -19,7 +19,7 @@ from cogency_tui.tui.drawing.finds import Span, finds_on
 from cogency_tui.tui.drawing.lines import fit
 from cogency_tui.tui.recall.drawing import describe, title_of
 from cogency_tui.tui.recall.rows import Entry
-from cogency_tui.tui.recall.standing import read_numbered, stand
+from cogency_tui.tui.recall.standing import NumberedTranscript, stand
 from cogency_tui.tui.transcript import Transcript
 from cogency_tui.tui.widgets.bar import Bar, Surface
 from cogency_tui.tui.widgets.line_view import Look
@@ -200,10 +200,12 @@ class PreviewPane(Surface):
         within = hit.within if hit else entry.conversation.id
         seen = await self._recall.preview(within, hit.event if hit and hit.event else None)
         await prepare()
-        transcript, units = await read_numbered(seen.events)
+        read = NumberedTranscript()
+        read.feed(seen.events)
+        read.close()
         self._standing = entry.conversation.id, hit
-        unit = units.get(hit.event) if hit else None
-        self.query_one(PreviewView).show_at(transcript, unit, terms)
+        unit = read.units.get(hit.event) if hit else None
+        self.query_one(PreviewView).show_at(read.transcript, unit, terms)
 
     def _count(self, entry: Entry) -> None:
         inside = " in a sub-agent" if self._hits[self._nth].within != entry.conversation.id else ""

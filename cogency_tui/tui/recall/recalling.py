@@ -81,7 +81,7 @@ class Recalling(Collaborator):
 
     async def _locate(self, wanted: "Wanted") -> tuple[Transcript, int | None]:
         """The transcript as far as it is needed, and the unit to stand at in it."""
-        from cogency_tui.tui.recall.standing import read_numbered
+        from cogency_tui.tui.recall.standing import NumberedTranscript
 
         if not wanted.event:
             return Transcript(), None
@@ -91,8 +91,11 @@ class Recalling(Collaborator):
         while id is not None and id != wanted.id:
             agent = await store.conversation(id)
             id, call = (agent.parent, agent.call) if agent else (None, None)
-        transcript, units = await read_numbered(await store.numbered_events(wanted.id))
+        read = NumberedTranscript()
+        async for page in store.event_pages(wanted.id):
+            read.feed(page)
+        read.close()
         if call is None:
-            return transcript, units.get(wanted.event)
-        found = transcript.call_with(call)
-        return transcript, found[0] if found else None
+            return read.transcript, read.units.get(wanted.event)
+        found = read.transcript.call_with(call)
+        return read.transcript, found[0] if found else None

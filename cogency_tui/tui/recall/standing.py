@@ -1,8 +1,6 @@
 """Where an event stands among the units of a transcript, and a view that is brought to stand there."""
 
-import asyncio
-from collections.abc import Sequence
-from time import perf_counter
+from collections.abc import Iterable, Sequence
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.drawing.document import Document, Place
@@ -11,25 +9,26 @@ from cogency_tui.tui.transcript import Transcript
 from cogency_tui.tui.widgets.block_view import BlockPlace, BlockView
 from cogency_tui.tui.widgets.unit_view import UnitView
 
-_SLICE = 0.006
-"""Seconds that are read for before others have their turn."""
-
 _DEEP = 2000
 """Lines of a block that are looked through."""
 
 
-async def read_numbered(events: Sequence[tuple[int, Event]]) -> tuple[Transcript, dict[int, int]]:
-    """The transcript of numbered events, and the unit of each number: that of its call for a result."""
-    transcript = Transcript()
-    units: dict[int, int] = {}
-    began, unit = perf_counter(), 0
-    for number, event in events:
-        unit = units[number] = max(transcript.feed([event]), default=unit)
-        if perf_counter() - began > _SLICE:
-            await asyncio.sleep(0)
-            began = perf_counter()
-    transcript.close()
-    return transcript, units
+class NumberedTranscript:
+    """A transcript of numbered events, and the unit of each number: that of its call for a result."""
+
+    def __init__(self) -> None:
+        self.transcript = Transcript()
+        self.units: dict[int, int] = {}
+        self._unit = 0
+
+    def feed(self, events: Iterable[tuple[int, Event]]) -> None:
+        """Take in the events that follow."""
+        for number, event in events:
+            self._unit = self.units[number] = max(self.transcript.feed([event]), default=self._unit)
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        self.transcript.close()
 
 
 def stand(view: UnitView, unit: int, terms: Sequence[str]) -> Place:

@@ -7,7 +7,7 @@ from typing import Any
 from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
-from cogency_tui.protocol.events import Event, Measure, error_event
+from cogency_tui.protocol.events import Measure, error_event
 from cogency_tui.store.prompts import Written
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.drawing.document import prepare
@@ -16,7 +16,7 @@ from cogency_tui.tui.host import app_of
 from cogency_tui.tui.screens.collaborator import Collaborator, Handler
 from cogency_tui.tui.screens.display import Display
 from cogency_tui.tui.screens.surroundings import Surroundings
-from cogency_tui.tui.transcript import Said, Transcript, read_transcript
+from cogency_tui.tui.transcript import Said, Transcript
 from cogency_tui.tui.widgets.conversation_pane import ConversationPane
 from cogency_tui.tui.widgets.prompt import Prompt
 
@@ -92,13 +92,14 @@ class Conversing(Collaborator):
 
         async def reopen() -> None:
             try:
-                past, total = await self._bridge.reopen(conversation_id)
+                transcript, total = await self._bridge.reopen(conversation_id)
                 imported = await self._bridge.is_imported()
                 await prepare()
             except CogencyError as exc:
-                past, total = list[Event]([error_event(exc, time())]), Measure()
+                transcript, total = Transcript(), Measure()
+                transcript.feed([error_event(exc, time())])
                 imported = False
-            self._display.show(await read_transcript(past), total)
+            self._display.show(transcript, total)
             self._surroundings.look()
             if imported:
                 self.say("This conversation was imported: you are asked before its edits are applied.")
