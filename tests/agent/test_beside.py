@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.command_edits import Call, CommandEdits, KeptPaths
+from cogency_tui.errors import StoreError
 from cogency_tui.store.intents import Intents
 from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.journaling import Desk, desk_at, settle
@@ -192,7 +193,7 @@ async def test_a_settled_command_knows_what_was_written_after_the_look(
     origin = await (await two.own.journal.edits()).origin(two.own.conversation)
     begun = await commands.begin(Call(origin, "killed", "shell"), [])
     two.own.put("there", "own\n")
-    two.own.journal.unfinished.add(begun.intent)
+    two.own.journal.unfinished[begun.intent] = StoreError("The disk is full.")
     await two.own.journal.settle()
     (edit,) = await two.own.edits()
     assert (edit.before.size, edit.before.kept) == (len("written\n"), True)

@@ -103,7 +103,7 @@ class Program(EditorAgent):
         super().__init__({})
         self._given = agent
 
-    def _agent(self, cwd: str, servers: Sequence[Any] | None) -> Agent:
+    async def _agent(self, cwd: str, servers: Sequence[Any] | None) -> Agent:
         return self._given
 
 
