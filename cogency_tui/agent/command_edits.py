@@ -45,8 +45,8 @@ from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.journaling import ALL, Consent
 from cogency_tui.tools.moved_files import MovedFiles
 from cogency_tui.workspace import guarded, snapshot
+from cogency_tui.workspace.git_directories import GitDirectories, Returned
 from cogency_tui.workspace.guarded_directories import GuardedDirectories
-from cogency_tui.workspace.held_directories import HeldDirectories, Returned
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch
@@ -190,7 +190,7 @@ class Begun:
     at: float
     consent: Consent
     covers: list[Path]
-    held: HeldDirectories
+    held: GitDirectories
 
 
 class Commands:
@@ -573,9 +573,9 @@ class Commands:
         return "" if told else problem
 
 
-def _hold(before: snapshot.Snapshot) -> HeldDirectories:
+def _hold(before: snapshot.Snapshot) -> GitDirectories:
     """Hold the directories of git that were found. Blocks."""
-    return HeldDirectories(
+    return GitDirectories(
         directory for git in before.repositories for directory in guarded.directories_of_repository(git)
     )
 

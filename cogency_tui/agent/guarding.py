@@ -26,6 +26,7 @@ from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.tools.journaling import Consent, Keeps
 from cogency_tui.workspace import guarded
+from cogency_tui.workspace.git_directories import Returned
 from cogency_tui.workspace.guarded_directories import (
     GuardedDirectories,
     Replaced,
@@ -33,7 +34,6 @@ from cogency_tui.workspace.guarded_directories import (
     make_way,
     open_directories,
 )
-from cogency_tui.workspace.held_directories import Returned
 from cogency_tui.workspace.names import in_repository, is_guarded_name, shown
 from cogency_tui.workspace.paths import Workspace
 

@@ -3,8 +3,7 @@ was replaced by a link or moved away.
 
 A link in place of such a directory, or of one above it, leads to files that somebody else has chosen,
 whatever the guarded files themselves hold. Each component of these paths below the home directory or the
-project is looked at, once for each look. A directory is held open: the system tells where it is now, and
-gives its inode to no other. `.git` is left out.
+project is looked at, once for each look. `.git` is left out (see `git_directories`).
 
 In the project only a directory counts that was moved and replaced by a link, or moved though its name is
 guarded: links there are files like others. The calls block; several threads may make them.
@@ -23,6 +22,7 @@ from typing import Literal, NamedTuple
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace import guarded
 from cogency_tui.workspace.directory import refusals
+from cogency_tui.workspace.directory_handle import DirectoryHandle, identity_of
 from cogency_tui.workspace.names import is_guarded_name, shown
 from cogency_tui.workspace.paths import Identity, Location, Workspace
 from cogency_tui.workspace.place import Place, holding, located
@@ -35,9 +35,6 @@ _RIGHTS = stat.S_IRWXU
 
 _MOST_LINKS = 40
 """Links that one path leads through."""
-
-_OPEN: int = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-_OPENED = "/proc/self/fd"
 
 _LONGEST = 50
 """Characters of a name that are taken over into that of what is put aside."""
@@ -102,7 +99,7 @@ class GuardedDirectories:
         self._bases: list[str] = []
         self._above: set[str] = set()
         self._before: dict[str, _State | None] = {}
-        self._handles: dict[str, int] = {}
+        self._handles: dict[str, DirectoryHandle] = {}
         self._of_user: set[str] = set()
 
     def hold(self, files: Iterable[str]) -> None:
@@ -161,7 +158,7 @@ class GuardedDirectories:
         """Let go of all that is held."""
         with self._lock:
             for handle in self._handles.values():
-                os.close(handle)
+                handle.close()
             for held in (self._handles, self._before, self._above, self._of_user):
                 held.clear()
 
@@ -169,7 +166,7 @@ class GuardedDirectories:
         for each in [each for each in self._before if f"{each}/".startswith(f"{path}/")]:
             del self._before[each]
             if (handle := self._handles.pop(each, None)) is not None:
-                os.close(handle)
+                handle.close()
         self._hold()
 
     def _hold(self) -> None:
@@ -185,7 +182,7 @@ class GuardedDirectories:
             state = self._before[path] = _state(path)
             if state is not None and state.is_directory and len(self._handles) < MOST_HELD:
                 with suppress(OSError):
-                    self._handles[path] = os.open(path, _OPEN)
+                    self._handles[path] = DirectoryHandle(path)
         return self._before[path]
 
     def _along(self, path: str, look: _Look) -> Iterator[str]:
@@ -265,9 +262,8 @@ class GuardedDirectories:
         if before is None or not before.is_directory:
             return None
         candidates = [] if leads is None else [leads]
-        if path in self._handles:
-            with suppress(OSError):
-                candidates.insert(0, Path(_OPENED, str(self._handles[path])).readlink())
+        if path in self._handles and (now := self._handles[path].path()) is not None:
+            candidates.insert(0, now)
         return next((each for each in candidates if before.is_as(_state(str(each)))), None)
 
     def _move_back(self, change: Replaced, before: _State, place: Place) -> str:
@@ -356,11 +352,11 @@ def _state(path: str) -> _State | None:
     try:
         found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
-            return _State("link", (found.st_dev, found.st_ino), os.readlink(path))  # noqa: PTH115 (as it is written)
+            return _State("link", identity_of(found), os.readlink(path))  # noqa: PTH115 (as it is written)
     except (OSError, ValueError):
         return None
     kind = "directory" if stat.S_ISDIR(found.st_mode) else "other"
-    return _State(kind, (found.st_dev, found.st_ino), mode=stat.S_IMODE(found.st_mode))
+    return _State(kind, identity_of(found), mode=stat.S_IMODE(found.st_mode))
 
 
 def _memory() -> _Look:

@@ -13,7 +13,7 @@ from cogency_tui.agent import command_edits
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.git_places import moved_by_git
 from cogency_tui.tools.journaling import ALL, Consent
-from cogency_tui.workspace.held_directories import HeldDirectories
+from cogency_tui.workspace.git_directories import GitDirectories
 from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
@@ -180,8 +180,8 @@ async def test_nothing_is_taken_out_of_one_whose_way_is_not_known(
 ) -> None:
     """As after a kill: nobody holds the directories any more."""
 
-    def hold_none(_before: Snapshot) -> HeldDirectories:
-        return HeldDirectories()
+    def hold_none(_before: Snapshot) -> GitDirectories:
+        return GitDirectories()
 
     monkeypatch.setattr(command_edits, "_hold", hold_none)
     before = _directory(desk.root / ".git")

@@ -1,14 +1,11 @@
 """Directories of git that are held open while a command runs: one that it moved comes back as a whole.
 
-Invariant: a directory is the one of before where its device and inode are the same. As it is held open, no
-other is given these, and the system says where it went. It comes back by renaming or stays where it is: none
-of its files is removed, and what took its place goes where it was. The calls block.
+Invariant: a directory is the one of before where its device and inode are the same. It comes back by renaming
+or stays where it is: none of its files is removed, and what took its place goes where it was. The calls block.
 """
 
-import fcntl
 import os
 import secrets
-import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -17,13 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cogency_tui.workspace import guarded
+from cogency_tui.workspace.directory_handle import DirectoryHandle, identity_of, is_at
+from cogency_tui.workspace.paths import Identity
 from cogency_tui.workspace.place import TICK
 
 _MOST = 64
-_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_LONGEST_PATH = 1024
-
-_Identity = tuple[int, int]
 
 
 class Moved(NamedTuple):
@@ -49,9 +44,8 @@ class Returned:
 
 
 class _Held(NamedTuple):
-    handle: int
-    itself: _Identity
-    above: _Identity
+    handle: DirectoryHandle
+    above: Identity
     is_repository: bool
 
 
@@ -59,7 +53,7 @@ class _Stays(Exception):
     """Why a directory cannot be put back."""
 
 
-class HeldDirectories:
+class GitDirectories:
     """Holds the directories at these places, as far as they are directories, until it is closed."""
 
     def __init__(self, places: Iterable[Path] = ()) -> None:
@@ -68,15 +62,13 @@ class HeldDirectories:
         # What is above comes back first, with all that is in it.
         for place in sorted(dict.fromkeys(places), key=lambda path: len(path.parts))[:_MOST]:
             with suppress(OSError):
-                above = _identity(place.parent.stat())
-                handle = os.open(place, _OPEN)
-                itself = _identity(os.fstat(handle))
-                self._held[place] = _Held(handle, itself, above, guarded.is_repository(place))
+                above = identity_of(place.parent.stat())
+                self._held[place] = _Held(DirectoryHandle(place), above, guarded.is_repository(place))
 
     def close(self) -> None:
         """Let go of them."""
         for held in self._held.values():
-            os.close(held.handle)
+            held.handle.close()
         self._held.clear()
 
     def put_back(self, may_move: Callable[[Path], bool]) -> Returned:
@@ -84,9 +76,9 @@ class HeldDirectories:
         or it `may_move`."""
         found = Returned()
         for place, held in self._held.items():
-            if _is(place, held.itself):
+            if is_at(place, held.handle.identity):
                 continue
-            now = _path_of(held)
+            now = held.handle.path()
             if may_move(place) or (now is not None and _went_along(place, now, held)):
                 found.left.append(Moved(place, now))
                 continue
@@ -116,7 +108,7 @@ class HeldDirectories:
         return None
 
 
-def _return(place: Path, now: Path | None, above: _Identity) -> None:
+def _return(place: Path, now: Path | None, above: Identity) -> None:
     """Rename a directory from where it is to its place, and a directory that is there to where it was.
 
     Raises:
@@ -125,7 +117,7 @@ def _return(place: Path, now: Path | None, above: _Identity) -> None:
     """
     if now is None:
         raise _Stays("no copy of it is kept")
-    if not _is(place.parent, above):
+    if not is_at(place.parent, above):
         raise _Stays("the directory that it was in is not there")
     if not os.path.lexists(place):
         now.rename(place)
@@ -149,28 +141,6 @@ def _return(place: Path, now: Path | None, above: _Identity) -> None:
 
 def _went_along(place: Path, now: Path, held: _Held) -> bool:
     """Whether the directory around it was moved, or git has taken it for a submodule's."""
-    if now.name == place.name and _is(now.parent, held.above):
+    if now.name == place.name and is_at(now.parent, held.above):
         return True
     return "modules" in now.parts and guarded.repository_at(place) == now
-
-
-def _path_of(held: _Held) -> Path | None:
-    """Where a directory is now; None where it is nowhere."""
-    with suppress(OSError):
-        if sys.platform == "darwin":
-            said = fcntl.fcntl(held.handle, fcntl.F_GETPATH, bytes(_LONGEST_PATH)).rstrip(b"\0")
-            path = Path(os.fsdecode(said))
-        else:
-            path = Path(f"/proc/self/fd/{held.handle}").readlink()
-        return path if _is(path, held.itself) else None
-    return None
-
-
-def _is(path: Path, identity: _Identity) -> bool:
-    with suppress(OSError):
-        return _identity(path.lstat()) == identity
-    return False
-
-
-def _identity(found: os.stat_result) -> _Identity:
-    return found.st_dev, found.st_ino
