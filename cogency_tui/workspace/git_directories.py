@@ -1,7 +1,8 @@
 """Directories of git that are held open while a command runs: one that it moved comes back as a whole.
 
-Invariant: a directory is the one of before where its device and inode are the same. It comes back by renaming
-or stays where it is: none of its files is removed, and what took its place goes where it was. The calls block.
+Invariant: a directory is the one of before where its device and inode are the same. It comes back by
+renaming or stays where it is: none of its files is removed, and what took its place goes where it was. The
+calls block.
 """
 
 import os

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from cogency_tui.config import config_path
 from cogency_tui.workspace import git_configuration
+from cogency_tui.workspace.home_places import AT_HOME
 from cogency_tui.workspace.names import is_guarded_name, protected
 
 _MOST_ENTRIES = 500
@@ -56,99 +57,13 @@ _USER_CONFIGURATIONS = (".gitconfig", ".config/git/config")
 _OTHERS = {".hg": ("hgrc",), ".jj": ("repo/config.toml",), ".svn": ()}
 """What does in those of other version control systems."""
 
-_AT_HOME = (
-    *(".ssh/authorized_keys", ".ssh/authorized_keys2", ".ssh/config", ".ssh/environment", ".ssh/rc"),
-    *(".ssh/config.d/*", ".gnupg/gpg.conf", ".gnupg/gpg-agent.conf", ".gnupg/dirmngr.conf"),
-    *(".gnupg/scdaemon.conf",),
-    *(".config/git/config", ".config/git/attributes", ".config/fish/config.fish", ".config/fish/conf.d/*"),
-    *(".config/fish/functions/*", ".config/zsh/*", ".config/nushell/*", ".config/mise/*", ".config/direnv/*"),
-    *(".config/nvim/**", ".config/helix/*", ".config/emacs/**", ".config/doom/**", ".config/tmux/*"),
-    *(".config/autostart/*", ".config/environment.d/*", ".config/systemd/user/**"),
-    *(".local/share/systemd/user/**", ".cargo/config", ".cargo/config.toml"),
-    *("bin/*", ".local/bin/*", ".cargo/bin/*", "go/bin/*", ".deno/bin/*", ".bun/bin/*", ".volta/bin/*"),
-    *(".npm-global/bin/*", ".pyenv/shims/*", ".rbenv/shims/*", ".nodenv/shims/*", ".asdf/shims/*"),
-    *(".local/share/mise/shims/*", ".local/share/pnpm/*"),
-    *(".claude/settings.json", ".claude/settings.local.json", ".claude/CLAUDE.md", ".claude/commands/**"),
-    *(".claude/agents/**", ".claude/skills/**", ".claude/hooks/*", ".codex/config.toml", ".codex/AGENTS.md"),
-    *(".codex/AGENTS.override.md", ".codex/prompts/*", ".codex/rules/*", ".codex/skills/**"),
-    *(".gemini/settings.json", ".gemini/GEMINI.md", ".gemini/commands/**", ".cursor/mcp.json"),
-    *(".cursor/hooks.json", ".cursor/rules/**", ".cursor/commands/*", ".copilot/mcp-config.json"),
-    *(".qwen/settings.json", ".qwen/QWEN.md", ".config/opencode/**", ".config/crush/*", ".config/goose/*"),
-    *(".cargo/env", ".ipython/profile_default/startup/*", ".emacs.d/init.el", ".emacs.d/early-init.el"),
-    *(".vim/vimrc", ".vim/plugin/*", ".vim/after/plugin/*", "Library/LaunchAgents/*"),
-    # Shells source these when they start, or complete.
-    *(
-        ".bashrc.d/*",
-        ".zshrc.d/*",
-        ".zsh/**",
-        ".bash_completion.d/*",
-        ".config/bash/*",
-        ".config/fish/completions/*",
-    ),
-    *(".local/share/bash-completion/completions/*", ".oh-my-zsh/oh-my-zsh.sh", ".oh-my-zsh/lib/*"),
-    *(
-        ".oh-my-zsh/custom/**",
-        ".nvm/nvm.sh",
-        ".nvm/bash_completion",
-        ".sdkman/bin/*",
-        ".config/starship.toml",
-    ),
-    *(".config/xonsh/**", ".config/elvish/**", ".elvish/*", ".config/powershell/*", ".config/yash/*"),
-    *(".config/user-dirs.dirs", ".rvm/scripts/*", ".asdf/asdf.sh", ".bash_it/custom/**"),
-    # Desktops run these when the user logs in, or when somebody asks for a service.
-    *(".config/plasma-workspace/env/*", ".config/plasma-workspace/shutdown/*", ".config/autostart-scripts/*"),
-    *(".kde/env/*", ".kde/Autostart/*", ".config/lxsession/**", ".config/openbox/*", ".config/awesome/**"),
-    *(".config/i3/*", ".i3/*", ".config/sway/**", ".config/hypr/**", ".config/bspwm/*", ".config/sxhkd/*"),
-    *(".config/qtile/*", ".config/river/*", ".config/niri/*", ".config/labwc/*", ".config/waybar/**"),
-    *(".config/polybar/**", ".config/dunst/*", ".xmonad/*", ".config/containers/systemd/**"),
-    *(".local/share/dbus-1/services/*", ".mozilla/native-messaging-hosts/*"),
-    *(".config/google-chrome/NativeMessagingHosts/*", ".config/chromium/NativeMessagingHosts/*"),
-    # Terminals and editors run what these name.
-    *(".config/alacritty/*", ".config/kitty/*", ".config/wezterm/**", ".config/ghostty/*", ".config/foot/*"),
-    *(".config/zellij/**", ".local/share/nvim/site/plugin/*", ".local/share/nvim/site/after/**"),
-    *(".local/share/nvim/site/pack/**", ".vim/autoload/*", ".vim/ftplugin/*", ".vim/pack/**"),
-    *(".doom.d/**", ".spacemacs.d/**", ".config/kak/**", ".config/micro/*", ".config/nano/*"),
-    *(".config/Code/User/*", ".config/VSCodium/User/*", ".config/Cursor/User/*", ".config/zed/*"),
-    ".vscode/argv.json",
-    *(".config/sublime-text/Packages/User/**",),
-    # Programs run these, or what they name, when they start.
-    *(".config/git/hooks/*", ".config/git/template/**", ".git-template/**", ".git-templates/**"),
-    *(
-        ".config/hg/hgrc",
-        ".config/gdb/*",
-        ".gradle/init.gradle",
-        ".gradle/init.gradle.kts",
-        ".gradle/init.d/*",
-    ),
-    *(".m2/extensions.xml", ".docker/cli-plugins/*", ".node_modules/**", ".node_libraries/**"),
-    *(".julia/config/*", ".ghc/*", ".ipython/profile_default/ipython_config.py", ".config/mpv/scripts/**"),
-    *(".config/mpv/mpv.conf", ".config/mpv/input.conf", ".config/irb/irbrc", ".config/pry/pryrc"),
-    *(".config/ptpython/config.py", ".config/utop/init.ml", ".config/swi-prolog/init.pl"),
-    *(".jupyter/jupyter_server_config.py", ".jupyter/jupyter_lab_config.py", ".jupyter/jupyter_config.py"),
-    *(".config/gh/config.yml", ".config/lazygit/config.yml", ".config/bat/config", ".config/ranger/*"),
-    *(".config/lf/*", ".config/vifm/*"),
-    # Agents take instructions, or start programs.
-    *(".config/AGENTS.md", ".config/amp/settings.json", ".config/amp/AGENTS.md", ".agents/**"),
-    *(".codeium/windsurf/mcp_config.json", ".codeium/windsurf/memories/*", ".continue/rules/*"),
-    *(
-        ".continue/mcpServers/*",
-        ".continue/config.ts",
-        ".vibe/config.toml",
-        ".vibe/agents/*",
-        ".vibe/prompts/*",
-    ),
-    *(".copilot/agents/*", ".kiro/settings/*", ".kiro/steering/*", ".factory/mcp.json", ".factory/AGENTS.md"),
-    *(".factory/commands/*", ".factory/droids/*", ".augment/rules/*", ".augment/commands/*", ".roo/rules/*"),
-    *(".aws/amazonq/mcp.json", ".aws/amazonq/cli-agents/*", ".junie/*", ".trae/mcp.json"),
-)
-
 _PLACES = [
     (
         place.partition("/")[0],
         place.rstrip("*"),
         _DEEPEST if place.endswith("**") else 1 if place.endswith("*") else 0,
     )
-    for place in _AT_HOME
+    for place in AT_HOME
 ]
 """Each with the entry of the home directory that it is in, and for a directory how deep it is looked into."""
 
@@ -156,7 +71,7 @@ _PYTHON = ".local/lib"
 _PYTHON_STARTS = ("usercustomize.py", "sitecustomize.py", ".pth")
 """Where the user's own packages of Python are, and how the names end that each start of Python runs."""
 
-_PLACES_AT_HOME = (*(place.rstrip("*") for place in _AT_HOME), ".local/lib/python3")
+_STARTS_AT_HOME = (*(place.rstrip("*") for place in AT_HOME), ".local/lib/python3")
 
 _OWN = ("permissions.toml", "trusted.toml", "models.toml", "AGENTS.md")
 _OWN_FOLDERS = ("commands", "agents", "workflows", "themes")
@@ -180,8 +95,13 @@ _STATE = re.compile(
 )
 """What editors and installers write all the time; a path of it is not guarded against commands."""
 
-_SHELLS_STATE = re.compile(r".*/\.zsh/(?:cache/.*|[^/]*history|\.?zcompdump[^/]*)", re.DOTALL)
-"""What shells write there whenever they run."""
+_STATE_AT_HOME = re.compile(
+    r".*/(?:\.?(?:\w+_)?history(?:\.txt|\.sqlite3[^/]*)?|\.?zcompdump[^/]*|vifminfo[^/]*"
+    r"|\.(?:config/)?zsh/\.?cache/.*"
+    r"|\.config/emacs/(?:recentf|places|(?:\.cache|auto-save-list|eln-cache|transient|tramp|url)/.*))",
+    re.DOTALL,
+)
+"""What shells and editors write there whenever they run."""
 
 
 def reason(path: str) -> str:
@@ -284,7 +204,7 @@ def led_to_from_home() -> Callable[[Path], bool]:
     home = ""
     with suppress(RuntimeError):
         home = os.path.realpath(Path.home())
-    places = *(f"{home}/{each}" for each in _PLACES_AT_HOME), f"{os.path.realpath(config_path().parent)}/"
+    places = *(f"{home}/{each}" for each in _STARTS_AT_HOME), f"{os.path.realpath(config_path().parent)}/"
     return lambda path: str(path.parent) != home and not str(path).startswith(places)
 
 
@@ -352,7 +272,7 @@ def _at_home(home: Path) -> Iterator[Path]:
     for top, place, depth in _PLACES:
         if (top in there or len(there) == _MOST_AT_HOME) and os.path.lexists(path := f"{home}/{place}"):
             found = _files_at(Path(os.path.realpath(path)), depth) if depth else (Path(path),)
-            yield from (each for each in found if not _SHELLS_STATE.fullmatch(str(each)))
+            yield from (each for each in found if not _STATE_AT_HOME.fullmatch(str(each)))
 
 
 def _python_packages(home: Path) -> Iterator[Path]:
@@ -370,7 +290,7 @@ def _places_of_user() -> Iterator[tuple[str, bool]]:
     any is."""
     own = config_path().absolute()
     for top in home():
-        for place in _AT_HOME:
+        for place in AT_HOME:
             folder = place.rstrip("*")
             yield f"{top}/{folder.rstrip('/')}", folder != place
         yield from ((str(packages), True) for packages in _python_packages(top))

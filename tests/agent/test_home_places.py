@@ -55,6 +55,13 @@ WRITTEN = (
     *(".config/Code/User/globalStorage/x", ".config/Code/Cache/x", ".julia/packages/x", ".yarnrc.yml"),
     *(".config/git/credentials", ".config/gh/hosts.yml", ".local/share/nvim/shada/x", ".sdkman/candidates/x"),
     *(".config/mpv/watch_later/x", ".jupyter/lab/x", ".continue/index/x", ".oh-my-zsh/cache/x"),
+    *(".config/zsh/.zsh_history", ".config/zsh/.zcompdump", ".config/nushell/history.sqlite3-wal"),
+    *(
+        ".config/vifm/vifminfo.json",
+        ".ghc/ghci_history",
+        ".config/emacs/eln-cache/x",
+        ".config/emacs/recentf",
+    ),
     *(".local/share/fish/fish_history", ".zsh_history", ".zcompdump", ".python_history", ".lesshst"),
 )
 
