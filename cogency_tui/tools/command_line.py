@@ -218,7 +218,7 @@ def _launched(simple: Simple) -> Simple | None:
         is_program = name in PROGRAMS or name in NETWORK_COMMANDS or is_interpreter(name)
         # The dot of `go run .` is a directory.
         if word.known and name != "." and is_program:
-            return Simple(simple.words[index:], simple.redirections, simple.piped, simple.assignments)
+            return Simple(simple.words[index:], simple.redirections, simple.then, simple.assignments)
     return None
 
 

@@ -51,11 +51,10 @@ def at_stake(
     nothing is lost with them. `moved` are files that are lost with whatever directory they are in by now.
     """
     stakes = Stakes(workspace, made or {}, moved)
-    places = Places(cwd)
+    places = Places(cwd, command)
     moves = Moves()
     sure = not _BRANCHING.search(command)
     for simple in parse(command):
-        places.follow(simple)
         if reason := _UNREADABLE.get(simple):
             stakes.add(reason)
         for redirection in simple.redirections:
@@ -71,6 +70,7 @@ def at_stake(
             _remove(simple, places, stakes, moves)
         elif examine := _PROGRAMS.get(simple.program):
             examine(simple, places, stakes)
+        places.follow(simple)
     if places.lookups.used_up:
         stakes.add(UNKNOWN)
     return stakes.result()

@@ -217,6 +217,12 @@ class Repository:
         links = [entry for entry in answer.split(b"\0") if entry.startswith(b"160000 ")]
         return [root / os.fsdecode(link.partition(b"\t")[2]) for link in links]
 
+    def has_unrecorded(self) -> bool:
+        """Whether `git add` may record repositories that lie in this one."""
+        answer = self._run(["ls-files", "--others", "--exclude-standard", "-z", "--full-name", ":/"])
+        # Git lists no file of another repository, but its directory.
+        return answer is None or any(entry.endswith(b"/") for entry in answer.split(b"\0"))
+
     def read(self, name: str, target: BinaryIO) -> bool:
         """Write the content of an object into a file; whether that could be done."""
         return self._run(["cat-file", "blob", name], target=target) is not None

@@ -54,6 +54,15 @@ UNSURE = "where it writes is known only when it runs, and may be outside the pro
 UNSURE_READING = "what it reads is known only when it runs, and may be outside the project"
 
 _PATTERN_FIRST = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "gawk", "grep", "jq", "rg", "sed", "tr"))
+_SCRIPTED = frozenset(("egrep", "fgrep", "grep", "rg", "sed")) | AWK
+_SCRIPT_OPTION = re.compile(r"-[EHIinoqrsuvwz]*e|--expression|--regexp")
+"""What of these programs is followed by a pattern or a script."""
+
+_SEPARATING = {
+    **dict.fromkeys(AWK, "-F"),
+    **{"column": "-s", "cut": "-d", "join": "-t", "numfmt": "-d", "paste": "-d", "sort": "-t", "xargs": "-d"},
+}
+"""The options whose values are characters between fields."""
 
 
 class Named(NamedTuple):
@@ -99,7 +108,7 @@ def _assigned(simple: Simple) -> Iterator[Word]:
     declared = simple.arguments if simple.program in _DECLARING else ()
     for assignment in (*simple.assignments, *declared):
         name, equals, _ = assignment.text.partition("=")
-        if not equals or not assignment.sure:
+        if not equals or not assignment.sure or name == "IFS":
             continue
         value = assignment.after(f"{name}=")
         text = value.text if value.known else value.resolved
@@ -193,7 +202,7 @@ def unsure_writing(simple: Simple, places: Places, *, listed: bool) -> str:
 
 def _path_words(simple: Simple) -> Iterator[Word]:
     """The arguments that may be paths, also what stands behind an option's `=`."""
-    arguments: Iterable[Word] = simple.arguments
+    arguments: Iterable[Word] = _without_patterns(simple)
     if simple.program in _PATTERN_FIRST and not simple.has("ef", "regexp", "file", "expression"):
         pattern = next(iter(simple.operands("Fv" if "awk" in simple.program else "ABCm")), None)
         arguments = [word for word in arguments if word is not pattern]
@@ -208,6 +217,18 @@ def _path_words(simple: Simple) -> Iterator[Word]:
             # Any of the letters may be the option that takes the rest.
             yield from (word.after(word.text[:at]) for at in range(2, min(len(word.text), _MOST_LETTERS)))
         elif not word.text.startswith("-"):
+            yield word
+
+
+def _without_patterns(simple: Simple) -> Iterator[Word]:
+    """The arguments without slashes between fields, and without the values of options for patterns."""
+    separating = _SEPARATING.get(simple.program, "")
+    before = ""
+    for word in simple.arguments:
+        is_pattern = simple.program in _SCRIPTED and _SCRIPT_OPTION.fullmatch(before)
+        is_slash = separating and (word.text == f"{separating}/" or (before, word.text) == (separating, "/"))
+        before = word.text
+        if not (is_pattern or is_slash):
             yield word
 
 

@@ -8,7 +8,7 @@ What is named for writing outside, or guarded, is asked about elsewhere. The cal
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
@@ -259,6 +259,9 @@ def _git_is_offline(running: Sequence[Simple], cwd: Path, workspace: Workspace) 
     other one."""
     forms = {_git_form(simple) or "" for simple in running if simple.program == "git"}
     repository = Repository(workspace.root)
+    several = sum(simple.program == "git" for simple in running) > 1
+    if several and _brings_repositories(forms, repository):
+        return False
     common, settings = repository.common_directory(), repository.settings()
     if common is None or settings is None or not _stays_in(common, _places(running, cwd)):
         return False
@@ -274,6 +277,11 @@ def _git_is_offline(running: Sequence[Simple], cwd: Path, workspace: Workspace) 
     except (UndecidedError, OSError):
         return False
     return not (hooks & _AT_ANY_COMMAND if forms <= _LOOKING else hooks)
+
+
+def _brings_repositories(forms: Set[str], repository: Repository) -> bool:
+    """Whether one of these commands may record a repository, whose settings another one would then follow."""
+    return not forms <= _LOOKING | _COMMITTING or ("git add" in forms and repository.has_unrecorded())
 
 
 def _stays_in(common: Path, places: Places) -> bool:

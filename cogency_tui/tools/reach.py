@@ -82,14 +82,14 @@ class Reach:
 def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts | None = None) -> Reach:
     """What `command` names if it runs in `cwd` (resolved). With `ports` this machine is no network, but for
     the servers on it that the conversation did not start."""
-    places = Places(cwd)
+    places = Places(cwd, command)
     network = brings = outside = unsure = neighbour = neighbours_client = ""
     named, into = dict[Path, str](), dict[Path, None]()
     could_bring = alters(command)
     settings = settings_in(command)
     made = MadeFiles()
     listed = False
-    listing: list[Location] = []
+    listing = dict[Location, None]()
     loop = NameLoop(command)
     if _REROUTED.search(command):
         ports = None
@@ -119,14 +119,14 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
             named |= dict.fromkeys(own_files(), limits)
         unsure = unsure or unsure_writing(simple, places, listed=listed)
         unsure = unsure or (UNSURE_READING if reading.unknown else "")
-        given = listing if any(word is LISTED for word in simple.words) and not only_reads(simple) else []
+        given = [*listing] if any(word is LISTED for word in simple.words) and not only_reads(simple) else []
         listed = loop.entered or lists_names(simple, piped=listed)
-        listing = listing if listed else []
+        listing = listing if listed else {}
         through = _through(reading, places, workspace)
         code = _in_code(simple, made, places, workspace)
         piped = (Named(each, reads=False, writes=True) for each in given)
         for location, read, written_to in chain(named_paths(simple, places, workspace), code, through, piped):
-            listing += [location] if listed else []
+            listing |= {location: None} if listed else {}
             if not location.inside:
                 read_only = read and location.asked not in _targets(placed(simple), places)
                 if _is_free(location.path, simple, workspace, read=read_only):

@@ -1,7 +1,7 @@
 """The paths that words of a shell's command stand for.
 
 A word is looked up from every directory that the command may be in by then: `(cd a && …); …` leaves it
-open which one that is. The calls block.
+open which one that is, `cd a && …` does not. The calls block.
 """
 
 import fnmatch
@@ -37,6 +37,14 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 _ROW = re.compile(r"\{(?:-?\d+|[A-Za-z])\.\.(?:-?\d+|[A-Za-z])(?:\.\.-?\d+)?\}")
 
 
+_REPEATING = re.compile(
+    r"\b(?:for|while|until|select|function|xargs|parallel|watch|eval|source|alias|trap|mv|rename|chroot"
+    r"|CDPATH|PWD|OLDPWD|shopt)\b|\(\s*\)|(?:^|[;&|(\s])[.!]\s"
+)
+"""In a text with one of these something may run twice, or be negated, or a directory be renamed while the
+command is in it."""
+
+
 class Lookups:
     """Counts what is looked up for one command, whose words and files a stranger may have chosen."""
 
@@ -63,27 +71,62 @@ class Lookups:
 class Places:
     """The directories that a command may be in: the one that it starts in, and those that it goes to.
 
-    Once `lookups` are used up, no word is known any more.
+    With the text of the `command`, what follows `cd a &&` is only in that directory until its list ends; all
+    that follows a `cd` with which the text begins is. Once `lookups` are used up, no word is known any more.
     """
 
-    def __init__(self, start: Path) -> None:
+    def __init__(self, start: Path, command: str = "") -> None:
         self.directories = [start]
+        self._others: list[Path] = []
+        """Those that it may be in once the list of commands that are joined by `&&` ends."""
+        self._in_order = bool(command) and not _REPEATING.search(command) and "CDPATH" not in os.environ
+        self._is_first = command.lstrip().startswith(("cd ", "mkdir "))
+        self._made: list[Path] = []
+        """Directories that are not there, and that the first command makes."""
+        self._after_pipe = False
         self.lookups = Lookups()
         self.known = True
         """Whether it went nowhere that is not known."""
 
     def follow(self, simple: Simple) -> None:
-        """Take note of a `cd`."""
-        if simple.program not in ("cd", "pushd"):
-            return
+        """Take note of a `cd`, and of the end of a list."""
+        if simple.program in ("cd", "pushd"):
+            self._go(simple)
+        elif simple.program == "mkdir" and self._is_first and simple.then == "&&":
+            made = (path for word in simple.operands("m") for path in self.targets(word) or ())
+            self._made = [path for path in made if not os.path.lexists(path)]
+        if simple.then not in ("&&", "|", "|&"):
+            self._add(self._others)
+            self._others.clear()
+        self._is_first, self._after_pipe = False, simple.piped
+
+    def _go(self, simple: Simple) -> None:
         target = next(iter(simple.operands()), None if simple.arguments else Word(str(Path.home())))
         earlier = target is None or target.text[:1] in ("-", "+")
         found = None if target is None or earlier else self.targets(target)
         if found is None:
             self.known = False
             return
-        for path in found:
-            if path.is_dir() and path not in self.directories and len(self.directories) < _MOST_PLACES:
+        there = [path for path in found if path.is_dir() or path in self._made]
+        if self._goes_there(simple, there):
+            left = [] if self._is_first else self.directories
+            self._others = list(dict.fromkeys([*self._others, *left]))
+            self.directories = there
+        else:
+            self._add(there)
+
+    def _goes_there(self, simple: Simple, there: Sequence[Path]) -> bool:
+        """Whether what follows is in one of these directories only."""
+        follows = simple.then == "&&" or (self._is_first and simple.then in (";", "\n", "||"))
+        plain = simple.program == "cd" and len(simple.arguments) == 1 and not simple.redirections
+        exists = 0 < len(there) <= _MOST_PLACES and all(
+            Path(os.path.realpath(path)) == path for path in there
+        )
+        return self._in_order and not self._after_pipe and follows and plain and exists
+
+    def _add(self, directories: Iterable[Path]) -> None:
+        for path in directories:
+            if path not in self.directories and len(self.directories) < _MOST_PLACES:
                 self.directories.append(path)
 
     def paths(self, word: Word) -> list[Path] | None:

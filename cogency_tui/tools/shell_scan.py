@@ -204,7 +204,7 @@ class _Scanner:
                 end = self._closing(self._at + 2, "(", ")")
                 self._nested(self.text[self._at + 2 : end])
                 if opening == "<(" and self.found:
-                    self.found[-1] = replace(self.found[-1], piped=True)
+                    self.found[-1] = replace(self.found[-1], then="|")
                 self._word = self._word or _Building()
                 self._word.add_unknown(_PIPE, quoted=True)
                 self._at = end + 1
@@ -257,8 +257,7 @@ class _Scanner:
         variables.ended(operator)
         variables.reserved(operator)
         if words or self._redirections or assignments:
-            piped = operator in ("|", "|&")
-            self.found.append(Simple(tuple(words), tuple(self._redirections), piped, tuple(assignments)))
+            self.found.append(Simple(tuple(words), tuple(self._redirections), operator, tuple(assignments)))
         self._words.clear()
         self._redirections.clear()
 

@@ -57,13 +57,18 @@ class Redirection:
 
 @dataclass(frozen=True, slots=True)
 class Simple:
-    """One program with its words and redirections; `words` may be empty. `piped` is set where its output goes
-    to the next one; `assignments` are the variables that are set for it, or alone."""
+    """One program with its words and redirections; `words` may be empty. `then` is the operator behind it;
+    `assignments` are the variables that are set for it, or alone."""
 
     words: tuple[Word, ...] = ()
     redirections: tuple[Redirection, ...] = ()
-    piped: bool = field(default=False, compare=False)
+    then: str = field(default="", compare=False)
     assignments: tuple[Word, ...] = field(default=(), compare=False)
+
+    @property
+    def piped(self) -> bool:
+        """Whether its output goes to the next one."""
+        return self.then in ("|", "|&")
 
     @property
     def program(self) -> str:

@@ -35,7 +35,6 @@ git log --oneline -5
 git --no-pager log -3
 git show HEAD --stat
 git checkout -b next
-git stash && git stash pop
 awk -F: '{print $1}' a.py
 # see what is there\nls
 timeout 5 cat a.py
@@ -63,6 +62,7 @@ git branch -a; git rev-parse HEAD
 """.strip().splitlines()
 
 OTHERS = r"""
+git stash && git stash pop
 make
 python3 a.py
 ./ls
@@ -318,6 +318,20 @@ def test_git_is_not_in_other_repositories(own: Path) -> None:
     assert not is_offline("git status", inner, Workspace(own), ListeningPorts())
     git(own, "add", "inner")
     assert not offline(own, "git status")
+
+
+def test_git_is_not_where_one_command_may_record_what_another_follows(own: Path) -> None:
+    assert offline(own, "git add -A && git status")
+    inner = own / "deep" / "inner"
+    inner.mkdir(parents=True)
+    repository(inner)
+    git(inner, "config", "core.fsmonitor", "./x")
+    assert offline(own, "git add -A")
+    assert offline(own, "git status && git diff")
+    assert not offline(own, "git add -A && git status")
+    assert not offline(own, "git add .; git add .")
+    assert not offline(own, "git switch -c next && git status")
+    assert not offline(own, "git checkout HEAD~0; git checkout HEAD~0")
 
 
 def test_programs_that_the_project_has_are_not(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
