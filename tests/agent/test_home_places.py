@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.workspace import guarded
+from cogency_tui.workspace.listing import Listing
 from tests.agent.journaling import desk_at, settle
 from tests.agent.test_guarding import watched
 
@@ -103,7 +104,7 @@ def test_other_files_at_home_cost_nothing(sealed_home: Path, monkeypatch: pytest
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
         looked = 0
-        assert list(guarded.at_home()) == []
+        assert list(guarded.at_home(Listing())) == []
         counts.append(looked)
     assert len(set(counts)) == 1
     assert counts[0] < 40
