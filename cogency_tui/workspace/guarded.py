@@ -22,8 +22,7 @@ from itertools import islice
 from pathlib import Path
 
 from cogency_tui.config import config_path
-from cogency_tui.workspace import git_configuration
-from cogency_tui.workspace.home_places import AT_HOME
+from cogency_tui.workspace import git_configuration, home_places
 from cogency_tui.workspace.listing import MOST_ENTRIES, Listing, is_unseen
 from cogency_tui.workspace.names import NAMES, is_guarded_name, protected
 
@@ -62,22 +61,10 @@ _USER_CONFIGURATIONS = (".gitconfig", ".config/git/config")
 _OTHERS = {".hg": ("hgrc",), ".jj": ("repo/config.toml",), ".svn": ()}
 """What does in those of other version control systems."""
 
-_PLACES = [
-    (
-        place.partition("/")[0],
-        place.rstrip("*"),
-        _DEEPEST if place.endswith("**") else 1 if place.endswith("*") else 0,
-    )
-    for place in AT_HOME
-]
-"""Each with the entry of the home directory that it is in, and for a directory how deep it is looked into."""
-
 _PYTHON = ".local/lib"
 _PYTHON_VERSION = re.compile(r"python3\.\d\d?t?")
 _PYTHON_STARTS = ("usercustomize.py", "sitecustomize.py", ".pth")
 """Where the user's own packages of Python are, and how the names end that each start of Python runs."""
-
-_STARTS_AT_HOME = (*(place.rstrip("*") for place in AT_HOME), ".local/lib/python3")
 
 _OWN = ("permissions.toml", "trusted.toml", "models.toml", "AGENTS.md")
 _OWN_FOLDERS = ("commands", "agents", "workflows", "themes")
@@ -182,10 +169,11 @@ def is_repository(directory: Path) -> bool:
     return all((directory / name).is_dir() for name in _DIRECTORIES) or (directory / "commondir").is_file()
 
 
-def at_home(listing: Listing) -> Iterator[Path]:
-    """What starts programs from the user's home directory, and this program's own configuration."""
+def at_home(listing: Listing, projects: Collection[Path] = ()) -> Iterator[Path]:
+    """What starts programs from the user's home directory, and this program's own configuration; directories
+    of the `projects` are searched for programs, too, and are left out."""
     with suppress(RuntimeError):
-        for path in _at_home(Path.home(), listing):
+        for path in _at_home(Path.home(), listing, projects):
             yield Path(os.path.realpath(path.parent), path.name)
         yield from _named_by_git(None)
     for path in _own_configuration(listing):
@@ -200,10 +188,10 @@ def home() -> list[Path]:
         return []
 
 
-def directories() -> Iterator[str]:
+def directories(projects: Collection[Path]) -> Iterator[str]:
     """The directories, there or not, in which guarded files of the user are looked for; links in the paths
     are not resolved, but for those to the home directory."""
-    places = _places_of_user()
+    places = _places_of_user(projects)
     yield from dict.fromkeys(
         path if is_directory else path.rpartition("/")[0] for path, is_directory in places
     )
@@ -212,10 +200,11 @@ def directories() -> Iterator[str]:
 def led_to_from_home() -> Callable[[Path], bool]:
     """Says of a path of `at_home` whether it is none there by itself: a link leads to it, or git's
     configuration."""
-    home = ""
+    home, starts = "", [f"{_PYTHON}/python3"]
     with suppress(RuntimeError):
         home = os.path.realpath(Path.home())
-    places = *(f"{home}/{each}" for each in _STARTS_AT_HOME), f"{os.path.realpath(config_path().parent)}/"
+        starts += [each.rstrip("*") for each in home_places.at_home(Path.home(), ())]
+    places = *(f"{home}/{each}" for each in starts), f"{os.path.realpath(config_path().parent)}/"
     return lambda path: str(path.parent) != home and not str(path).startswith(places)
 
 
@@ -245,7 +234,7 @@ def leading(root: Path | None, path: Path) -> str:
 
     Links are looked for in the directories above it, in guarded directories there, and among the user's.
     """
-    if (of_user := _leading_of_user(path)) or root is None:
+    if (of_user := _leading_of_user(path, () if root is None else (root,))) or root is None:
         return of_user
     above = [each for each in path.parents if each.is_relative_to(root)]
     for link in islice((link for each in above for link in _links_in(each)), _MOST_LINKS):
@@ -271,16 +260,18 @@ def _user_places() -> list[Path]:
         return []
 
 
-def _at_home(home: Path, listing: Listing) -> Iterator[Path]:
+def _at_home(home: Path, listing: Listing, projects: Collection[Path]) -> Iterator[Path]:
     entries = listing.entries_unless_named(home)
     yield from _names_at(home) if entries is None else _guarded_in(entries)
     for packages in _python_packages(home, listing):
         entries_there = listing.entries(packages)
         yield from (Path(entry.path) for entry in entries_there if entry.name.endswith(_PYTHON_STARTS))
     there = None if entries is None else {entry.name for entry in entries}
-    for top, place, depth in _PLACES:
-        if (there is None or top in there) and os.path.lexists(path := f"{home}/{place}"):
-            found = listing.files(Path(os.path.realpath(path)), depth) if depth else (Path(path),)
+    for place in home_places.at_home(home, projects):
+        folder, is_there = place.rstrip("*"), there is None or place.partition("/")[0] in there
+        if is_there and os.path.lexists(path := f"{home}/{folder}"):
+            depth = _DEEPEST if place.endswith("**") else 1
+            found = (Path(path),) if folder == place else listing.files(Path(os.path.realpath(path)), depth)
             yield from (each for each in found if not _STATE_AT_HOME.fullmatch(str(each)))
 
 
@@ -309,12 +300,12 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
     return entry.is_file(follow_symlinks=False) or (entry.is_symlink() and not Path(entry.path).is_dir())
 
 
-def _places_of_user() -> Iterator[tuple[str, bool]]:
+def _places_of_user(projects: Collection[Path]) -> Iterator[tuple[str, bool]]:
     """Where guarded files of the user are looked for, there or not, and whether it is a directory, in which
     any is."""
     own = config_path().absolute()
     for top in home():
-        for place in AT_HOME:
+        for place in home_places.at_home(Path.home(), projects):
             folder = place.rstrip("*")
             yield f"{top}/{folder.rstrip('/')}", folder != place
         yield from ((str(packages), True) for packages in _python_packages(top, Listing()))
@@ -324,7 +315,7 @@ def _places_of_user() -> Iterator[tuple[str, bool]]:
     yield from ((str(own.with_name(folder)), True) for folder in _OWN_FOLDERS)
 
 
-def _leading_of_user(path: Path) -> str:
+def _leading_of_user(path: Path, projects: Collection[Path]) -> str:
     """The guarded file or directory of the user that leads through a link to a path; empty where none
     does."""
     real = _resolver()
@@ -332,7 +323,7 @@ def _leading_of_user(path: Path) -> str:
         links = _guarded_entries_of(top, inside=False)[0]
         if found := next((each for each in links if _leads(each, path)), None):
             return str(found)
-    for place, is_directory in _places_of_user():
+    for place, is_directory in _places_of_user(projects):
         target, is_there = real(place)
         if target != place and (str(path) == target or (is_directory and path.is_relative_to(target))):
             return place

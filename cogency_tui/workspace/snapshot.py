@@ -240,7 +240,7 @@ class _Guarded:
         roots = (self._workspace.root, *self._workspace.added)
         for git in filter(None, map(guarded.around, roots)):
             self._hide_at(git.parent, git.name)
-        self._hide(guarded.at_home(self._listing), guarded.led_to_from_home())
+        self._hide(guarded.at_home(self._listing, roots), guarded.led_to_from_home())
         self.led.update(map(self._named, self._listing_led.unseen))
 
     def _hide_at(self, directory: Path, name: str, *, inside: bool = False) -> None:
