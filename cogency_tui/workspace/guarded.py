@@ -173,8 +173,9 @@ def at_home(listing: Listing, projects: Collection[Path] = ()) -> Iterator[Path]
     """What starts programs from the user's home directory, and this program's own configuration; directories
     of the `projects` are searched for programs, too, and are left out."""
     with suppress(RuntimeError):
+        real = lru_cache(os.path.realpath)
         for path in _at_home(Path.home(), listing, projects):
-            yield Path(os.path.realpath(path.parent), path.name)
+            yield Path(real(path.parent), path.name)
         yield from _named_by_git(None)
     for path in _own_configuration(listing):
         yield Path(os.path.realpath(path.parent), path.name)
