@@ -35,6 +35,7 @@ from cogency_tui.agent.guarding import (
     settle_directories,
     settle_guarded,
     settled_repositories,
+    settled_unseen,
     without_ordinary,
 )
 from cogency_tui.agent.shadow import ShadowFile
@@ -432,8 +433,21 @@ class Commands:
         if any(each.keeps is None for each in consents):
             return []
         watched = frozenset[str]().union(*(each.guarded for each in looks))
-        covers = [path for each in (*self._running, *self._lasting) for path in each.covers]
-        return of_guarded(edits, watched, self._journal.workspace, covers)
+        return of_guarded(edits, watched, self._journal.workspace, self._covers)
+
+    def _unseen(self, before: snapshot.Snapshot, after: snapshot.Snapshot) -> Settled:
+        """What to say of directories of guarded files that cannot be looked into any more, unless the user
+        agreed to that. Blocks."""
+        consents = [each.consent for each in (*self._running, *self._going_on)]
+        if any(each.keeps is None for each in consents):
+            return Settled()
+        directories = snapshot.lost_from_view(before, after)
+        return settled_unseen(directories, self._journal.workspace, self._covers)
+
+    @property
+    def _covers(self) -> list[Path]:
+        """What the user has agreed to of what may change files."""
+        return [path for each in (*self._running, *self._lasting) for path in each.covers]
 
     async def _record(self, begun: Begun, found: CommandEdits, touched: set[str], ended: float) -> None:
         journal = self._journal
@@ -465,6 +479,7 @@ class Commands:
         found.edits = await self._add(begun, begun.before.last, claim, going_on=found.going_on)
         found.guarded = await in_thread(self._guarded, found.edits, before, after)
         found.settled += settled_repositories(returned, journal.workspace)
+        found.settled += await in_thread(self._unseen, before, after)
         found.settled.notes += self._notes
         self._notes = []
         if self._going_on or found.going_on:
@@ -534,6 +549,7 @@ class Commands:
 
         made = await self._add(begun, looked.last, claim, going_on=True)
         self._late.append((begun, await in_thread(self._guarded, made, looked.snapshot, after)))
+        await self._note_late(begun, await in_thread(self._unseen, looked.snapshot, after))
         self._looked = _Look(after, last, await self._beside())
         for each in self._going_on:
             await self._move(each, self._looked)

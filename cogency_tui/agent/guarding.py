@@ -34,6 +34,7 @@ from cogency_tui.workspace.guarded_directories import (
     make_way,
     open_directories,
 )
+from cogency_tui.workspace.listing import MOST_ENTRIES
 from cogency_tui.workspace.names import in_repository, is_guarded_name, shown
 from cogency_tui.workspace.paths import Workspace
 
@@ -192,6 +193,20 @@ def settled_repositories(returned: Returned, workspace: Workspace) -> Settled:
             settled.notes.append(
                 f"[Put back as it was before the command: {name}, {where}. {_CURE_OF_MOVES}]"
             )
+    return settled
+
+
+def settled_unseen(directories: Iterable[str], workspace: Workspace, covers: Collection[Path]) -> Settled:
+    """What to say of directories in which guarded files cannot be looked for since a command ran; `covers` is
+    what the user was asked about."""
+    covered = {workspace.name_of(path) for path in covers}
+    settled = Settled()
+    for name in (shown(path) for path in directories if not _is_in(path, covered)):
+        settled.left.append(name)
+        settled.notes.append(
+            f"[{name} could not be looked at after the command: it is closed, or has more than"
+            f" {MOST_ENTRIES:,} entries. What is new in it was not put back. {_BY_HAND}]"
+        )
     return settled
 
 

@@ -42,7 +42,8 @@ _OWNED = re.compile(r"(?P<owner>\d+-[0-9a-f]{12})-[0-9a-f]{8}")
 
 
 class _Look(msgspec.Struct, array_like=True, tag="look", frozen=True):
-    """What differs from the look before; `closed` is whole, `guarded` and `rules` are where they differ."""
+    """What differs from the look before; `closed` and `unseen` are whole, `guarded` and `rules` are there
+    where they differ."""
 
     began: int
     files: dict[bytes, tuple[int, ...]]
@@ -52,6 +53,7 @@ class _Look(msgspec.Struct, array_like=True, tag="look", frozen=True):
     closed: list[bytes]
     guarded: list[bytes] | None = None
     rules: dict[bytes, bytes] | None = None
+    unseen: list[bytes] = msgspec.field(default_factory=list[bytes])
 
 
 class _Content(msgspec.Struct, array_like=True, tag="content", frozen=True):
@@ -234,6 +236,7 @@ def _look(before: Snapshot, now: Snapshot) -> _Look:
         [os.fsencode(path) for path in now.closed],
         None if before.guarded == now.guarded else [os.fsencode(path) for path in now.guarded],
         None if before.rules == now.rules else {os.fsencode(path): now.rules[path] for path in now.rules},
+        [os.fsencode(path) for path in now.unseen],
     )
 
 
@@ -257,7 +260,7 @@ def _read(records: Iterable[_Look | _Content]) -> tuple[Snapshot, dict[str, Know
     files: dict[str, Stamp] = {}
     directories: set[str] = set()
     known: dict[str, Known] = {}
-    closed, guarded, began = frozenset[str](), frozenset[str](), 0
+    closed, guarded, unseen, began = frozenset[str](), frozenset[str](), frozenset[str](), 0
     rules: dict[str, bytes] = {}
     for record in records:
         if isinstance(record, _Content):
@@ -274,8 +277,9 @@ def _read(records: Iterable[_Look | _Content]) -> tuple[Snapshot, dict[str, Know
         directories |= set(map(os.fsdecode, record.directories))
         directories -= set(map(os.fsdecode, record.removed))
         closed, began = frozenset(map(os.fsdecode, record.closed)), record.began
+        unseen = frozenset(map(os.fsdecode, record.unseen))
         if record.guarded is not None:
             guarded = frozenset(map(os.fsdecode, record.guarded))
         if record.rules is not None:
             rules = {os.fsdecode(path): each for path, each in record.rules.items()}
-    return Snapshot(files, frozenset(directories), closed, began, guarded, rules), known
+    return Snapshot(files, frozenset(directories), closed, began, guarded, rules, unseen=unseen), known

@@ -7,32 +7,36 @@ find: the hooks and the configuration of repositories, what `.gitignore` hides, 
 (see `names`), or stands in a directory where shells look for programs. Files that hold passwords are left
 out: a copy is kept of each that is listed. So is what other programs write all the time (`.claude.json`).
 
-Invariant: the lists are bounded, whatever a stranger puts into these directories, and nothing is opened but
-the small files by which git names a directory. The calls block.
+Invariant: the lists are bounded, whatever a stranger puts into these directories, and none is cut off: a
+directory is listed whole or not at all (see `listing`). Nothing is opened but the small files by which git
+names a directory. The calls block.
 """
 
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 from cogency_tui.config import config_path
-from cogency_tui.workspace import git_configuration
-from cogency_tui.workspace.home_places import AT_HOME
-from cogency_tui.workspace.names import is_guarded_name, protected
+from cogency_tui.workspace import git_configuration, home_places
+from cogency_tui.workspace.listing import MOST_ENTRIES, Listing, is_unseen
+from cogency_tui.workspace.names import NAMES, is_guarded_name, protected
 
-_MOST_ENTRIES = 500
-"""Entries of one directory that are looked at."""
+_MOST_LINKING = 5000
+"""Entries of one directory that are looked through for a link which leads to one path."""
 
-_MOST_AT_HOME = 5000
-"""Entries of the home directory that are."""
+_MOST_LINKED = 50
+"""Directories that are."""
+
+_MOST_LINKS = 500
+"""Links that are followed."""
 
 _DEEPEST = 4
-_MOST_MODULES = 50
+_MOST_MODULES = 500
 _LONGEST_POINTER = 4096
 
 _REPOSITORY = ("config", "config.worktree", "commondir", "info/attributes")
@@ -57,21 +61,10 @@ _USER_CONFIGURATIONS = (".gitconfig", ".config/git/config")
 _OTHERS = {".hg": ("hgrc",), ".jj": ("repo/config.toml",), ".svn": ()}
 """What does in those of other version control systems."""
 
-_PLACES = [
-    (
-        place.partition("/")[0],
-        place.rstrip("*"),
-        _DEEPEST if place.endswith("**") else 1 if place.endswith("*") else 0,
-    )
-    for place in AT_HOME
-]
-"""Each with the entry of the home directory that it is in, and for a directory how deep it is looked into."""
-
 _PYTHON = ".local/lib"
+_PYTHON_VERSION = re.compile(r"python3\.\d\d?t?")
 _PYTHON_STARTS = ("usercustomize.py", "sitecustomize.py", ".pth")
 """Where the user's own packages of Python are, and how the names end that each start of Python runs."""
-
-_STARTS_AT_HOME = (*(place.rstrip("*") for place in AT_HOME), ".local/lib/python3")
 
 _OWN = ("permissions.toml", "trusted.toml", "models.toml", "AGENTS.md")
 _OWN_FOLDERS = ("commands", "agents", "workflows", "themes")
@@ -80,14 +73,14 @@ _OWN_FOLDERS = ("commands", "agents", "workflows", "themes")
 _BESIDE_ENVRC = ("flake.nix", "shell.nix", "default.nix", "devenv.nix", "devbox.json")
 """What direnv evaluates with an `.envrc` beside it."""
 
-_MOST_LED = 500
-"""Files that one link leads to, and links that are followed at once."""
-
 _NOT_AT_HOME = frozenset(
     (".netrc", ".npmrc", ".yarnrc.yml", ".my.cnf", ".mongorc.js", ".mongoshrc.js", ".curlrc")
     + (".wgetrc", "head")
 )
 """Guarded names that may hold passwords, or mean nothing there."""
+
+_BY_NAME = NAMES.union(_HOOKS)
+"""Names of files that are looked for where too many are to be listed."""
 
 _STATE = re.compile(
     r"(?:^|/)(?:\.idea/(?:workspace\.xml|shelf/|usage\.statistics\.xml|dataSources)|\.vs/"
@@ -112,15 +105,20 @@ def reason(path: str) -> str:
     return "" if _STATE.search(path) else protected(path.strip("/").split("/"))
 
 
-def hidden(directory: Path, name: str, *, inside: bool = False) -> Iterator[Path]:
+def hidden(directory: Path, name: str, listing: Listing, *, inside: bool = False) -> Iterator[Path]:
     """What is guarded of an entry that a walk passes over; all where it is `inside` a guarded directory."""
     path = directory / name
     if name == ".git":
-        yield from of_repository(path)
+        yield from of_repository(path, listing)
     elif name in _OTHERS:
         yield from (path / each for each in _OTHERS[name])
     elif (inside or is_guarded_name(name)) and not _STATE.search(f"{path}/"):
-        yield from _files_at(path, _DEEPEST)
+        yield from listing.files(path, _DEEPEST)
+
+
+def was_unseen(path: str, unseen: Collection[str]) -> bool:
+    """Whether a file was not looked for where these directories were unseen (see `Listing`)."""
+    return is_unseen(path, unseen, _BY_NAME)
 
 
 def around(root: Path) -> Path | None:
@@ -128,7 +126,7 @@ def around(root: Path) -> Path | None:
     return next((above / ".git" for above in root.parents if os.path.lexists(above / ".git")), None)
 
 
-def of_repository(git: Path) -> Iterator[Path]:
+def of_repository(git: Path, listing: Listing) -> Iterator[Path]:
     """What is guarded of a `.git`: a directory, or the file that names one."""
     try:
         found = git.lstat()
@@ -141,10 +139,10 @@ def of_repository(git: Path) -> Iterator[Path]:
         return
     common = _named(own / "commondir", "")
     yield from _named_by_git(git)
-    yield from _of_git_directory(own)
+    yield from _of_git_directory(own, listing)
     if common is not None:
-        yield from _of_git_directory(common)
-    yield from _of_modules(common or own)
+        yield from _of_git_directory(common, listing)
+    yield from _of_modules(common or own, listing)
 
 
 def directories_of_repository(git: Path) -> Iterator[Path]:
@@ -154,7 +152,7 @@ def directories_of_repository(git: Path) -> Iterator[Path]:
     if own is None:
         return
     common = _named(own / "commondir", "")
-    for directory in (own, *([common] if common else []), *_modules_in(common or own)):
+    for directory in (own, *([common] if common else []), *_modules_in(common or own, Listing())):
         yield from (directory, directory / "hooks", *(directory / name for name in _DIRECTORIES))
 
 
@@ -171,13 +169,15 @@ def is_repository(directory: Path) -> bool:
     return all((directory / name).is_dir() for name in _DIRECTORIES) or (directory / "commondir").is_file()
 
 
-def at_home() -> Iterator[Path]:
-    """What starts programs from the user's home directory, and this program's own configuration."""
+def at_home(listing: Listing, projects: Collection[Path] = ()) -> Iterator[Path]:
+    """What starts programs from the user's home directory, and this program's own configuration; directories
+    of the `projects` are searched for programs, too, and are left out."""
     with suppress(RuntimeError):
-        for path in _at_home(Path.home()):
-            yield Path(os.path.realpath(path.parent), path.name)
+        real = lru_cache(os.path.realpath)
+        for path in _at_home(Path.home(), listing, projects):
+            yield Path(real(path.parent), path.name)
         yield from _named_by_git(None)
-    for path in _own_configuration():
+    for path in _own_configuration(listing):
         yield Path(os.path.realpath(path.parent), path.name)
 
 
@@ -189,10 +189,10 @@ def home() -> list[Path]:
         return []
 
 
-def directories() -> Iterator[str]:
+def directories(projects: Collection[Path]) -> Iterator[str]:
     """The directories, there or not, in which guarded files of the user are looked for; links in the paths
     are not resolved, but for those to the home directory."""
-    places = _places_of_user()
+    places = _places_of_user(projects)
     yield from dict.fromkeys(
         path if is_directory else path.rpartition("/")[0] for path, is_directory in places
     )
@@ -201,10 +201,11 @@ def directories() -> Iterator[str]:
 def led_to_from_home() -> Callable[[Path], bool]:
     """Says of a path of `at_home` whether it is none there by itself: a link leads to it, or git's
     configuration."""
-    home = ""
+    home, starts = "", [f"{_PYTHON}/python3"]
     with suppress(RuntimeError):
         home = os.path.realpath(Path.home())
-    places = *(f"{home}/{each}" for each in _STARTS_AT_HOME), f"{os.path.realpath(config_path().parent)}/"
+        starts += [each.rstrip("*") for each in home_places.at_home(Path.home(), ())]
+    places = *(f"{home}/{each}" for each in starts), f"{os.path.realpath(config_path().parent)}/"
     return lambda path: str(path.parent) != home and not str(path).startswith(places)
 
 
@@ -220,12 +221,12 @@ def beside(path: Path) -> Iterator[Path]:
         yield from (there for name in _BESIDE_ENVRC if os.path.lexists(there := path.with_name(name)))
 
 
-def led_to(path: Path) -> Iterator[Path]:
+def led_to(path: Path, listing: Listing) -> Iterator[Path]:
     """The files that a guarded file leads to: the target of a link, or the files in it."""
     if path.is_symlink():
         target = Path(os.path.realpath(path))
         if target not in path.parents:
-            yield from islice(_files_at(target, _DEEPEST), _MOST_LED)
+            yield from listing.files(target, _DEEPEST)
 
 
 def leading(root: Path | None, path: Path) -> str:
@@ -234,10 +235,10 @@ def leading(root: Path | None, path: Path) -> str:
 
     Links are looked for in the directories above it, in guarded directories there, and among the user's.
     """
-    if (of_user := _leading_of_user(path)) or root is None:
+    if (of_user := _leading_of_user(path, () if root is None else (root,))) or root is None:
         return of_user
     above = [each for each in path.parents if each.is_relative_to(root)]
-    for link in islice((link for each in above for link in _links_in(each)), _MOST_LED):
+    for link in islice((link for each in above for link in _links_in(each)), _MOST_LINKS):
         if link.name == ".envrc" and link.parent == path.parent and path.name in _BESIDE_ENVRC:
             return link.name
         if _leads(link, path):
@@ -260,24 +261,39 @@ def _user_places() -> list[Path]:
         return []
 
 
-def _at_home(home: Path) -> Iterator[Path]:
-    there: set[str] = set()
-    for entry in _entries(home, _MOST_AT_HOME):
-        there.add(entry.name)
-        if is_guarded_name(entry.name) and entry.name not in _NOT_AT_HOME and _is_file(entry):
-            yield Path(entry.path)
-    for packages in _python_packages(home):
-        entries = _entries(packages, _MOST_AT_HOME)
-        yield from (Path(entry.path) for entry in entries if entry.name.endswith(_PYTHON_STARTS))
-    for top, place, depth in _PLACES:
-        if (top in there or len(there) == _MOST_AT_HOME) and os.path.lexists(path := f"{home}/{place}"):
-            found = _files_at(Path(os.path.realpath(path)), depth) if depth else (Path(path),)
+def _at_home(home: Path, listing: Listing, projects: Collection[Path]) -> Iterator[Path]:
+    entries = listing.entries_unless_named(home)
+    yield from _names_at(home) if entries is None else _guarded_in(entries)
+    for packages in _python_packages(home, listing):
+        entries_there = listing.entries(packages)
+        yield from (Path(entry.path) for entry in entries_there if entry.name.endswith(_PYTHON_STARTS))
+    there = None if entries is None else {entry.name for entry in entries}
+    for place in home_places.at_home(home, projects):
+        folder, is_there = place.rstrip("*"), there is None or place.partition("/")[0] in there
+        if is_there and os.path.lexists(path := f"{home}/{folder}"):
+            depth = _DEEPEST if place.endswith("**") else 1
+            found = (Path(path),) if folder == place else listing.files(Path(os.path.realpath(path)), depth)
             yield from (each for each in found if not _STATE_AT_HOME.fullmatch(str(each)))
 
 
-def _python_packages(home: Path) -> Iterator[Path]:
-    versions = (each.path for each in _entries(home / _PYTHON) if each.name.startswith("python3"))
-    yield from (Path(each, "site-packages") for each in islice(versions, _DEEPEST))
+def _guarded_in(entries: Iterable[os.DirEntry[str]]) -> Iterator[Path]:
+    """The guarded files among the entries of the home directory."""
+    for entry in entries:
+        if is_guarded_name(entry.name) and entry.name not in _NOT_AT_HOME and _is_file(entry):
+            yield Path(entry.path)
+
+
+def _names_at(home: Path) -> Iterator[Path]:
+    """The guarded files of a home directory that cannot be listed, as far as their names are fixed."""
+    for path in (home / name for name in NAMES if name not in _NOT_AT_HOME):
+        if os.path.lexists(path) and not path.is_dir():
+            yield path
+
+
+def _python_packages(home: Path, listing: Listing) -> Iterator[Path]:
+    for entry in listing.entries(home / _PYTHON):
+        if _PYTHON_VERSION.fullmatch(entry.name):
+            yield Path(entry.path, "site-packages")
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -285,22 +301,22 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
     return entry.is_file(follow_symlinks=False) or (entry.is_symlink() and not Path(entry.path).is_dir())
 
 
-def _places_of_user() -> Iterator[tuple[str, bool]]:
+def _places_of_user(projects: Collection[Path]) -> Iterator[tuple[str, bool]]:
     """Where guarded files of the user are looked for, there or not, and whether it is a directory, in which
     any is."""
     own = config_path().absolute()
     for top in home():
-        for place in AT_HOME:
+        for place in home_places.at_home(Path.home(), projects):
             folder = place.rstrip("*")
             yield f"{top}/{folder.rstrip('/')}", folder != place
-        yield from ((str(packages), True) for packages in _python_packages(top))
+        yield from ((str(packages), True) for packages in _python_packages(top, Listing()))
         with suppress(ValueError):
             own = top / own.relative_to(Path.home())
     yield from ((str(own.with_name(name)), False) for name in (own.name, *_OWN))
     yield from ((str(own.with_name(folder)), True) for folder in _OWN_FOLDERS)
 
 
-def _leading_of_user(path: Path) -> str:
+def _leading_of_user(path: Path, projects: Collection[Path]) -> str:
     """The guarded file or directory of the user that leads through a link to a path; empty where none
     does."""
     real = _resolver()
@@ -308,7 +324,7 @@ def _leading_of_user(path: Path) -> str:
         links = _guarded_entries_of(top, inside=False)[0]
         if found := next((each for each in links if _leads(each, path)), None):
             return str(found)
-    for place, is_directory in _places_of_user():
+    for place, is_directory in _places_of_user(projects):
         target, is_there = real(place)
         if target != place and (str(path) == target or (is_directory and path.is_relative_to(target))):
             return place
@@ -347,13 +363,13 @@ def _mode(path: str) -> int:
         return 0
 
 
-def _own_configuration() -> Iterator[Path]:
+def _own_configuration(listing: Listing) -> Iterator[Path]:
     path = config_path()
     for place in (path, *map(path.with_name, _OWN)):
         if os.path.lexists(place):
             yield place
     for folder in _OWN_FOLDERS:
-        yield from _files_at(Path(os.path.realpath(path.with_name(folder))), 1)
+        yield from listing.files(Path(os.path.realpath(path.with_name(folder))), 1)
 
 
 @lru_cache(maxsize=1024)
@@ -361,7 +377,7 @@ def _guarded_entries(directory: str, _inside: bool, *_stamp: int) -> tuple[list[
     """The guarded links of a directory with its `.envrc`, and its guarded directories."""
     links: list[Path] = []
     directories: list[Path] = []
-    for entry in _entries(Path(directory), _MOST_AT_HOME):
+    for entry in _first_entries(directory):
         if entry.name != ".git" and (_inside or is_guarded_name(entry.name)):
             if entry.is_symlink() or entry.name == ".envrc":
                 links.append(Path(entry.path))
@@ -374,7 +390,7 @@ def _links_in(directory: Path, *, is_guarded: bool = False) -> Iterator[Path]:
     """The guarded links in a directory and in its guarded directories, and its `.envrc`; all links where it
     `is_guarded` itself."""
     left = [(directory, is_guarded)]
-    for _ in range(_MOST_MODULES):
+    for _ in range(_MOST_LINKED):
         if not left:
             return
         above, inside = left.pop()
@@ -419,73 +435,57 @@ def _is_named_by_git(git: Path, path: Path) -> bool:
     return path in names.includes or (path.name in _HOOKS and path.parent in _hooks_named(names, git))
 
 
-def _of_git_directory(directory: Path) -> Iterator[Path]:
+def _of_git_directory(directory: Path, listing: Listing) -> Iterator[Path]:
     hooks = directory / "hooks"
     if hooks.is_symlink():
         yield hooks
         hooks = hooks.resolve()
-    yield from _hooks_in(hooks)
+    yield from _hooks_in(hooks, listing)
     yield from (directory / name for name in _REPOSITORY if os.path.lexists(directory / name))
 
 
-def _hooks_in(directory: Path) -> Iterator[Path]:
+def _hooks_in(directory: Path, listing: Listing) -> Iterator[Path]:
     """The hooks that git runs, however many other files are there, and what may belong to them."""
     # Git makes samples of hooks, and runs none.
-    others = (
+    others = {
         entry.path
-        for entry in _entries(directory, _MOST_AT_HOME)
+        for entry in listing.entries_unless_named(directory) or ()
         if not entry.name.endswith(".sample") and not entry.is_dir(follow_symlinks=False)
-    )
+    }
     hooks = {path for name in _HOOKS if os.path.lexists(path := str(directory / name))}
-    yield from map(Path, sorted(hooks.union(islice(others, _MOST_ENTRIES))))
+    yield from map(Path, sorted(hooks | others))
 
 
-def _of_modules(directory: Path) -> Iterator[Path]:
+def _of_modules(directory: Path, listing: Listing) -> Iterator[Path]:
     """What is guarded of the repositories of submodules."""
-    for module in _modules_in(directory):
-        yield from _of_git_directory(module)
+    for module in _modules_in(directory, listing):
+        yield from _of_git_directory(module, listing)
 
 
-def _modules_in(directory: Path) -> Iterator[Path]:
+def _modules_in(directory: Path, listing: Listing) -> list[Path]:
     """The repositories of submodules, whose names may have slashes."""
-    left = [(directory / "modules", _DEEPEST)]
+    top = directory / "modules"
+    left = [(top, _DEEPEST)]
+    found: list[Path] = []
     count = 0
-    while left and count < _MOST_MODULES:
+    while left:
         above, depth = left.pop()
-        for entry in _entries(above):
-            if not entry.is_dir(follow_symlinks=False):
-                continue
-            path = Path(entry.path)
+        entries = listing.entries(above)
+        count += len(entries)
+        for path in (Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)):
             if (path / "HEAD").is_file():
-                yield path
-                count += 1
+                found.append(path)
             elif depth > 1:
                 left.append((path, depth - 1))
+        if count > MOST_ENTRIES or len(found) > _MOST_MODULES:
+            listing.unseen.add(str(top))
+            return []
+    return found
 
 
-def _files_at(path: Path, depth: int) -> Iterator[Path]:
-    """The file or link at a path, or the files in a directory and `depth` levels of it."""
-    try:
-        if not stat.S_ISDIR(path.lstat().st_mode):
-            yield path
-            return
-    except OSError:
-        return
-    left = [(path, depth)]
-    count = 0
-    while left and count < _MOST_ENTRIES:
-        above, levels = left.pop()
-        for entry in _entries(above):
-            count += 1
-            if not entry.is_dir(follow_symlinks=False):
-                yield Path(entry.path)
-            elif levels > 1:
-                left.append((Path(entry.path), levels - 1))
-
-
-def _entries(directory: Path, most: int = _MOST_ENTRIES) -> Iterator[os.DirEntry[str]]:
+def _first_entries(directory: str) -> Iterator[os.DirEntry[str]]:
     with suppress(OSError), os.scandir(directory) as entries:
-        yield from islice(entries, most)
+        yield from islice(entries, _MOST_LINKING)
 
 
 def _named(pointer: Path, beginning: str) -> Path | None:

@@ -117,7 +117,7 @@ class GuardedDirectories:
         now = _memory()
         found: dict[str, Replaced] = {}
         with self._lock:
-            for path in (*guarded.directories(), *self._above):
+            for path in (*guarded.directories(self._roots), *self._above):
                 for here in self._along(path, now):
                     if here not in found and (change := self._change(here, now(here))) is not None:
                         found[here] = change
@@ -170,7 +170,7 @@ class GuardedDirectories:
         self._hold()
 
     def _hold(self) -> None:
-        for path in guarded.directories():
+        for path in guarded.directories(self._roots):
             self._of_user.update(self._along(path, self._held))
         for path in self._above:
             for _ in self._along(path, self._held):

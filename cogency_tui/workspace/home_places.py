@@ -4,6 +4,11 @@ A path is a file; one that ends with `*` are the files in a directory, with `**`
 that are small and rarely written are taken whole.
 """
 
+import os
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
 _KEYS = """
     .ssh/authorized_keys .ssh/authorized_keys2 .ssh/config .ssh/environment .ssh/rc .ssh/config.d/*
     .gnupg/gpg.conf .gnupg/gpg-agent.conf .gnupg/dirmngr.conf .gnupg/scdaemon.conf
@@ -80,8 +85,34 @@ _AGENTS = """
 """
 """Agents take instructions from these, or start programs that these name."""
 
-AT_HOME = tuple(
+_LISTED = tuple(
     place
     for group in (_KEYS, _BIN, _SHELLS, _DESKTOP, _EDITORS, _PROGRAMS, _AGENTS)
     for place in group.split()
 )
+
+
+def at_home(home: Path, projects: Iterable[Path]) -> tuple[str, ...]:
+    """All places, with the directories of `PATH` that lie at `home`.
+
+    Left out are those that installers write in ordinary work: directories of the projects, and of the
+    virtual environment that is active.
+    """
+    search, environment = (os.environ.get(name, "") for name in ("PATH", "VIRTUAL_ENV"))
+    real = os.path.realpath(home)
+    outside = (str(each) for each in projects if not Path(real).is_relative_to(each))
+    return _with_searched(search, environment, str(home), real, *outside)
+
+
+@lru_cache(maxsize=64)
+def _with_searched(search: str, environment: str, home: str, real: str, *projects: str) -> tuple[str, ...]:
+    found = dict.fromkeys(_LISTED)
+    for path in (Path(os.path.normpath(each)) for each in search.split(os.pathsep) if each):
+        for top in (home, real):
+            if not path.is_relative_to(top) or path == Path(top):
+                continue
+            below = path.relative_to(top)
+            is_active = bool(environment) and path.is_relative_to(os.path.normpath(environment))
+            if not is_active and not any(Path(real, below).is_relative_to(each) for each in projects):
+                found[f"{below}/*"] = None
+    return tuple(found)

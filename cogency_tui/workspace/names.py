@@ -172,6 +172,15 @@ _PROTECTED_FILES = {
     ".lfsconfig": "git goes to addresses that it names",
 }
 
+NAMES = frozenset(
+    spelled
+    for name in (*_PROTECTED_FILES, "mise.toml", "mise.local.toml", ".mise.toml", ".mise.local.toml")
+    for head, dot, rest in [name.partition(".")]
+    for spelled in (name, f"{head.upper()}{dot}{rest}", f"{head}{dot}{rest.capitalize()}")
+)
+"""Protected names as files usually have them, so that they can be looked for where a directory cannot be
+listed."""
+
 _PROTECTED_ENDINGS = {
     ".code-workspace": _EDITOR,
     ".instructions.md": _INSTRUCTIONS,

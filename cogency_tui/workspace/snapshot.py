@@ -18,6 +18,7 @@ from pathlib import Path
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace import guarded
 from cogency_tui.workspace.ignore import Level, Tree
+from cogency_tui.workspace.listing import Listing
 from cogency_tui.workspace.names import is_guarded_name
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.place import TICK, Stamp, located, stamp_of, status
@@ -30,7 +31,8 @@ class Snapshot:
     `closed` are directories that could not be looked into. `began` is when the walk began, in nanoseconds
     of Unix time. `guarded` are the files that commands may not change unasked, some of them outside; of these
     `led` are where something else leads to. `rules` are those of the `.gitignore` files. `repositories` are
-    the places of `.git`.
+    the places of `.git`. `unseen` are the directories in which guarded files could not be looked for, as in a
+    `Listing`.
     """
 
     files: dict[str, Stamp]
@@ -41,6 +43,7 @@ class Snapshot:
     rules: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     led: frozenset[str] = frozenset()
     repositories: tuple[Path, ...] = ()
+    unseen: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +96,9 @@ def take(
         files = {path: stamp for path, stamp in files.items() if not path.startswith(f"{hidden}/")}
         directories = {path for path in directories if not f"{path}/".startswith(f"{hidden}/")}
     watched = frozenset(path for path in (*found.named, *found.hidden) if path in files)
-    led, repositories = frozenset(found.led), tuple(found.repositories)
     return Snapshot(
-        files, frozenset(directories), frozenset(closed), began, watched, tree.rules, led, repositories
+        *(files, frozenset(directories), frozenset(closed), began, watched, tree.rules),
+        *(frozenset(found.led), tuple(found.repositories), found.unseen),
     )
 
 
@@ -120,7 +123,8 @@ def differences(
     come = {
         path: new
         for path, new in after.files.items()
-        if path not in before.files and not (path in after.led and new.changed < before.began - TICK)
+        if not (path in before.files or (path in after.led and new.changed < before.began - TICK))
+        and not _was_unseen(path, before)
     }
     found += _renamed(gone, come, before)
     if before.closed or _rules_changed([*(each.path for each in found), *gone, *come]):
@@ -128,6 +132,19 @@ def differences(
     found += [Difference(path, old, None) for path, old in gone.items()]
     found += [Difference(path, None, new, made=_made(path, before)) for path, new in come.items()]
     return sorted(found, key=lambda difference: difference.path)
+
+
+def lost_from_view(before: Snapshot, after: Snapshot) -> list[str]:
+    """The directories in which guarded files could be looked for in the first snapshot only.
+
+    Not lost is one in which they are looked for by name instead, or one that something leads to since.
+    """
+    return sorted(
+        path
+        for path in after.unseen - before.unseen
+        if not path.endswith("/")
+        and (path not in after.led or any(_is_below(each, [path]) for each in before.led))
+    )
 
 
 def relocated(
@@ -145,7 +162,7 @@ def relocated(
         workspace.name_of(path)
         for new in moves.values()
         if new is not None
-        for path in guarded.of_repository(new)
+        for path in guarded.of_repository(new, Listing())
     }
     new_places = [new for new in places.values() if new]
     left = {
@@ -186,6 +203,12 @@ class _Guarded:
         self.hidden: dict[str, Stamp] = {}
         self.led: set[str] = set()
         self.repositories: list[Path] = []
+        self._listing, self._listing_led = Listing(), Listing()
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        """The directories that could not be looked into."""
+        return frozenset(map(self._named, self._listing.unseen | self._listing_led.unseen))
 
     def add(self, level: Level) -> None:
         """Take note of the guarded files in one directory."""
@@ -217,20 +240,25 @@ class _Guarded:
         roots = (self._workspace.root, *self._workspace.added)
         for git in filter(None, map(guarded.around, roots)):
             self._hide_at(git.parent, git.name)
-        self._hide(guarded.at_home(), guarded.led_to_from_home())
+        self._hide(guarded.at_home(self._listing, roots), guarded.led_to_from_home())
+        self.led.update(map(self._named, self._listing_led.unseen))
 
     def _hide_at(self, directory: Path, name: str, *, inside: bool = False) -> None:
         place = f"{directory / name}"
         if name == ".git":
             self.repositories.append(directory / name)
         self._hide(
-            guarded.hidden(directory, name, inside=inside),
+            guarded.hidden(directory, name, self._listing, inside=inside),
             lambda path: str(path) != place and not str(path).startswith(f"{place}/"),
         )
 
     def _hide_led_to(self, path: Path) -> None:
         self._hide(guarded.beside(path), lambda _path: False, follow=False)
-        self._hide(guarded.led_to(path), lambda _path: True, follow=False)
+        self._hide(guarded.led_to(path, self._listing_led), lambda _path: True, follow=False)
+
+    def _named(self, directory: str) -> str:
+        """The name of a directory, with the slash that it ends with."""
+        return self._workspace.name_of(Path(directory)) + "/" * directory.endswith("/")
 
     def _hide(self, paths: Iterable[Path], is_led: Callable[[Path], bool], *, follow: bool = True) -> None:
         for path in paths:
@@ -296,6 +324,11 @@ def _renamed(gone: dict[str, Stamp], come: dict[str, Stamp], before: Snapshot) -
             made = _made(path, before)
             found.append(Difference(path, gone.pop(old_path), come.pop(path), old_path, made))
     return found
+
+
+def _was_unseen(path: str, before: Snapshot) -> bool:
+    """Whether a file may have been there before, in a directory that could not be looked into."""
+    return _above(path) not in before.directories and guarded.was_unseen(path, before.unseen)
 
 
 def _rules_changed(paths: Iterable[str]) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.workspace import guarded
+from cogency_tui.workspace.listing import Listing
 from tests.agent.journaling import desk_at, settle
 from tests.agent.test_guarding import watched
 
@@ -103,7 +104,28 @@ def test_other_files_at_home_cost_nothing(sealed_home: Path, monkeypatch: pytest
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
         looked = 0
-        assert list(guarded.at_home()) == []
+        assert list(guarded.at_home(Listing())) == []
         counts.append(looked)
     assert len(set(counts)) == 1
     assert counts[0] < 40
+
+
+def test_links_are_resolved_once_for_a_directory(sealed_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved = 0
+
+    def counted(path: str | Path) -> str:
+        nonlocal resolved
+        resolved += 1
+        return realpath(path)
+
+    realpath = os.path.realpath
+    monkeypatch.setattr("os.path.realpath", counted)
+    (sealed_home / ".local/bin").mkdir(parents=True)
+    counts: list[int] = []
+    for many in (100, 400):
+        for number in range(many):
+            (sealed_home / f".local/bin/{number}").touch()
+        resolved = 0
+        assert len(list(guarded.at_home(Listing()))) == many
+        counts.append(resolved)
+    assert counts[0] == counts[1]
