@@ -97,7 +97,8 @@ class CommandEdits:
     `guarded` are those edits that no command makes unasked, `settled` what became of them, where the user had
     not agreed to them. `made_and_removed` and `touched` are paths that it made and removed again, and of
     files that it wrote or touched and that hold what they held. `unwatched` says why these are not known,
-    where they are not; `unrecorded` that its edits could not be recorded.
+    where they are not; `unrecorded` that its edits could not be recorded. `signs` is the file whose time is
+    that of its last sign of life.
     """
 
     at_stake: KeptPaths
@@ -108,6 +109,7 @@ class CommandEdits:
     touched: list[str] = field(default_factory=list[str])
     unwatched: str = ""
     unrecorded: str = ""
+    signs: Path | None = None
     lasting: Callable[[], Awaitable[object]] | None = None
     lives_on: bool = False
 
@@ -180,7 +182,7 @@ class _Look:
 class Begun:
     """A command that runs since `at`. `also` are files to look at, ignored or not; `intent` is the number of
     its intent; `consent` says what it may change of guarded files, and `covers` what the user has agreed to
-    by now; `held` are the directories of git."""
+    by now; `held` are the directories of git; `signs` is the file with its signs of life."""
 
     call: Call
     before: _Look
@@ -191,6 +193,7 @@ class Begun:
     consent: Consent
     covers: list[Path]
     held: GitDirectories
+    signs: Path | None
 
 
 class Commands:
@@ -249,7 +252,10 @@ class Commands:
                 )
                 held = await in_thread(_hold, before)
                 covers = [*consent.covers]
-                begun = Begun(call, look, also, watching, intent, time.time(), consent, covers, held)
+                begun = Begun(
+                    *(call, look, also, watching, intent, time.time()),
+                    *(consent, covers, held, shadow.path),
+                )
                 self._running.append(begun)
                 contents.retaining = True
         except BaseException:
@@ -622,6 +628,7 @@ class _Watching:
 
     def end(self) -> set[str]:
         """The paths in the journal that were touched. Blocks."""
+        self._shadow.touch()
         if self._watch is None:
             return set()
         return {self._workspace.name_of(Path(path)) for path in self._watch.end()}

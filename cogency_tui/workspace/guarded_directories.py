@@ -283,6 +283,22 @@ class GuardedDirectories:
         return ""
 
 
+def places(workspace: Workspace, files: Iterable[str]) -> dict[str, Identity]:
+    """The directories that lead to these guarded files and to those of the user, by absolute path."""
+    roots = frozenset(map(str, (workspace.root, *workspace.added, *guarded.home())))
+    found: dict[str, Identity] = {}
+    seen: set[str] = set()
+    leading = {path.rpartition("/")[0] for path in files}
+    for directory in (*(str(workspace.root / each) for each in leading), *guarded.directories()):
+        path = directory
+        while path and path not in roots and path not in seen:
+            seen.add(path)
+            if (state := _state(path)) is not None and state.is_directory:
+                found[path] = state.identity
+            path = path.rpartition("/")[0]
+    return found
+
+
 def make_way(workspace: Workspace, path: str) -> str:
     """Make way for a file at a path of the journal, where a directory stands, or what is neither a file nor a
     link; what it is called now, empty where none was there or it was empty.

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace import guarded
+from cogency_tui.workspace import guarded, guarded_directories
 from cogency_tui.workspace.ignore import Level, Tree
 from cogency_tui.workspace.names import is_guarded_name
-from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.paths import Identity, Workspace
 from cogency_tui.workspace.place import TICK, Stamp, located, stamp_of, status
 
 
@@ -30,7 +30,7 @@ class Snapshot:
     `closed` are directories that could not be looked into. `began` is when the walk began, in nanoseconds
     of Unix time. `guarded` are the files that commands may not change unasked, some of them outside; of these
     `led` are where something else leads to. `rules` are those of the `.gitignore` files. `repositories` are
-    the places of `.git`.
+    the places of `.git`. `places` are the directories that lead to guarded files, by absolute path.
     """
 
     files: dict[str, Stamp]
@@ -41,6 +41,7 @@ class Snapshot:
     rules: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     led: frozenset[str] = frozenset()
     repositories: tuple[Path, ...] = ()
+    places: Mapping[str, Identity] = field(default_factory=dict[str, Identity])
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ def take(
     watched = frozenset(path for path in (*found.named, *found.hidden) if path in files)
     led, repositories = frozenset(found.led), tuple(found.repositories)
     return Snapshot(
-        files, frozenset(directories), frozenset(closed), began, watched, tree.rules, led, repositories
+        *(files, frozenset(directories), frozenset(closed), began),
+        *(watched, tree.rules, led, repositories, guarded_directories.places(workspace, watched)),
     )
 
 
