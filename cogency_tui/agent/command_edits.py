@@ -27,9 +27,11 @@ from cogency_tui.agent.attribution import (
     rivals,
     shared,
     unclaimed,
+    unread_changes_of,
     written_by_us,
 )
 from cogency_tui.agent.guarding import (
+    BY_HAND,
     Settled,
     of_guarded,
     settle_directories,
@@ -39,6 +41,7 @@ from cogency_tui.agent.guarding import (
 )
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
+from cogency_tui.store import pending_notices
 from cogency_tui.store.intents import Beside, Claim, Intent, Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
@@ -58,6 +61,7 @@ COLLECTING = 2.0
 """Seconds after which what the watch was told is taken over, and the shadow has a sign of life."""
 
 _MOST_NAMED = 3
+_MOST_GUARDED = 20
 
 _Change = TypeVar("_Change", bound=FileChange)
 
@@ -283,6 +287,7 @@ class Commands:
             except StoreError as error:
                 journal.unfinished[begun.intent] = error
                 found.unrecorded = unrecorded(error)
+                found.settled += await self._settle_unrecorded(begun.before, begun.also)
             finally:
                 self._running.remove(begun)
                 if not found.going_on:
@@ -310,7 +315,13 @@ class Commands:
         if self._going_on:
             await self._settle_directories_late(self._going_on[-1])
             async with self._journal.lock:
-                await self._account(*await self._take())
+                try:
+                    await self._account(*await self._take())
+                except StoreError:
+                    if self._looked is not None:
+                        found = await self._settle_unrecorded(self._looked)
+                        self._notes += found.notes
+                    raise
         await self._settle_late()
 
     async def warm(self) -> None:
@@ -366,6 +377,35 @@ class Commands:
         intents = await (await journal.intents()).below(journal.root)
         calls = frozenset((each.origin.caller, each.call) for each in intents)
         return Beside(calls, await (await journal.edits()).last())
+
+    async def _settle_unrecorded(self, look: _Look, also: Sequence[str] = ()) -> Settled:
+        """Name the guarded files that differ from a look, where the store cannot record that: none is put
+        back."""
+        journal, before = self._journal, look.snapshot
+
+        def changed() -> list[str]:
+            after = journal.take(also)
+            changes = unread_changes_of(snapshot.differences(journal.workspace, before, after))
+            return [each.path for each in self._guarded(changes, before, after)]
+
+        paths = await in_thread(changed)
+        if not paths:
+            return Settled()
+        listed = _named(paths, _MOST_GUARDED)
+        await self._notify(
+            f"A command changed {listed}, which could not be recorded, and so was not put back. Look whether"
+            " you want that before you start another shell or program."
+        )
+        note = f"[Changed without consent, and could not be put back: {listed}. {BY_HAND}]"
+        return Settled(left=[*map(shown, paths)], notes=[note])
+
+    async def _notify(self, notice: str) -> None:
+        """Show the user a notice, now or when they start the program next, whatever became of the store."""
+        with suppress(StoreError):
+            store = await self._journal.store()
+            if notice not in store.notices:
+                store.notices.append(notice)
+                await in_thread(pending_notices.add, store.database.path.parent, notice)
 
     async def _settle_late(self) -> None:
         """Settle what commands in the background have changed of guarded files."""
@@ -659,9 +699,9 @@ def _shared(edits: Iterable[Edit]) -> list[str]:
     ]
 
 
-def _named(paths: Sequence[str]) -> str:
-    names = ", ".join(shown(path) for path in paths[:_MOST_NAMED])
-    return names + (f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else "")
+def _named(paths: Sequence[str], most: int = _MOST_NAMED) -> str:
+    names = ", ".join(shown(path) for path in paths[:most])
+    return names + (f" and {len(paths) - most:,} more" if len(paths) > most else "")
 
 
 def _noise(path: str) -> bool:
