@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cogency_tui.agent.attribution import (
@@ -38,6 +39,7 @@ from cogency_tui.temporary import owner
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.batch import sweep
+from cogency_tui.workspace.guarded_directories import displaced
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 
@@ -57,13 +59,15 @@ _MOST_LISTED = 50
 class _Found:
     """What a call had changed; `problem` says why that is not known, where it is not. `left` are files that
     it had put aside, and that are too large to be kept. `unagreed` are the paths of guarded files that it
-    changed and nobody has agreed to, `doubtful` those that others may have changed since."""
+    changed and nobody has agreed to, `doubtful` those that others may have changed since.
+    `displaced` says where directories are that lead to such files."""
 
     changes: list[FileChange] = field(default_factory=list[FileChange])
     problem: str = ""
     left: list[str] = field(default_factory=list[str])
     unagreed: frozenset[str] = frozenset()
     doubtful: list[str] = field(default_factory=list[str])
+    displaced: list[str] = field(default_factory=list[str])
 
     @property
     def to_record(self) -> list[FileChange]:
@@ -116,7 +120,7 @@ async def _settle(journal: "Journal", intent: Intent) -> list[str]:
 
     def report(connection: sqlite3.Connection, made: list[Edit]) -> None:
         add_unagreed(connection, intent, [edit.id for edit in made if edit.path in found.unagreed])
-        if made or found.problem or found.left:
+        if made or found.problem or found.left or found.displaced:
             # It outlives a process that ends before it is shown.
             pending_notices.add(directory, notice)
             reported.append(notice)
@@ -169,17 +173,31 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
     taken = shared(rivals(intents, intent.origin.conversation), taken, after, time.time())
     guarded: list[FileChange] = []
     unagreed = frozenset[str]()
+    moved: list[str] = []
     if intent.covers is not None:
         watched = before.guarded | after.guarded
         guarded = await in_thread(of_guarded, taken, watched, journal.workspace, intent.covers)
         until = alive if intent.ended is None else min(alive, int(intent.ended * _SECOND))
         lifetime = Lifetime(journal.workspace, before, after, until)
         unagreed = await in_thread(_to_put_back, journal, guarded, lifetime)
+        moved = await in_thread(_displaced, journal.workspace, before, intent.covers)
     return _Found(
         [_as_before(change) if change.path in late else change for change in taken],
         unagreed=unagreed,
         doubtful=sorted({change.path for change in guarded} - unagreed),
+        displaced=moved,
     )
+
+
+def _displaced(workspace: Workspace, before: snapshot.Snapshot, covers: Collection[Path]) -> list[str]:
+    """Where the directories are now that led to guarded files, but for those that the user was asked about.
+    Blocks."""
+
+    def is_covered(path: str) -> bool:
+        return any(Path(path).is_relative_to(each) for each in covers)
+
+    places = {path: each for path, each in before.places.items() if not is_covered(path)}
+    return displaced(workspace, places)
 
 
 def _to_put_back(journal: "Journal", guarded: Sequence[FileChange], lifetime: Lifetime) -> frozenset[str]:
@@ -295,7 +313,11 @@ def _notice(intent: Intent, found: _Found) -> str:
     if found.doubtful:
         named = _listed([*map(shown, found.doubtful)], _MOST_TO_LOOK_AT)
         what += f". Look whether you want what was changed since, by it or by others: {named}"
+    if found.displaced:
+        what += f". Look whether you want that {'; '.join(found.displaced)}"
     names = found.names
+    if found.displaced and not found.changes:
+        return f"{what}."
     if found.left:
         return f"{what}; what files held before that are too large to be kept is in {', '.join(found.left)}."
     if not names:
