@@ -54,6 +54,21 @@ def changes_of(
     return _paired(found)
 
 
+def unread_changes_of(differences: Iterable[Difference]) -> list[FileChange]:
+    """What differs by the stamps alone: nothing is read, and nothing kept."""
+    return [
+        FileChange(each.path, _unread(each.before), _unread(each.after), each.old_path, each.made)
+        for each in differences
+        if each.before != each.after
+    ]
+
+
+def _unread(stamp: Stamp | None) -> Version:
+    if stamp is None:
+        return ABSENT
+    return Version("link" if stamp.is_link else "file", "", stamp.size, stamp.permissions)
+
+
 def unclaimed(
     changes: Iterable[FileChange],
     recorded: Sequence[Edit],

@@ -10,9 +10,10 @@ import stat
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from cogency_tui.agent.known_commits import KnownCommits
-from cogency_tui.store.versions import Edit
+from cogency_tui.store.versions import FileChange
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.workspace.paths import Workspace
 
@@ -20,9 +21,12 @@ _MOST = 500
 """Edits that git is asked about."""
 
 
+_Change = TypeVar("_Change", bound=FileChange)
+
+
 def brought(
-    edits: Sequence[Edit], workspace: Workspace, new: Sequence[Edit], commits: KnownCommits
-) -> list[Edit]:
+    edits: Sequence[_Change], workspace: Workspace, new: Sequence[_Change], commits: KnownCommits
+) -> list[_Change]:
     """The edits that left files as the last commit has them, or removed what it does not have. Of those that
     are `new` no commit may be in doubt."""
     if len(edits) > _MOST:
@@ -49,7 +53,7 @@ def brought(
     return [edit for edit in edits if same.issuperset(_paths(edit, workspace))]
 
 
-def _paths(edit: Edit, workspace: Workspace) -> list[Path]:
+def _paths(edit: FileChange, workspace: Workspace) -> list[Path]:
     return [workspace.root / each for each in (edit.path, edit.old_path) if each]
 
 

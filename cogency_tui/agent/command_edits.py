@@ -27,9 +27,11 @@ from cogency_tui.agent.attribution import (
     rivals,
     shared,
     unclaimed,
+    unread_changes_of,
     written_by_us,
 )
 from cogency_tui.agent.guarding import (
+    BY_HAND,
     Settled,
     of_guarded,
     settle_directories,
@@ -40,6 +42,7 @@ from cogency_tui.agent.guarding import (
 )
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
+from cogency_tui.store import pending_notices
 from cogency_tui.store.intents import Beside, Claim, Intent, Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
@@ -59,6 +62,7 @@ COLLECTING = 2.0
 """Seconds after which what the watch was told is taken over, and the shadow has a sign of life."""
 
 _MOST_NAMED = 3
+_MOST_GUARDED = 20
 
 _Change = TypeVar("_Change", bound=FileChange)
 
@@ -98,7 +102,8 @@ class CommandEdits:
     `guarded` are those edits that no command makes unasked, `settled` what became of them, where the user had
     not agreed to them. `made_and_removed` and `touched` are paths that it made and removed again, and of
     files that it wrote or touched and that hold what they held. `unwatched` says why these are not known,
-    where they are not; `unrecorded` that its edits could not be recorded.
+    where they are not; `unrecorded` that its edits could not be recorded. `signs` is the file whose time is
+    that of its last sign of life.
     """
 
     at_stake: KeptPaths
@@ -109,6 +114,7 @@ class CommandEdits:
     touched: list[str] = field(default_factory=list[str])
     unwatched: str = ""
     unrecorded: str = ""
+    signs: Path | None = None
     lasting: Callable[[], Awaitable[object]] | None = None
     lives_on: bool = False
 
@@ -181,7 +187,7 @@ class _Look:
 class Begun:
     """A command that runs since `at`. `also` are files to look at, ignored or not; `intent` is the number of
     its intent; `consent` says what it may change of guarded files, and `covers` what the user has agreed to
-    by now; `held` are the directories of git."""
+    by now; `held` are the directories of git; `signs` is the file with its signs of life."""
 
     call: Call
     before: _Look
@@ -192,6 +198,7 @@ class Begun:
     consent: Consent
     covers: list[Path]
     held: GitDirectories
+    signs: Path | None
 
 
 class Commands:
@@ -250,7 +257,10 @@ class Commands:
                 )
                 held = await in_thread(_hold, before)
                 covers = [*consent.covers]
-                begun = Begun(call, look, also, watching, intent, time.time(), consent, covers, held)
+                begun = Begun(
+                    *(call, look, also, watching, intent, time.time()),
+                    *(consent, covers, held, shadow.path),
+                )
                 self._running.append(begun)
                 contents.retaining = True
         except BaseException:
@@ -278,6 +288,7 @@ class Commands:
             except StoreError as error:
                 journal.unfinished[begun.intent] = error
                 found.unrecorded = unrecorded(error)
+                found.settled += await self._settle_unrecorded(begun.before, begun.also)
             finally:
                 self._running.remove(begun)
                 if not found.going_on:
@@ -305,7 +316,13 @@ class Commands:
         if self._going_on:
             await self._settle_directories_late(self._going_on[-1])
             async with self._journal.lock:
-                await self._account(*await self._take())
+                try:
+                    await self._account(*await self._take())
+                except StoreError:
+                    if self._looked is not None:
+                        found = await self._settle_unrecorded(self._looked)
+                        self._notes += found.notes
+                    raise
         await self._settle_late()
 
     async def warm(self) -> None:
@@ -361,6 +378,35 @@ class Commands:
         intents = await (await journal.intents()).below(journal.root)
         calls = frozenset((each.origin.caller, each.call) for each in intents)
         return Beside(calls, await (await journal.edits()).last())
+
+    async def _settle_unrecorded(self, look: _Look, also: Sequence[str] = ()) -> Settled:
+        """Name the guarded files that differ from a look, where the store cannot record that: none is put
+        back."""
+        journal, before = self._journal, look.snapshot
+
+        def changed() -> list[str]:
+            after = journal.take(also)
+            changes = unread_changes_of(snapshot.differences(journal.workspace, before, after))
+            return [each.path for each in self._guarded(changes, before, after)]
+
+        paths = await in_thread(changed)
+        if not paths:
+            return Settled()
+        listed = _named(paths, _MOST_GUARDED)
+        await self._notify(
+            f"A command changed {listed}, which could not be recorded, and so was not put back. Look whether"
+            " you want that before you start another shell or program."
+        )
+        note = f"[Changed without consent, and could not be put back: {listed}. {BY_HAND}]"
+        return Settled(left=[*map(shown, paths)], notes=[note])
+
+    async def _notify(self, notice: str) -> None:
+        """Show the user a notice, now or when they start the program next, whatever became of the store."""
+        with suppress(StoreError):
+            store = await self._journal.store()
+            if notice not in store.notices:
+                store.notices.append(notice)
+                await in_thread(pending_notices.add, store.database.path.parent, notice)
 
     async def _settle_late(self) -> None:
         """Settle what commands in the background have changed of guarded files."""
@@ -638,6 +684,7 @@ class _Watching:
 
     def end(self) -> set[str]:
         """The paths in the journal that were touched. Blocks."""
+        self._shadow.touch()
         if self._watch is None:
             return set()
         return {self._workspace.name_of(Path(path)) for path in self._watch.end()}
@@ -668,9 +715,9 @@ def _shared(edits: Iterable[Edit]) -> list[str]:
     ]
 
 
-def _named(paths: Sequence[str]) -> str:
-    names = ", ".join(shown(path) for path in paths[:_MOST_NAMED])
-    return names + (f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else "")
+def _named(paths: Sequence[str], most: int = _MOST_NAMED) -> str:
+    names = ", ".join(shown(path) for path in paths[:most])
+    return names + (f" and {len(paths) - most:,} more" if len(paths) > most else "")
 
 
 def _noise(path: str) -> bool:

@@ -51,7 +51,7 @@ _UNASKED = (
     "them."
 )
 _NAMED = "A command replaces such a directory only where it names it and the user agrees."
-_BY_HAND = "It stays: tell the user, who has to look at it before another shell or program starts."
+BY_HAND = "It stays: tell the user, who has to look at it before another shell or program starts."
 _ELSEWHERE = "programs start with it"
 _MOST_ROUNDS = 40
 """Directories in one another that are put back."""
@@ -344,7 +344,7 @@ def _is_put_back(directories: GuardedDirectories, change: Replaced, settled: Set
         restored = directories.put_back(change)
     except CogencyError as error:
         settled.left.append(change.name)
-        settled.notes.append(f"[It {change.told}, which could not be put back: {error} {_BY_HAND}]")
+        settled.notes.append(f"[It {change.told}, which could not be put back: {error} {BY_HAND}]")
         return False
     settled.put_back.append(change.name)
     if restored.missing:
@@ -383,7 +383,7 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     for path, reason in left.items():
         settled.left.append(shown(path))
         said = f"Changed without consent, and could not be put back: {shown(path)}: {reason}"
-        settled.notes.append(f"[{said}. {_BY_HAND}]")
+        settled.notes.append(f"[{said}. {BY_HAND}]")
     return settled
 
 

@@ -315,7 +315,7 @@ class CallJournal:
             begun = await commands.begin(
                 Call(origin, call, tool), [edit.path for edit in kept.edits], consent
             )
-        found = CommandEdits(kept)
+        found = CommandEdits(kept, signs=begun.signs)
         try:
             yield found
             await commands.settle_directories(begun, found, consent)

@@ -3,13 +3,15 @@
 Invariant: what is on the disk decides. A planned change was made where its file holds what was planned; what
 a command changed is what differs from its shadow. Where a file was changed since by somebody else, what it
 held before is recorded as a snapshot, which can be restored. What the store cannot record now stays to be
-settled. What a command changed of guarded files is put back, once it is recorded (see `unagreed`).
+settled. What a command provably changed of guarded files while it ran (see `provable`) is put back, once it
+is recorded (see `unagreed`); all else that differs of these may be the user's work, is named, and stays.
 """
 
 import sqlite3
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cogency_tui.agent.attribution import (
@@ -20,9 +22,11 @@ from cogency_tui.agent.attribution import (
     unclaimed,
     written_by_us,
 )
+from cogency_tui.agent.brought import brought
 from cogency_tui.agent.command_edits import COLLECTING
 from cogency_tui.agent.contents import Contents, Known
 from cogency_tui.agent.guarding import of_guarded, without_ordinary
+from cogency_tui.agent.provable import Lifetime
 from cogency_tui.agent.unagreed import put_back_unagreed
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import ResultEvent
@@ -35,16 +39,19 @@ from cogency_tui.temporary import owner
 from cogency_tui.tools.blocking import in_thread
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.batch import sweep
+from cogency_tui.workspace.guarded_directories import displaced
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
     from cogency_tui.agent.journal import Journal
 
-_LINGERING = COLLECTING + 3.0
-"""Seconds after the last sign of life of a process within which its command may have gone on."""
+_SECOND = 1_000_000_000
+_LINGERING = int((COLLECTING + 3.0) * _SECOND)
+"""Nanoseconds after the last sign of life of a process within which its command may have gone on."""
 
 _MOST_NAMED = 3
+_MOST_TO_LOOK_AT = 20
 _MOST_LISTED = 50
 
 
@@ -52,13 +59,15 @@ _MOST_LISTED = 50
 class _Found:
     """What a call had changed; `problem` says why that is not known, where it is not. `left` are files that
     it had put aside, and that are too large to be kept. `unagreed` are the paths of guarded files that it
-    changed and nobody has agreed to, `later` those that were changed since."""
+    changed and nobody has agreed to, `doubtful` those that others may have changed since.
+    `displaced` says where directories are that lead to such files."""
 
     changes: list[FileChange] = field(default_factory=list[FileChange])
     problem: str = ""
     left: list[str] = field(default_factory=list[str])
     unagreed: frozenset[str] = frozenset()
-    later: list[str] = field(default_factory=list[str])
+    doubtful: list[str] = field(default_factory=list[str])
+    displaced: list[str] = field(default_factory=list[str])
 
     @property
     def to_record(self) -> list[FileChange]:
@@ -111,7 +120,7 @@ async def _settle(journal: "Journal", intent: Intent) -> list[str]:
 
     def report(connection: sqlite3.Connection, made: list[Edit]) -> None:
         add_unagreed(connection, intent, [edit.id for edit in made if edit.path in found.unagreed])
-        if made or found.problem or found.left:
+        if made or found.problem or found.left or found.displaced:
             # It outlives a process that ends before it is shown.
             pending_notices.add(directory, notice)
             reported.append(notice)
@@ -156,22 +165,47 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
     except StoreError as error:
         return _Found(problem=str(error))
     last = await (await journal.edits()).last()
-    before = remembered[0]
+    before, _, alive = remembered
     changes, late, after = await _of_command(journal, *remembered)
     others, intents = await (await journal.intents()).since(journal.root, intent.origin.project, intent.last)
     ours = await in_thread(written_by_us, changes, journal.workspace, await journal.blobs(), before.began)
     taken = unclaimed(changes, [*others, *planned_by(intents, changes), *ours], intent.shadow.beside, last)
     taken = shared(rivals(intents, intent.origin.conversation), taken, after, time.time())
     guarded: list[FileChange] = []
+    unagreed = frozenset[str]()
+    moved: list[str] = []
     if intent.covers is not None:
         watched = before.guarded | after.guarded
         guarded = await in_thread(of_guarded, taken, watched, journal.workspace, intent.covers)
-    paths = frozenset(change.path for change in guarded)
+        until = alive if intent.ended is None else min(alive, int(intent.ended * _SECOND))
+        lifetime = Lifetime(journal.workspace, before, after, until)
+        unagreed = await in_thread(_to_put_back, journal, guarded, lifetime)
+        moved = await in_thread(_displaced, journal.workspace, before, intent.covers)
     return _Found(
         [_as_before(change) if change.path in late else change for change in taken],
-        unagreed=paths - late,
-        later=sorted(paths & late),
+        unagreed=unagreed,
+        doubtful=sorted({change.path for change in guarded} - unagreed),
+        displaced=moved,
     )
+
+
+def _displaced(workspace: Workspace, before: snapshot.Snapshot, covers: Collection[Path]) -> list[str]:
+    """Where the directories are now that led to guarded files, but for those that the user was asked about.
+    Blocks."""
+
+    def is_covered(path: str) -> bool:
+        return any(Path(path).is_relative_to(each) for each in covers)
+
+    places = {path: each for path, each in before.places.items() if not is_covered(path)}
+    return displaced(workspace, places)
+
+
+def _to_put_back(journal: "Journal", guarded: Sequence[FileChange], lifetime: Lifetime) -> frozenset[str]:
+    """The paths of the guarded files that a command provably changed, and of which the last commit does not
+    hold what they are now. Blocks."""
+    proven = [change for change in guarded if lifetime.proves(change)]
+    committed = brought(proven, journal.workspace, (), journal.commits)
+    return frozenset(change.path for change in proven if change not in committed)
 
 
 def _as_before(change: FileChange) -> FileChange:
@@ -218,7 +252,7 @@ def _now(path: str, contents: Contents) -> Version:
 
 
 async def _of_command(
-    journal: "Journal", before: snapshot.Snapshot, known: Mapping[str, Known], alive: float
+    journal: "Journal", before: snapshot.Snapshot, known: Mapping[str, Known], alive: int
 ) -> tuple[list[FileChange], set[str], snapshot.Snapshot]:
     """What differs from what a command found, as its shadow has it, the paths that were changed after its
     process had ended, and what is there now.
@@ -235,7 +269,7 @@ async def _of_command(
         differences = snapshot.differences(journal.workspace, before, after)
         changes = changes_of(differences, contents, journal.limits.left)
         changes = without_ordinary(changes, before.guarded | after.guarded, journal.workspace, blobs)
-        latest = (alive + _LINGERING) * 1e9
+        latest = alive + _LINGERING
         return changes, {path for path, stamp in after.files.items() if stamp.changed > latest}, after
 
     return await in_thread(compare)
@@ -276,13 +310,20 @@ def _notice(intent: Intent, found: _Found) -> str:
     what = _subject(intent)
     if found.problem:
         return f"{what}; what it had changed is not known: {found.problem}"
-    if found.later:
-        named = ", ".join(map(shown, found.later[:_MOST_NAMED]))
+    if found.doubtful:
+        named = _listed([*map(shown, found.doubtful)], _MOST_TO_LOOK_AT)
         what += f". Look whether you want what was changed since, by it or by others: {named}"
+    if found.displaced:
+        what += f". Look whether you want that {'; '.join(found.displaced)}"
     names = found.names
+    if found.displaced and not found.changes:
+        return f"{what}."
     if found.left:
         return f"{what}; what files held before that are too large to be kept is in {', '.join(found.left)}."
     if not names:
         return f"{what}; files that it may have changed were changed since, and can be restored as they were."
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return f"{what}; what it had changed is recorded: {', '.join(names[:_MOST_NAMED])}{more}."
+    return f"{what}; what it had changed is recorded: {_listed(names, _MOST_NAMED)}."
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")

@@ -28,6 +28,7 @@ from cogency_tui.store.intents import Shadow
 from cogency_tui.store.versions import Version
 from cogency_tui.temporary import is_gone, owner
 from cogency_tui.tools.git_facts import Repository
+from cogency_tui.workspace.paths import Identity
 from cogency_tui.workspace.place import Stamp
 from cogency_tui.workspace.snapshot import Snapshot
 
@@ -42,8 +43,8 @@ _OWNED = re.compile(r"(?P<owner>\d+-[0-9a-f]{12})-[0-9a-f]{8}")
 
 
 class _Look(msgspec.Struct, array_like=True, tag="look", frozen=True):
-    """What differs from the look before; `closed` and `unseen` are whole, `guarded` and `rules` are there
-    where they differ."""
+    """What differs from the look before; `closed` and `unseen` are whole, `guarded`, `rules` and `places` are
+    there where they differ."""
 
     began: int
     files: dict[bytes, tuple[int, ...]]
@@ -53,6 +54,7 @@ class _Look(msgspec.Struct, array_like=True, tag="look", frozen=True):
     closed: list[bytes]
     guarded: list[bytes] | None = None
     rules: dict[bytes, bytes] | None = None
+    places: dict[bytes, Identity] | None = None
     unseen: list[bytes] = msgspec.field(default_factory=list[bytes])
 
 
@@ -115,6 +117,11 @@ class ShadowFile:
         self._look = snapshot
         return Shadow(path.name, self._length)
 
+    @property
+    def path(self) -> Path | None:
+        """The file whose time is that of the last sign of life."""
+        return self._path
+
     def touch(self) -> None:
         """Give a sign of life."""
         if self._path is not None:
@@ -126,15 +133,16 @@ class ShadowFile:
         self._remove([*self._earlier, *([self._path] if self._path else [])])
         self._forget()
 
-    def read(self, shadow: Shadow) -> tuple[Snapshot, dict[str, Known], float]:
-        """The project before a command of any process, and when that process last gave a sign of life.
+    def read(self, shadow: Shadow) -> tuple[Snapshot, dict[str, Known], int]:
+        """The project before a command of any process, and when that process or the guard of its command last
+        gave a sign of life, in nanoseconds of Unix time.
 
         Raises:
             StoreError: it cannot be read, or is damaged.
         """
         path = self._directory / shadow.name
         try:
-            alive = path.stat().st_mtime
+            status = path.stat()
             with path.open("rb") as file:
                 data = file.read(shadow.position)
         except OSError as exc:
@@ -142,7 +150,8 @@ class ShadowFile:
         if not _OWNED.fullmatch(shadow.name) or len(data) != shadow.position:
             raise StoreError(f"{path} is not as it was written.")
         try:
-            return *_read(_records(data)), alive
+            # A command can set the one to a time in the future, not the other.
+            return *_read(_records(data)), min(status.st_mtime_ns, status.st_ctime_ns)
         except (ValueError, TypeError) as exc:
             raise StoreError(f"{path} is damaged: {exc}.") from exc
 
@@ -236,6 +245,9 @@ def _look(before: Snapshot, now: Snapshot) -> _Look:
         [os.fsencode(path) for path in now.closed],
         None if before.guarded == now.guarded else [os.fsencode(path) for path in now.guarded],
         None if before.rules == now.rules else {os.fsencode(path): now.rules[path] for path in now.rules},
+        None
+        if before.places == now.places
+        else {os.fsencode(path): each for path, each in now.places.items()},
         [os.fsencode(path) for path in now.unseen],
     )
 
@@ -262,6 +274,7 @@ def _read(records: Iterable[_Look | _Content]) -> tuple[Snapshot, dict[str, Know
     known: dict[str, Known] = {}
     closed, guarded, unseen, began = frozenset[str](), frozenset[str](), frozenset[str](), 0
     rules: dict[str, bytes] = {}
+    places: dict[str, Identity] = {}
     for record in records:
         if isinstance(record, _Content):
             stamp = Stamp(*record.stamp)
@@ -282,4 +295,9 @@ def _read(records: Iterable[_Look | _Content]) -> tuple[Snapshot, dict[str, Know
             guarded = frozenset(map(os.fsdecode, record.guarded))
         if record.rules is not None:
             rules = {os.fsdecode(path): each for path, each in record.rules.items()}
-    return Snapshot(files, frozenset(directories), closed, began, guarded, rules, unseen=unseen), known
+        if record.places is not None:
+            places = {os.fsdecode(path): each for path, each in record.places.items()}
+    found = Snapshot(
+        files, frozenset(directories), closed, began, guarded, rules, unseen=unseen, places=places
+    )
+    return found, known

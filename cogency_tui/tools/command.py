@@ -94,10 +94,11 @@ class Command:
         wrapper: Sequence[str] = (),
         *,
         errors: Callable[[bytes], None] | None = None,
+        signs: Path | None = None,
         tree: bool = TREE,
     ) -> "Command":
         """Start a command; a sandbox is what it is started through (`wrapper`). Where `errors` is given, it
-        takes the standard error, and `feed` the standard output alone.
+        takes the standard error, and `feed` the standard output alone. `signs` is as in `Supervised.start`.
 
         Raises:
             OSError, ValueError: it could not be started.
@@ -109,7 +110,10 @@ class Command:
         sinks = [sink for _, sink in pipes]
         try:
             supervised = Supervised.start(
-                [shell_path(), "-c", command], cwd, environ, sinks[0], wrapper, errors=sinks[-1], tree=tree
+                *([shell_path(), "-c", command], cwd, environ, sinks[0], wrapper),
+                errors=sinks[-1],
+                signs=signs,
+                tree=tree,
             )
         except BaseException:
             for source in sources:
@@ -210,10 +214,12 @@ async def run_command(
     wrapper: Sequence[str] = (),
     *,
     produced: Callable[[bytes], None] | None = None,
+    signs: Path | None = None,
     tree: bool = TREE,
 ) -> Ended:
     """Run a command until it ends, or `timeout` seconds; its processes have `grace` seconds after TERM.
     `produced` is given what it writes to its standard output, which `report` has together with its errors.
+    `signs` is as in `Supervised.start`.
 
     Raises:
         OSError, ValueError: it could not be started.
@@ -227,7 +233,9 @@ async def run_command(
 
     errors = None if produced is None else output.feed
     try:
-        running = await Command.start(command, cwd, environ, feed, wrapper, errors=errors, tree=tree)
+        running = await Command.start(
+            command, cwd, environ, feed, wrapper, errors=errors, signs=signs, tree=tree
+        )
         timed_out = False
         try:
             try:

@@ -69,6 +69,11 @@ class Found(Protocol):
         """Those that could not be put back, in whole or in part."""
         ...
 
+    @property
+    def signs(self) -> Path | None:
+        """The file whose time is that of the last sign of life of the command; its guard sets it, too."""
+        ...
+
     def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:
         """The command runs on after its block, until what `over` gives is done: what it changes until then
         is recorded, too."""

@@ -206,6 +206,7 @@ class Shell:
                 self._grace,
                 wrapper,
                 produced=produced.feed if context.wants_value else None,
+                signs=None if found is None else found.signs,
             )
         # It may have made them.
         await in_thread(learn_named_files, args.command, cwd, context.known)

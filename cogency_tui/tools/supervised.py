@@ -11,8 +11,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cogency_tui.processes import start_of
@@ -85,10 +85,12 @@ class Supervised:
         *,
         source: int = subprocess.DEVNULL,
         errors: int | None = None,
+        signs: Path | None = None,
         tree: bool = TREE,
     ) -> "Supervised":
         """Start a shell whose output goes to the handle `sink`, through a `wrapper` that is a sandbox. Its
-        input comes from `source`, and what it has to say of errors goes to `errors` where that is given.
+        input comes from `source`, and what it has to say of errors goes to `errors` where that is given. The
+        guard sets the time of the file `signs` when all has ended, also where our program is gone.
 
         Raises:
             OSError, ValueError: it could not be started.
@@ -99,15 +101,16 @@ class Supervised:
             strays.adopt()
         (ours, theirs), (leash, held) = socket.socketpair(), socket.socketpair()
         try:
-            with theirs, held:
+            with theirs, held, _opened(signs) as handles:
+                handles = (theirs.fileno(), held.fileno(), *handles)
                 process = strays.start_guard(
-                    command_line("guard" if tree else "group", theirs.fileno(), held.fileno(), wrapper),
+                    command_line("guard" if tree else "group", handles, wrapper),
                     source=source,
                     sink=sink,
                     errors=sink if errors is None else errors,
                     cwd=cwd,
                     environ={**environ, strays.MARK: mark},
-                    handles=(theirs.fileno(), held.fileno()),
+                    handles=handles,
                 )
         except BaseException:
             ours.close()
@@ -239,6 +242,20 @@ class Supervised:
                 self.left = left == b"1"
             case _:
                 pass
+
+
+@contextmanager
+def _opened(path: Path | None) -> Generator[tuple[int, ...]]:
+    """The handle of a file, if it can be opened."""
+    handle = None
+    if path is not None:
+        with suppress(OSError):
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        yield () if handle is None else (handle,)
+    finally:
+        if handle is not None:
+            os.close(handle)
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:

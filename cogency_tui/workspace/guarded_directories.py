@@ -12,9 +12,11 @@ guarded: links there are files like others. The calls block; several threads may
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Literal, NamedTuple
@@ -35,6 +37,11 @@ _RIGHTS = stat.S_IRWXU
 
 _MOST_LINKS = 40
 """Links that one path leads through."""
+
+_MOST_SEARCHED = 50_000
+"""Entries that are looked at for directories that are not at their places."""
+
+_MOST_DISPLACED = 20
 
 _LONGEST = 50
 """Characters of a name that are taken over into that of what is put aside."""
@@ -281,6 +288,68 @@ class GuardedDirectories:
         except (OSError, WorkspaceError):
             return f"the directory that was {name} cannot be moved back: it is {shown(str(where))}"
         return ""
+
+
+def places(workspace: Workspace, files: Iterable[str]) -> dict[str, Identity]:
+    """The directories that lead to these guarded files and to those of the user, by absolute path."""
+    roots = frozenset(map(str, (workspace.root, *workspace.added, *guarded.home())))
+    found: dict[str, Identity] = {}
+    seen: set[str] = set()
+    leading = {path.rpartition("/")[0] for path in files}
+    for directory in (*(str(workspace.root / each) for each in leading), *guarded.directories()):
+        path = directory
+        while path and path not in roots and path not in seen:
+            seen.add(path)
+            if (state := _state(path)) is not None and state.is_directory:
+                found[path] = state.identity
+            path = path.rpartition("/")[0]
+    return found
+
+
+def displaced(workspace: Workspace, before: Mapping[str, Identity]) -> list[str]:
+    """What became of the `places` of an earlier moment, in words: of those that are elsewhere now, and those
+    that a link stands for. One that is gone, and in no directory that is searched, is left out."""
+    gone: dict[str, Identity] = {}
+    for path, identity in sorted(before.items()):
+        state = _state(path)
+        is_there = state is not None and state.identity == identity
+        if not is_there and gone.keys().isdisjoint(map(str, Path(path).parents)):
+            gone[path] = identity
+    now = _found_again(workspace, gone) if gone else {}
+    told = (
+        _told_of(workspace, path, _state(path), now.get(identity))
+        for path, identity in islice(gone.items(), _MOST_DISPLACED)
+    )
+    return [each for each in told if each]
+
+
+def _told_of(workspace: Workspace, path: str, state: _State | None, now: Path | None) -> str:
+    name = shown(workspace.name_of(Path(path)))
+    where = "" if now is None else shown(workspace.name_of(now))
+    if state is not None and state.is_link:
+        to = shown(state.target)
+        return f"{name} is a link to {to} now, and the directory that it was is {where or 'not found'}"
+    return f"the directory that was {name} is now {where}" if where else ""
+
+
+def _found_again(workspace: Workspace, gone: Mapping[str, Identity]) -> dict[Identity, Path]:
+    """Where directories are now: beside where they were, in the project or in the home directory."""
+    wanted = set(gone.values())
+    inodes = {inode for _, inode in wanted}
+    found: dict[Identity, Path] = {}
+    beside = (os.path.dirname(path) for path in gone)  # noqa: PTH120 (as text)
+    left = deque(dict.fromkeys((*beside, *map(str, (workspace.root, *workspace.added, *guarded.home())))))
+    count = 0
+    while left and count < _MOST_SEARCHED and len(found) < len(wanted):
+        with suppress(OSError), os.scandir(left.popleft()) as entries:
+            for entry in islice(entries, _MOST_SEARCHED - count):
+                count += 1
+                if not entry.is_dir(follow_symlinks=False):
+                    continue
+                left.append(entry.path)
+                if entry.inode() in inodes and (state := _state(entry.path)) and state.identity in wanted:
+                    found.setdefault(state.identity, Path(entry.path))
+    return found
 
 
 def make_way(workspace: Workspace, path: str) -> str:

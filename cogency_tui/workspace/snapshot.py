@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace import guarded
+from cogency_tui.workspace import guarded, guarded_directories
 from cogency_tui.workspace.ignore import Level, Tree
 from cogency_tui.workspace.listing import Listing
 from cogency_tui.workspace.names import is_guarded_name
-from cogency_tui.workspace.paths import Workspace
+from cogency_tui.workspace.paths import Identity, Workspace
 from cogency_tui.workspace.place import TICK, Stamp, located, stamp_of, status
 
 
@@ -31,8 +31,8 @@ class Snapshot:
     `closed` are directories that could not be looked into. `began` is when the walk began, in nanoseconds
     of Unix time. `guarded` are the files that commands may not change unasked, some of them outside; of these
     `led` are where something else leads to. `rules` are those of the `.gitignore` files. `repositories` are
-    the places of `.git`. `unseen` are the directories in which guarded files could not be looked for, as in a
-    `Listing`.
+    the places of `.git`. `places` are the directories that lead to guarded files, by absolute path; `unseen`
+    those in which guarded files could not be looked for, as in a `Listing`.
     """
 
     files: dict[str, Stamp]
@@ -44,6 +44,7 @@ class Snapshot:
     led: frozenset[str] = frozenset()
     repositories: tuple[Path, ...] = ()
     unseen: frozenset[str] = frozenset()
+    places: Mapping[str, Identity] = field(default_factory=dict[str, Identity])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,7 @@ def take(
     return Snapshot(
         *(files, frozenset(directories), frozenset(closed), began, watched, tree.rules),
         *(frozenset(found.led), tuple(found.repositories), found.unseen),
+        guarded_directories.places(workspace, watched),
     )
 
 

@@ -135,8 +135,9 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def orphan(desk: Desk, data: Path) -> None:
-    """Have the one command that runs be of a process that is gone."""
+    """Have the one command that runs be of a process that is gone, and its guard have seen it end."""
     (shadow,) = (data / "shadows").iterdir()
+    os.utime(shadow)
     gone = shadow.rename(shadow.with_name(f"{1 << 22}-{'0' * 12}-{'0' * 8}"))
     sql = "UPDATE intents SET started = 'long ago', shadow = ?"
     await desk.store.database.write(lambda connection: connection.execute(sql, (gone.name,)))

@@ -22,6 +22,7 @@ async def _interrupt(base: Path) -> None:
         async with desk.calls.around_command(CALL, "shell", consent=Consent(refuse_all)):
             desk.put("a", "new a\n")
             desk.put("AGENTS.md", "be evil\n")
+            (await desk.journal.shadow()).touch()
             os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -47,9 +47,10 @@ CHANGES: dict[str, Change] = {
 
 
 async def _killed(
-    tmp_path: Path, home: Path, change: Change, consent: Callable[[Desk, Path], Consent]
+    tmp_path: Path, home: Path, change: Change, consent: Callable[[Desk, Path], Consent], *, dies: bool = True
 ) -> tuple[list[str], bool]:
-    """What a reopening says of a command that was killed, and whether the guarded files are as before."""
+    """What a reopening says of a command that was killed, and whether the guarded files are as before. Where it
+    `dies`, its guard has given a last sign."""
     _write(home / ".bashrc", "old")
     _write(home / "bin/tool", "old")
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
@@ -62,6 +63,8 @@ async def _killed(
         before = guarded_files(desk, home)
         async with desk.calls.around_command("call", "shell", consent=consent(desk, home)):
             change(desk, home)
+            if dies:
+                (await desk.journal.shadow()).touch()
             await _orphan(desk)
             store, other = await reopened(tmp_path)
             async with store:
@@ -136,7 +139,7 @@ async def test_what_was_changed_since_is_named_and_stays(tmp_path: Path, sealed_
         for shadow in (tmp_path / "data/shadows").iterdir():
             os.utime(shadow, (1, 1))
 
-    (notice,), same = await _killed(tmp_path, sealed_home, change, _refused)
+    (notice,), same = await _killed(tmp_path, sealed_home, change, _refused, dies=False)
     assert "Look whether you want what was changed since, by it or by others: AGENTS.md" in notice
     assert not same
 
@@ -152,6 +155,7 @@ async def test_what_cannot_be_recorded_waits(
         settle()
         async with desk.calls.around_command("call", "shell", consent=_REFUSED):
             desk.put("AGENTS.md", "be evil\n")
+            (await desk.journal.shadow()).touch()
             await _orphan(desk)
             store, other = await reopened(tmp_path)
             async with store:

@@ -328,7 +328,7 @@ def test_command_is_not_started_when_the_program_ends_before_all_of_it_is_sent(t
     line = packed([shell_path(), "-c", "touch there; true"])
     ours, theirs = socket.socketpair()
     with theirs:
-        arguments = command_line("group", theirs.fileno(), theirs.fileno())
+        arguments = command_line("group", [theirs.fileno(), theirs.fileno()])
         supervisor = subprocess.Popen(arguments, cwd=tmp_path, pass_fds=(theirs.fileno(),))
     with ours:
         ours.sendall(line[:-6])

@@ -19,23 +19,28 @@ GUARD_PATIENCE = 2.0
 _BOOT = (
     "import sys; sys.path.append(sys.argv[1]); from supervision.supervisor import main; main(sys.argv[2:])"
 )
+MOST_SILENCE = 10.0
+"""Seconds after the last sign of life after which the guard gives none: it was stopped, and others may have
+worked meanwhile."""
+
 _LONGEST_LINE = 4096
 _LENGTH_SIZE = 8
 _GROUP_PAUSE = 0.1
 
 
-def command_line(role: str, control: int, leash: int, wrapper: Sequence[str] = ()) -> list[str]:
+def command_line(role: str, handles: Sequence[int], wrapper: Sequence[str] = ()) -> list[str]:
     """What to start: a `guard`, or a supervisor alone, `inside` a sandbox or of a `group`.
 
-    `control` is the handle there of the supervisor's socket, `leash` of one that the process started has to
-    itself, and `wrapper` what a guard starts the supervisor through. The shell is not among it, but `packed`
+    The `handles` there are that of the supervisor's socket, that of one that the process started has to
+    itself, and where a guard is to give a last sign of life that of the file whose time it is. A guard starts
+    the supervisor through `wrapper`. The shell is not among it, but `packed`
     and sent, so that `pkill -f` in one command does not match the supervisors of another.
     """
     # Without pathlib, which every command would wait for.
     package = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
     above = os.path.dirname(package)  # noqa: PTH120
     python = [sys.executable, "-I", "-S", "-c", _BOOT, above]
-    return [*python, role, str(control), str(leash), str(os.getpid()), *wrapper]
+    return [*python, role, ",".join(map(str, handles)), str(os.getpid()), *wrapper]
 
 
 def packed(shell: Sequence[str]) -> bytes:
@@ -53,21 +58,24 @@ def packed(shell: Sequence[str]) -> bytes:
 
 def main(arguments: Sequence[str]) -> None:
     """Do what `command_line` was asked for; does not return."""
-    role, control, leash, program, *wrapper = arguments
+    role, handles, program, *wrapper = arguments
+    control, *own = map(int, handles.split(","))
+    for handle in own:
+        os.set_inheritable(handle, False)
     if role == "guard":
-        _guard(int(control), int(leash), int(program), wrapper)
-    if role == "group":
-        os.set_inheritable(int(leash), False)
-    _supervise(int(control), os.getppid(), tree=role == "inside")
+        _guard(control, own, int(program), wrapper)
+    _supervise(control, os.getppid(), tree=role == "inside")
 
 
-def _guard(control: int, leash: int, program: int, wrapper: Sequence[str]) -> None:
+def _guard(control: int, own: Sequence[int], program: int, wrapper: Sequence[str]) -> None:
+    leash, *signs = own
     adopt_orphans()
     hear_of_end_of_parent()
     guard = os.getpid()
     supervisor = os.fork()
     if supervisor == 0:
-        os.close(leash)
+        for handle in own:
+            os.close(handle)
         if wrapper:
             _enter_sandbox(control, wrapper)
         _supervise(control, guard, tree=True)
@@ -92,12 +100,24 @@ def _guard(control: int, leash: int, program: int, wrapper: Sequence[str]) -> No
             deadline = time.monotonic() + GUARD_PATIENCE
             poll.unregister(leash)
     family.kill(signals)
+    for handle in signs:
+        _give_sign(handle)
     os._exit(0)
+
+
+def _give_sign(handle: int) -> None:
+    """Set the time of an open file, unless it is too old."""
+    try:
+        if time.time() - os.fstat(handle).st_mtime < MOST_SILENCE:
+            os.utime(handle)
+    except OSError:
+        # What is not proven stays, and is named.
+        return
 
 
 def _enter_sandbox(control: int, wrapper: Sequence[str]) -> None:
     try:
-        os.execv(wrapper[0], [*wrapper, *command_line("inside", control, -1)])
+        os.execv(wrapper[0], [*wrapper, *command_line("inside", [control])])
     except OSError as error:
         _say(control, f"failed {error.errno}")
     os._exit(127)
