@@ -46,8 +46,7 @@ from cogency_tui.workspace.paths import Workspace
 if TYPE_CHECKING:
     from cogency_tui.agent.journal import Journal
 
-_SECOND = 1_000_000_000
-_LINGERING = int((COLLECTING + 3.0) * _SECOND)
+_LINGERING = int((COLLECTING + 3.0) * 1e9)
 """Nanoseconds after the last sign of life of a process within which its command may have gone on."""
 
 _MOST_NAMED = 3
@@ -177,8 +176,7 @@ async def _found(journal: "Journal", intent: Intent) -> _Found:
     if intent.covers is not None:
         watched = before.guarded | after.guarded
         guarded = await in_thread(of_guarded, taken, watched, journal.workspace, intent.covers)
-        until = alive if intent.ended is None else min(alive, int(intent.ended * _SECOND))
-        lifetime = Lifetime(journal.workspace, before, after, until)
+        lifetime = Lifetime(journal.workspace, before, after, alive)
         unagreed = await in_thread(_to_put_back, journal, guarded, lifetime)
         moved = await in_thread(_displaced, journal.workspace, before, intent.covers)
     return _Found(

@@ -33,8 +33,9 @@ def pending(directory: Path) -> list[str]:
 
 def add(directory: Path, notice: str) -> None:
     """Store a notice, as far as the disk lets us, also where a command has removed the directory."""
-    with suppress(OSError):
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not directory.is_dir():
+        with suppress(OSError):
+            directory.mkdir(mode=0o700, parents=True)
     with suppress(OSError), file_lock(directory / LOCK, _PATIENCE):
         if notice not in (found := pending(directory)):
             _write(directory, [*found, notice])
