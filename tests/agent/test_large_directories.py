@@ -1,13 +1,17 @@
 """Directories of guarded files that are too large to be looked at: nothing old looks new, and a flood is told."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from cogency_tui.agent.command_edits import CommandEdits
+from cogency_tui.agent.guarding import refuse_all
+from cogency_tui.tools.journaling import Consent
 from cogency_tui.workspace import listing
-from tests.agent.journaling import Desk, desk_at, settle
+from tests.agent.faults import reopened
+from tests.agent.journaling import Desk, desk_at, orphan, settle
 from tests.agent.test_guarding import git, watched
 
 MOST = 40
@@ -169,3 +173,34 @@ async def test_a_link_to_many_files_makes_none_of_them_new(desk: Desk, sealed_ho
     found, _ = await watched(desk, "cd ~/dots; for i in *; do echo x >> $i; done; rm old5* old6* old4*")
     assert len(files(dots)) == 2 * MOST - 33
     assert (found.put_back, found.left) == ([], [])
+
+
+async def test_after_a_kill_no_old_file_looks_new(desk: Desk, sealed_home: Path, tmp_path: Path) -> None:
+    fill(sealed_home / ".local/bin", 2 * MOST)
+    (sealed_home / ".bashrc").write_text("mine\n")
+    settle()
+    async with desk.calls.around_command("call", "shell", consent=Consent(refuse_all)):
+        for path in sorted((sealed_home / ".local/bin").iterdir())[MOST - 5 :]:
+            path.unlink()
+        for path in (sealed_home / ".local/bin").iterdir():
+            path.write_text("changed\n")
+        (sealed_home / ".bashrc").write_text("evil\n")
+        await orphan(desk, tmp_path / "data")
+        store, other = await reopened(tmp_path)
+        async with store:
+            await other.journal.settle()
+    assert len(files(sealed_home / ".local/bin")) == MOST - 5
+    assert (sealed_home / ".bashrc").read_text() == "mine\n"
+
+
+async def test_a_flood_by_a_command_in_the_background_is_told(desk: Desk, sealed_home: Path) -> None:
+    over = asyncio.Event()
+    async with desk.calls.around_command("call", "shell", consent=Consent(refuse_all)) as found:
+        found.goes_on(over.wait)
+    fill(sealed_home / ".local/bin", 2 * MOST)
+    await desk.journal.commands.look()
+    over.set()
+    after, _ = await watched(desk, ":")
+    await desk.journal.commands.close()
+    assert any("could not be looked at" in note for note in after.notes)
+    assert any(".local/bin" in notice for notice in desk.store.notices)
