@@ -205,7 +205,7 @@ def settled_unseen(directories: Iterable[str], workspace: Workspace, covers: Col
         settled.left.append(name)
         settled.notes.append(
             f"[{name} could not be looked at after the command: it is closed, or has more than"
-            f" {MOST_ENTRIES:,} entries. What is new in it was not put back. {_BY_HAND}]"
+            f" {MOST_ENTRIES:,} entries. What is new in it was not put back. {BY_HAND}]"
         )
     return settled
 

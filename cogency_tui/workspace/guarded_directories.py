@@ -296,7 +296,10 @@ def places(workspace: Workspace, files: Iterable[str]) -> dict[str, Identity]:
     found: dict[str, Identity] = {}
     seen: set[str] = set()
     leading = {path.rpartition("/")[0] for path in files}
-    for directory in (*(str(workspace.root / each) for each in leading), *guarded.directories()):
+    for directory in (
+        *(str(workspace.root / each) for each in leading),
+        *guarded.directories((workspace.root, *workspace.added)),
+    ):
         path = directory
         while path and path not in roots and path not in seen:
             seen.add(path)
