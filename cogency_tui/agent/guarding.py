@@ -58,7 +58,6 @@ _MOST_ROUNDS = 40
 _LONGEST_CONFIGURATION = 1 << 20
 _LONGEST_POINTER = 4096
 _POINTER = "gitdir: "
-_LINKED = ("worktrees", "modules")
 _CONFIGURATIONS = frozenset(("config", "config.worktree"))
 _OF_BARE = _CONFIGURATIONS | {"HEAD", "commondir"}
 
@@ -115,6 +114,7 @@ _ALIASED = re.compile(
 """Values of aliases that start nothing but a command of git, with options that start nothing."""
 
 _WORKTREE = "core.worktree\n"
+_WORKTREES = "worktrees"
 _SUBMODULES = ".gitmodules"
 _SUBMODULE_PATH = re.compile(r"submodule\.[^\n]+\.path\n(?!-)")
 
@@ -138,18 +138,27 @@ class Settled:
 
 
 def without_ordinary(
-    changes: Iterable[FileChange],
-    watched: Collection[str],
+    changes: Sequence[FileChange],
+    before: Collection[str],
+    after: Collection[str],
     workspace: Workspace,
     blobs: Blobs,
     destinations: Collection[str] = (),
 ) -> list[FileChange]:
-    """The changes without those that git makes in its own directory in ordinary work; `destinations` are the
-    remotes and addresses that a command itself said. Blocks."""
+    """The changes without those that git makes in its own directory in ordinary work, where `before` and
+    `after` are the guarded paths; `destinations` are the remotes and addresses that a command itself said.
+    Blocks."""
+    known = {*before, *(path for each in changes for path in _paths(each))}
+
+    def is_gits(change: FileChange) -> bool:
+        return (
+            _is_bookkeeping(change, known, workspace, blobs)
+            or _is_ordinary_configuration(change, workspace, blobs, destinations)
+            or _moves_submodules(change, workspace, blobs)
+        )
+
     return [
-        each
-        for each in changes
-        if each.path not in watched or not _is_gits(each, workspace, blobs, destinations)
+        each for each in changes if (each.path not in before and each.path not in after) or not is_gits(each)
     ]
 
 
@@ -455,14 +464,6 @@ def _went_with_all(edit: FileChange, workspace: Workspace) -> bool:
     return edit.kind == "deleted" and not Path(workspace.root, *parts[:first]).exists()
 
 
-def _is_gits(change: FileChange, workspace: Workspace, blobs: Blobs, destinations: Collection[str]) -> bool:
-    return (
-        _is_bookkeeping(change, workspace, blobs)
-        or _is_ordinary_configuration(change, workspace, blobs, destinations)
-        or _moves_submodules(change, workspace, blobs)
-    )
-
-
 def _is_ordinary_configuration(
     change: FileChange, workspace: Workspace, blobs: Blobs, destinations: Collection[str]
 ) -> bool:
@@ -505,36 +506,45 @@ def _is_configuration(path: str) -> bool:
     return (parts[-1] in _CONFIGURATIONS and gits) or Path("/", path) in guarded.user_configurations()
 
 
-def _is_bookkeeping(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    """Whether it is how git links a working tree or a submodule to the repository of the project."""
-    paths = [Path(workspace.root, each) for each in (change.path, change.old_path) if each]
-    if any(path.name != paths[0].name for path in paths):
+def _is_bookkeeping(change: FileChange, known: Collection[str], workspace: Workspace, blobs: Blobs) -> bool:
+    """Whether it is how git links a working tree or a submodule to its repository, of which all that leads to
+    programs is `known`: watched before, or changed since."""
+    paths = [Path(workspace.root, each) for each in _paths(change)]
+    path = paths[0]
+    if any(each.name != path.name for each in paths):
         return False
     if change.after.kind == "absent":
-        return _is_below(paths[0], _linked(workspace)) and not paths[0].parent.exists()
-    if change.after.kind != "file" or any(os.path.lexists(path) for path in paths[1:]):
-        return False
-    if change.before.kind != "absent" and not change.old_path:
+        return _is_linked(path.parent) and not path.parent.exists()
+    if change.after.kind != "file" or any(os.path.lexists(each) for each in paths[1:]):
         return False
     text = _small(change.after, blobs)
-    if paths[0].name == "commondir":
-        linked = _linked(workspace)[:1]
-        return text == "../..\n" and [Path(os.path.realpath(paths[0].parent.parent))] == linked
-    if paths[0].name != ".git" or not text.startswith(_POINTER):
+    if path.name == "gitdir":
+        return _is_linked(path.parent) and _is_led_back(path.parent, text)
+    if change.before.kind != "absent" and not change.old_path:
         return False
-    target = paths[0].parent / text.removeprefix(_POINTER).rstrip("\n")
-    return "\0" not in text and _is_below(target, _linked(workspace))
+    if path.name == "commondir":
+        return text == "../..\n" and path.parent.parent.name == _WORKTREES and _is_linked(path.parent)
+    if path.name != ".git" or not text.startswith(_POINTER) or "\0" in text:
+        return False
+    leads = {workspace.name_of(each) for each in guarded.of_repository(path)}
+    return _is_linked(path.parent / text.removeprefix(_POINTER).rstrip("\r\n")) and leads <= {
+        *known,
+        change.path,
+    }
 
 
-def _linked(workspace: Workspace) -> list[Path]:
-    """Where the project's repository has what belongs to its other working trees and its submodules."""
-    common = Repository(workspace.root).common_directory()
-    return [] if common is None else [Path(os.path.realpath(common), each) for each in _LINKED]
+def _is_linked(directory: Path) -> bool:
+    """Whether a repository has what belongs to a submodule or to another working tree there."""
+    above = Path(os.path.realpath(directory)).parents
+    return any(each.name in guarded.LINKED and guarded.is_repository(each.parent) for each in above)
 
 
-def _is_below(path: Path, directories: Sequence[Path]) -> bool:
-    real = Path(os.path.realpath(path))
-    return any(each in real.parents for each in directories)
+def _is_led_back(directory: Path, text: str) -> bool:
+    """Whether a working tree whose `.git` this text names leads back to its directory of git, or is gone."""
+    place = directory / text.rstrip("\r\n")
+    if "\0" in text or place.name != ".git":
+        return False
+    return not os.path.lexists(place) or guarded.git_directory(place) == Path(os.path.realpath(directory))
 
 
 def _small(version: Version, blobs: Blobs) -> str:

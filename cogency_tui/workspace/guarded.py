@@ -33,13 +33,20 @@ _MOST_AT_HOME = 5000
 
 _DEEPEST = 4
 _MOST_MODULES = 50
+_MOST_LINKED = 500
+"""Directories that are looked at for those of submodules and of other working trees."""
+
 _LONGEST_POINTER = 4096
 
-_REPOSITORY = ("config", "config.worktree", "commondir", "info/attributes")
-"""What in a git directory leads to programs, beside the hooks."""
+_REPOSITORY = ("config", "config.worktree", "commondir", "gitdir", "info/attributes")
+"""What in a git directory leads to programs and to other directories, beside the hooks."""
 
 _DIRECTORIES = ("objects", "refs")
 """What every repository has, beside its `HEAD`."""
+
+_OF_GIT = ("HEAD", "hooks", *_DIRECTORIES, *_REPOSITORY)
+LINKED = ("modules", "worktrees")
+"""Where a repository has the directories of its submodules and of its other working trees."""
 
 _HOOKS = (
     *("applypatch-msg", "commit-msg", "fsmonitor-watchman", "p4-changelist", "p4-post-changelist"),
@@ -144,31 +151,37 @@ def of_repository(git: Path) -> Iterator[Path]:
     yield from _of_git_directory(own)
     if common is not None:
         yield from _of_git_directory(common)
-    yield from _of_modules(common or own)
+    for linked in _linked_in(common or own):
+        yield from _of_git_directory(linked)
 
 
 def directories_of_repository(git: Path) -> Iterator[Path]:
     """The directories of git that a `.git` leads to, which only move as a whole, and what is of no use apart
     from them."""
-    own = _git_directory(git)
+    own = git_directory(git)
     if own is None:
         return
     common = _named(own / "commondir", "")
-    for directory in (own, *([common] if common else []), *_modules_in(common or own)):
+    modules = (each for each in _linked_in(common or own) if _is_whole(each))
+    for directory in (own, *([common] if common else []), *islice(modules, _MOST_MODULES)):
         yield from (directory, directory / "hooks", *(directory / name for name in _DIRECTORIES))
+
+
+def git_directory(git: Path) -> Path | None:
+    """The directory that a `.git` is, or names, with links resolved; None where there is none."""
+    own = _own_directory(git)
+    return None if own is None else Path(os.path.realpath(own))
 
 
 def repository_at(git: Path) -> Path | None:
     """The directory of the repository that a `.git` is, or leads to; None where there is none."""
-    own = _git_directory(git)
+    own = git_directory(git)
     return own if own is not None and is_repository(own) else None
 
 
 def is_repository(directory: Path) -> bool:
     """Whether git finds a repository in a directory, or what another working tree has of one."""
-    if not (directory / "HEAD").is_file():
-        return False
-    return all((directory / name).is_dir() for name in _DIRECTORIES) or (directory / "commondir").is_file()
+    return _is_whole(directory) or (_has_head(directory) and (directory / "commondir").is_file())
 
 
 def at_home() -> Iterator[Path]:
@@ -440,27 +453,35 @@ def _hooks_in(directory: Path) -> Iterator[Path]:
     yield from map(Path, sorted(hooks.union(islice(others, _MOST_ENTRIES))))
 
 
-def _of_modules(directory: Path) -> Iterator[Path]:
-    """What is guarded of the repositories of submodules."""
-    for module in _modules_in(directory):
-        yield from _of_git_directory(module)
-
-
-def _modules_in(directory: Path) -> Iterator[Path]:
-    """The repositories of submodules, whose names may have slashes."""
-    left = [(directory / "modules", _DEEPEST)]
+def _linked_in(directory: Path) -> Iterator[Path]:
+    """The directories of git of submodules, whose names may have slashes, and of other working trees, and
+    those in them, whether anything is missing there for git or not."""
+    left = [(directory / name, _DEEPEST) for name in LINKED]
     count = 0
-    while left and count < _MOST_MODULES:
+    while left:
         above, depth = left.pop()
         for entry in _entries(above):
             if not entry.is_dir(follow_symlinks=False):
                 continue
+            if count == _MOST_LINKED:
+                return
+            count += 1
             path = Path(entry.path)
-            if (path / "HEAD").is_file():
+            if any(os.path.lexists(path / name) for name in _OF_GIT):
                 yield path
-                count += 1
+                left += [(path / name, _DEEPEST) for name in LINKED]
             elif depth > 1:
                 left.append((path, depth - 1))
+
+
+def _is_whole(directory: Path) -> bool:
+    return _has_head(directory) and all((directory / name).is_dir() for name in _DIRECTORIES)
+
+
+def _has_head(directory: Path) -> bool:
+    """Whether it has a `HEAD` that git takes: a link may lead to a branch that has no commit yet."""
+    head = directory / "HEAD"
+    return head.is_file() or head.is_symlink()
 
 
 def _files_at(path: Path, depth: int) -> Iterator[Path]:
@@ -494,7 +515,7 @@ def _named(pointer: Path, beginning: str) -> Path | None:
         if not stat.S_ISREG(pointer.lstat().st_mode):
             return None
         with pointer.open("rb") as file:
-            text = os.fsdecode(file.read(_LONGEST_POINTER)).rstrip("\n")
+            text = os.fsdecode(file.read(_LONGEST_POINTER)).rstrip("\r\n")
         found = Path(os.path.realpath(pointer.parent / text.removeprefix(beginning)))
         return found if text.startswith(beginning) and found.is_dir() else None
     except (OSError, ValueError):
@@ -504,9 +525,3 @@ def _named(pointer: Path, beginning: str) -> Path | None:
 def _own_directory(git: Path) -> Path | None:
     """The directory that a `.git` is, or names."""
     return git if git.is_dir() else _named(git, "gitdir: ")
-
-
-def _git_directory(git: Path) -> Path | None:
-    """As `_own_directory`, with links resolved."""
-    own = _own_directory(git)
-    return None if own is None else Path(os.path.realpath(own))
