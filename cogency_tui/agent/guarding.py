@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
 from cogency_tui.agent.brought import brought
+from cogency_tui.agent.git_losses import loses
 from cogency_tui.agent.git_transfers import leads_elsewhere
 from cogency_tui.agent.preview import difference
 from cogency_tui.agent.selection import GUARD, taken_back
@@ -73,7 +74,8 @@ _TO_ADDRESS = re.compile(r"branch\..+\.(?:remote|pushremote)|remote\..+\.(?:url|
 _ORDINARY = re.compile(
     r"""
     branch\..+\.(?:merge|rebase|description|gh-merge-base|vscode-merge-base|github-pr-owner-number)
-    |remote\..+\.(?:fetch|push|mirror|tagopt|prune|promisor|partialclonefilter|skipdefaultupdate)
+    |remote\..+\.(?:fetch|push|mirror|tagopt|prune|promisor|partialclonefilter|skipdefaultupdate
+        |skipfetchall)
     |submodule\.(?:.+\.)?active
     |user\.(?:name|email)
     |core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks
@@ -97,21 +99,23 @@ _ORDINARY = re.compile(
     """,
     re.VERBOSE,
 )
-"""Keys that git and editors write in ordinary work, and that start nothing, whatever their values."""
+"""Keys that git and editors write in ordinary work, and that start nothing, whatever their values; by some of
+these something may be lost (see `git_losses`)."""
 
 _ALIAS = re.compile(r"alias\.[\w-]+")
 _ALIASED = re.compile(
     r"""
     (?:add|blame|branch|checkout|commit|describe|diff|log|ls-files|rev-parse|shortlog|show|stash|status
         |switch|tag)
-    (?:\ (?:-[a-zA-Z]{1,3}|--(?:abbrev-commit|all|amend|branch|cached|color|date|decorate|first-parent
-        |format|graph|include-untracked|long|name-only|name-status|no-edit|no-merges|oneline|patch|pretty
-        |reverse|short|show-current|sort|staged|stat|topo-order|verbose|word-diff)
+    (?:\ (?:-(?![a-zA-Z]*[BCDMdf])[a-zA-Z]{1,3}|--(?:abbrev-commit|all|amend|branch|cached|color|date
+        |decorate|first-parent|format|graph|include-untracked|long|name-only|name-status|no-edit|no-merges
+        |oneline|patch|pretty|reverse|short|show-current|sort|staged|stat|topo-order|verbose|word-diff)
         (?:=[\w%:,+./-]+)?|-\d+|HEAD[~^]?\d*|@\{\w+\}))*
     """,
     re.VERBOSE,
 )
-"""Values of aliases that start nothing but a command of git, with options that start nothing."""
+"""Values of aliases that start nothing but a command of git, with options that start nothing and force
+nothing."""
 
 _WORKTREE = "core.worktree\n"
 _WORKTREES = "worktrees"
@@ -473,19 +477,34 @@ def _is_ordinary_configuration(
         change.before.kind == "file" and change.before.mode != change.after.mode
     ):
         return False
-    added = change.before.kind == "absent"
+    place = Path(workspace.root, change.path)
+    is_shared = not _is_of_repository(place)
+    added = change.before.kind == "absent" and not is_shared
     sides = change.before, change.after
     before, after = (_settings(each, workspace, blobs) for each in sides)
     if before is None or after is None:
         return False
     if "modules" in PurePosixPath(change.path).parts:
-        before, after = (
-            [each for each in side if not each.startswith(_WORKTREE)] for side in (before, after)
-        )
-    if not added and leads_elsewhere(before, after, destinations):
+        after = [each for each in after if each in before or not _is_own_tree(place.parent, each)]
+        before = [each for each in before if not each.startswith(_WORKTREE) or each in after]
+    if not added and (
+        leads_elsewhere(before, after, destinations, is_shared=is_shared)
+        or loses(before, after, destinations)
+    ):
         return False
     demanding = [[each for each in side if not _is_ordinary(each, local=added)] for side in (before, after)]
     return demanding[0] == demanding[1]
+
+
+def _is_of_repository(path: Path) -> bool:
+    """Whether it is the configuration of one repository, and the only one that all its working trees have."""
+    return path.name == "config" and guarded.is_repository(path.parent)
+
+
+def _is_own_tree(directory: Path, setting: str) -> bool:
+    """Whether a setting says of the directory of a submodule where the working tree is that leads to it."""
+    _, is_place, place = setting.partition(_WORKTREE)
+    return bool(is_place) and _is_led_back(directory, f"{place}/.git", may_be_gone=False)
 
 
 def _moves_submodules(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
@@ -519,7 +538,7 @@ def _is_bookkeeping(change: FileChange, known: Collection[str], workspace: Works
         return False
     text = _small(change.after, blobs)
     if path.name == "gitdir":
-        return _is_linked(path.parent) and _is_led_back(path.parent, text)
+        return _is_linked(path.parent) and _is_led_back(path.parent, text, may_be_gone=True)
     if change.before.kind != "absent" and not change.old_path:
         return False
     if path.name == "commondir":
@@ -539,12 +558,15 @@ def _is_linked(directory: Path) -> bool:
     return any(each.name in guarded.LINKED and guarded.is_repository(each.parent) for each in above)
 
 
-def _is_led_back(directory: Path, text: str) -> bool:
-    """Whether a working tree whose `.git` this text names leads back to its directory of git, or is gone."""
+def _is_led_back(directory: Path, text: str, *, may_be_gone: bool) -> bool:
+    """Whether the `.git` that this text names leads back to the directory of git, or is gone where it may
+    be."""
     place = directory / text.rstrip("\r\n")
     if "\0" in text or place.name != ".git":
         return False
-    return not os.path.lexists(place) or guarded.git_directory(place) == Path(os.path.realpath(directory))
+    if may_be_gone and not os.path.lexists(place):
+        return True
+    return guarded.git_directory(place) == Path(os.path.realpath(directory))
 
 
 def _small(version: Version, blobs: Blobs) -> str:

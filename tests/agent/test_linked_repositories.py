@@ -117,6 +117,16 @@ async def test_what_a_pointer_leads_to_is_watched_from_then_on(desk: Desk) -> No
     assert found.put_back == [f"{place}/config"]
 
 
+@pytest.mark.parametrize("place", ["../../../../precious", "/nowhere/at/all", "../../..", "../../../inner"])
+async def test_the_working_tree_of_a_submodule_stays_its_own(desk: Desk, tmp_path: Path, place: str) -> None:
+    (tmp_path / "precious").mkdir()
+    configuration = desk.root / ".git/modules/sub/config"
+    before = configuration.read_bytes()
+    _, asked = await watched(desk, f"git config --file {configuration} core.worktree {place}")
+    assert asked == ["changed .git/modules/sub/config"]
+    assert configuration.read_bytes() == before
+
+
 ORDINARY = [
     "git worktree add -q -b x ../wt4; git worktree lock ../wt4; git worktree unlock ../wt4",
     "git worktree add -q -b x wt4; git worktree remove wt4",
