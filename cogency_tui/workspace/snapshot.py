@@ -93,7 +93,7 @@ def take(
         files = {path: stamp for path, stamp in files.items() if not path.startswith(f"{hidden}/")}
         directories = {path for path in directories if not f"{path}/".startswith(f"{hidden}/")}
     watched = frozenset(path for path in (*found.named, *found.hidden) if path in files)
-    led, repositories = frozenset(found.led), tuple(found.repositories)
+    led, repositories = frozenset(found.led - found.placed), tuple(found.repositories)
     return Snapshot(
         files, frozenset(directories), frozenset(closed), began, watched, tree.rules, led, repositories
     )
@@ -178,13 +178,15 @@ def passing(
 
 class _Guarded:
     """Collects the guarded files while the project is walked: `named` are those that the walk finds, too,
-    `hidden` those that it does not."""
+    `hidden` those that it does not; something leads to those that are `led`, and some of these are `placed`
+    where guarded files are looked for, too."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.named: list[str] = []
         self.hidden: dict[str, Stamp] = {}
         self.led: set[str] = set()
+        self.placed: set[str] = set()
         self.repositories: list[Path] = []
 
     def add(self, level: Level) -> None:
@@ -239,8 +241,7 @@ class _Guarded:
                 if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
                     name = self._workspace.name_of(path)
                     self.hidden[name] = stamp_of(found)
-                    if is_led(path):
-                        self.led.add(name)
+                    (self.led if is_led(path) else self.placed).add(name)
                 if follow and (stat.S_ISLNK(found.st_mode) or path.name == ".envrc"):
                     self._hide_led_to(path)
 

@@ -106,6 +106,15 @@ async def test_no_pointer_leads_to_what_was_not_watched(
     assert not (desk.root / "lib/.git").exists()
 
 
+async def test_what_is_moved_there_is_judged_though_a_pointer_leads_to_it(desk: Desk) -> None:
+    _plant(desk.root / "build/lib", files={"config": _EVIL, "HEAD": _HEAD})
+    settle()
+    command = "mv build/lib .git/modules/lib; mkdir -p lib; echo 'gitdir: ../.git/modules/lib' > lib/.git"
+    found, _ = await watched(desk, command)
+    assert ".git/modules/lib/config" in found.put_back
+    assert not (desk.root / ".git/modules/lib/config").exists()
+
+
 async def test_what_a_pointer_leads_to_is_watched_from_then_on(desk: Desk) -> None:
     place = ".git/modules/sub/refs/x"
     _plant(desk.root / place, files={})
