@@ -43,6 +43,7 @@ from cogency_tui.agent.guarding import (
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
 from cogency_tui.store import pending_notices
+from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.intents import Beside, Claim, Intent, Shadow, dropping
 from cogency_tui.store.versions import Edit, FileChange, Origin
 from cogency_tui.tools.blocking import completed, in_thread
@@ -461,6 +462,12 @@ class Commands:
         """The remotes and addresses that commands which run have said themselves."""
         return {word for each in (*self._running, *self._going_on) for word in each.consent.destinations}
 
+    def _without_ordinary(
+        self, changes: Sequence[FileChange], before: snapshot.Snapshot, after: snapshot.Snapshot, blobs: Blobs
+    ) -> list[FileChange]:
+        workspace = self._journal.workspace
+        return without_ordinary(changes, before.guarded, after.guarded, workspace, blobs, self._destinations)
+
     def _living_in(self, conversation: str) -> list[Begun]:
         return [each for each in self._living if each.call.origin.conversation == conversation]
 
@@ -508,8 +515,7 @@ class Commands:
             differences = snapshot.differences(journal.workspace, before, after, touched)
             changes = changes_of(differences, contents, journal.limits.left, earlier)
             _note_moved(differences, changes, journal.moved)
-            watched = before.guarded | after.guarded
-            changes = without_ordinary(changes, watched, journal.workspace, blobs, self._destinations)
+            changes = self._without_ordinary(changes, before, after, blobs)
             return changes, *snapshot.passing(journal.workspace, touched, before, after)
 
         changes, gone, there = await in_thread(compare)
@@ -579,8 +585,7 @@ class Commands:
             found = snapshot.differences(journal.workspace, before, now)
             changes = changes_of(found, contents, journal.limits.left, earlier)
             _note_moved(found, changes, journal.moved)
-            watched = before.guarded | now.guarded
-            changes = without_ordinary(changes, watched, journal.workspace, blobs, self._destinations)
+            changes = self._without_ordinary(changes, before, now, blobs)
             # What else changes while the model thinks may be the user's.
             return changes if self._lasting else self._guarded(changes, before, now)
 

@@ -11,11 +11,14 @@ _HERE = "."
 """What a branch follows that follows one of the same repository."""
 
 
-def leads_elsewhere(before: Iterable[str], after: Iterable[str], said: Collection[str]) -> bool:
+def leads_elsewhere(
+    before: Iterable[str], after: Iterable[str], said: Collection[str], *, is_shared: bool = False
+) -> bool:
     """Whether transfers go to other addresses than before though the command has not `said` these itself.
 
     The settings are given as name, newline, value. A remote that is new leads nothing there by itself, nor
-    does a branch that comes to follow a remote which was there.
+    does a branch that comes to follow a remote which was there. In a configuration that `is_shared`, and read
+    together with that of a repository, no remote is known to be new.
     """
     were, are = _destinations(before), _destinations(after)
     remotes = {found["remote"] for key in were if (found := _DESTINATION.fullmatch(key)) and found["remote"]}
@@ -24,7 +27,7 @@ def leads_elsewhere(before: Iterable[str], after: Iterable[str], said: Collectio
         if found is None or were[key] == are[key]:
             continue
         if found["address"] == "url":
-            is_new, is_removed = not were[key], not are[key] and found["remote"] in said
+            is_new, is_removed = not (were[key] or is_shared), not are[key] and found["remote"] in said
             if not (is_new or is_removed) and (new or not are[key]):
                 return True
         elif new and (found["address"] or were[key] or not new <= {_HERE, *remotes}):

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
 from cogency_tui.agent.brought import brought
+from cogency_tui.agent.git_losses import loses
 from cogency_tui.agent.git_transfers import leads_elsewhere
 from cogency_tui.agent.preview import difference
 from cogency_tui.agent.selection import GUARD, taken_back
@@ -34,7 +35,7 @@ from cogency_tui.workspace.guarded_directories import (
     make_way,
     open_directories,
 )
-from cogency_tui.workspace.listing import MOST_ENTRIES
+from cogency_tui.workspace.listing import MOST_ENTRIES, Listing
 from cogency_tui.workspace.names import in_repository, is_guarded_name, shown
 from cogency_tui.workspace.paths import Workspace
 
@@ -59,7 +60,6 @@ _MOST_ROUNDS = 40
 _LONGEST_CONFIGURATION = 1 << 20
 _LONGEST_POINTER = 4096
 _POINTER = "gitdir: "
-_LINKED = ("worktrees", "modules")
 _CONFIGURATIONS = frozenset(("config", "config.worktree"))
 _OF_BARE = _CONFIGURATIONS | {"HEAD", "commondir"}
 
@@ -75,7 +75,8 @@ _TO_ADDRESS = re.compile(r"branch\..+\.(?:remote|pushremote)|remote\..+\.(?:url|
 _ORDINARY = re.compile(
     r"""
     branch\..+\.(?:merge|rebase|description|gh-merge-base|vscode-merge-base|github-pr-owner-number)
-    |remote\..+\.(?:fetch|push|mirror|tagopt|prune|promisor|partialclonefilter|skipdefaultupdate)
+    |remote\..+\.(?:fetch|push|mirror|tagopt|prune|promisor|partialclonefilter|skipdefaultupdate
+        |skipfetchall)
     |submodule\.(?:.+\.)?active
     |user\.(?:name|email)
     |core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks
@@ -99,23 +100,26 @@ _ORDINARY = re.compile(
     """,
     re.VERBOSE,
 )
-"""Keys that git and editors write in ordinary work, and that start nothing, whatever their values."""
+"""Keys that git and editors write in ordinary work, and that start nothing, whatever their values; by some of
+these something may be lost (see `git_losses`)."""
 
 _ALIAS = re.compile(r"alias\.[\w-]+")
 _ALIASED = re.compile(
     r"""
     (?:add|blame|branch|checkout|commit|describe|diff|log|ls-files|rev-parse|shortlog|show|stash|status
         |switch|tag)
-    (?:\ (?:-[a-zA-Z]{1,3}|--(?:abbrev-commit|all|amend|branch|cached|color|date|decorate|first-parent
-        |format|graph|include-untracked|long|name-only|name-status|no-edit|no-merges|oneline|patch|pretty
-        |reverse|short|show-current|sort|staged|stat|topo-order|verbose|word-diff)
+    (?:\ (?:-(?![a-zA-Z]*[BCDMdf])[a-zA-Z]{1,3}|--(?:abbrev-commit|all|amend|branch|cached|color|date
+        |decorate|first-parent|format|graph|include-untracked|long|name-only|name-status|no-edit|no-merges
+        |oneline|patch|pretty|reverse|short|show-current|sort|staged|stat|topo-order|verbose|word-diff)
         (?:=[\w%:,+./-]+)?|-\d+|HEAD[~^]?\d*|@\{\w+\}))*
     """,
     re.VERBOSE,
 )
-"""Values of aliases that start nothing but a command of git, with options that start nothing."""
+"""Values of aliases that start nothing but a command of git, with options that start nothing and force
+nothing."""
 
 _WORKTREE = "core.worktree\n"
+_WORKTREES = "worktrees"
 _SUBMODULES = ".gitmodules"
 _SUBMODULE_PATH = re.compile(r"submodule\.[^\n]+\.path\n(?!-)")
 
@@ -139,18 +143,27 @@ class Settled:
 
 
 def without_ordinary(
-    changes: Iterable[FileChange],
-    watched: Collection[str],
+    changes: Sequence[FileChange],
+    before: Collection[str],
+    after: Collection[str],
     workspace: Workspace,
     blobs: Blobs,
     destinations: Collection[str] = (),
 ) -> list[FileChange]:
-    """The changes without those that git makes in its own directory in ordinary work; `destinations` are the
-    remotes and addresses that a command itself said. Blocks."""
+    """The changes without those that git makes in its own directory in ordinary work, where `before` and
+    `after` are the guarded paths; `destinations` are the remotes and addresses that a command itself said.
+    Blocks."""
+    known = {*before, *(path for each in changes for path in _paths(each))}
+
+    def is_gits(change: FileChange) -> bool:
+        return (
+            _is_bookkeeping(change, known, workspace, blobs)
+            or _is_ordinary_configuration(change, workspace, blobs, destinations)
+            or _moves_submodules(change, workspace, blobs)
+        )
+
     return [
-        each
-        for each in changes
-        if each.path not in watched or not _is_gits(each, workspace, blobs, destinations)
+        each for each in changes if (each.path not in before and each.path not in after) or not is_gits(each)
     ]
 
 
@@ -470,14 +483,6 @@ def _went_with_all(edit: FileChange, workspace: Workspace) -> bool:
     return edit.kind == "deleted" and not Path(workspace.root, *parts[:first]).exists()
 
 
-def _is_gits(change: FileChange, workspace: Workspace, blobs: Blobs, destinations: Collection[str]) -> bool:
-    return (
-        _is_bookkeeping(change, workspace, blobs)
-        or _is_ordinary_configuration(change, workspace, blobs, destinations)
-        or _moves_submodules(change, workspace, blobs)
-    )
-
-
 def _is_ordinary_configuration(
     change: FileChange, workspace: Workspace, blobs: Blobs, destinations: Collection[str]
 ) -> bool:
@@ -487,19 +492,34 @@ def _is_ordinary_configuration(
         change.before.kind == "file" and change.before.mode != change.after.mode
     ):
         return False
-    added = change.before.kind == "absent"
+    place = Path(workspace.root, change.path)
+    is_shared = not _is_of_repository(place)
+    added = change.before.kind == "absent" and not is_shared
     sides = change.before, change.after
     before, after = (_settings(each, workspace, blobs) for each in sides)
     if before is None or after is None:
         return False
     if "modules" in PurePosixPath(change.path).parts:
-        before, after = (
-            [each for each in side if not each.startswith(_WORKTREE)] for side in (before, after)
-        )
-    if not added and leads_elsewhere(before, after, destinations):
+        after = [each for each in after if each in before or not _is_own_tree(place.parent, each)]
+        before = [each for each in before if not each.startswith(_WORKTREE) or each in after]
+    if not added and (
+        leads_elsewhere(before, after, destinations, is_shared=is_shared)
+        or loses(before, after, destinations)
+    ):
         return False
     demanding = [[each for each in side if not _is_ordinary(each, local=added)] for side in (before, after)]
     return demanding[0] == demanding[1]
+
+
+def _is_of_repository(path: Path) -> bool:
+    """Whether it is the configuration of one repository, and the only one that all its working trees have."""
+    return path.name == "config" and guarded.is_repository(path.parent)
+
+
+def _is_own_tree(directory: Path, setting: str) -> bool:
+    """Whether a setting says of the directory of a submodule where the working tree is that leads to it."""
+    _, is_place, place = setting.partition(_WORKTREE)
+    return bool(is_place) and _is_led_back(directory, f"{place}/.git", may_be_gone=False)
 
 
 def _moves_submodules(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
@@ -520,36 +540,48 @@ def _is_configuration(path: str) -> bool:
     return (parts[-1] in _CONFIGURATIONS and gits) or Path("/", path) in guarded.user_configurations()
 
 
-def _is_bookkeeping(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    """Whether it is how git links a working tree or a submodule to the repository of the project."""
-    paths = [Path(workspace.root, each) for each in (change.path, change.old_path) if each]
-    if any(path.name != paths[0].name for path in paths):
+def _is_bookkeeping(change: FileChange, known: Collection[str], workspace: Workspace, blobs: Blobs) -> bool:
+    """Whether it is how git links a working tree or a submodule to its repository, of which all that leads to
+    programs is `known`: watched before, or changed since."""
+    paths = [Path(workspace.root, each) for each in _paths(change)]
+    path = paths[0]
+    if any(each.name != path.name for each in paths):
         return False
     if change.after.kind == "absent":
-        return _is_below(paths[0], _linked(workspace)) and not paths[0].parent.exists()
-    if change.after.kind != "file" or any(os.path.lexists(path) for path in paths[1:]):
-        return False
-    if change.before.kind != "absent" and not change.old_path:
+        return _is_linked(path.parent) and not path.parent.exists()
+    if change.after.kind != "file" or any(os.path.lexists(each) for each in paths[1:]):
         return False
     text = _small(change.after, blobs)
-    if paths[0].name == "commondir":
-        linked = _linked(workspace)[:1]
-        return text == "../..\n" and [Path(os.path.realpath(paths[0].parent.parent))] == linked
-    if paths[0].name != ".git" or not text.startswith(_POINTER):
+    if path.name == "gitdir":
+        return _is_linked(path.parent) and _is_led_back(path.parent, text, may_be_gone=True)
+    if change.before.kind != "absent" and not change.old_path:
         return False
-    target = paths[0].parent / text.removeprefix(_POINTER).rstrip("\n")
-    return "\0" not in text and _is_below(target, _linked(workspace))
+    if path.name == "commondir":
+        return text == "../..\n" and path.parent.parent.name == _WORKTREES and _is_linked(path.parent)
+    if path.name != ".git" or not text.startswith(_POINTER) or "\0" in text:
+        return False
+    leads = {workspace.name_of(each) for each in guarded.of_repository(path, Listing())}
+    return _is_linked(path.parent / text.removeprefix(_POINTER).rstrip("\r\n")) and leads <= {
+        *known,
+        change.path,
+    }
 
 
-def _linked(workspace: Workspace) -> list[Path]:
-    """Where the project's repository has what belongs to its other working trees and its submodules."""
-    common = Repository(workspace.root).common_directory()
-    return [] if common is None else [Path(os.path.realpath(common), each) for each in _LINKED]
+def _is_linked(directory: Path) -> bool:
+    """Whether a repository has what belongs to a submodule or to another working tree there."""
+    above = Path(os.path.realpath(directory)).parents
+    return any(each.name in guarded.LINKED and guarded.is_repository(each.parent) for each in above)
 
 
-def _is_below(path: Path, directories: Sequence[Path]) -> bool:
-    real = Path(os.path.realpath(path))
-    return any(each in real.parents for each in directories)
+def _is_led_back(directory: Path, text: str, *, may_be_gone: bool) -> bool:
+    """Whether the `.git` that this text names leads back to the directory of git, or is gone where it may
+    be."""
+    place = directory / text.rstrip("\r\n")
+    if "\0" in text or place.name != ".git":
+        return False
+    if may_be_gone and not os.path.lexists(place):
+        return True
+    return guarded.git_directory(place) == Path(os.path.realpath(directory))
 
 
 def _small(version: Version, blobs: Blobs) -> str:

@@ -266,7 +266,7 @@ async def _of_command(
         after = journal.take(rules=before.rules)
         differences = snapshot.differences(journal.workspace, before, after)
         changes = changes_of(differences, contents, journal.limits.left)
-        changes = without_ordinary(changes, before.guarded | after.guarded, journal.workspace, blobs)
+        changes = without_ordinary(changes, before.guarded, after.guarded, journal.workspace, blobs)
         latest = alive + _LINGERING
         return changes, {path for path, stamp in after.files.items() if stamp.changed > latest}, after
 

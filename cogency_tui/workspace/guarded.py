@@ -36,14 +36,20 @@ _MOST_LINKS = 500
 """Links that are followed."""
 
 _DEEPEST = 4
-_MOST_MODULES = 500
+_MOST_LINKED_REPOSITORIES = 500
+"""Repositories of submodules and other working trees that are looked at."""
+
 _LONGEST_POINTER = 4096
 
-_REPOSITORY = ("config", "config.worktree", "commondir", "info/attributes")
-"""What in a git directory leads to programs, beside the hooks."""
+_REPOSITORY = ("config", "config.worktree", "commondir", "gitdir", "info/attributes")
+"""What in a git directory leads to programs and to other directories, beside the hooks."""
 
 _DIRECTORIES = ("objects", "refs")
 """What every repository has, beside its `HEAD`."""
+
+_OF_GIT = ("HEAD", "hooks", *_DIRECTORIES, *_REPOSITORY)
+LINKED = ("modules", "worktrees")
+"""Where a repository has the directories of its submodules and of its other working trees."""
 
 _HOOKS = (
     *("applypatch-msg", "commit-msg", "fsmonitor-watchman", "p4-changelist", "p4-post-changelist"),
@@ -142,31 +148,37 @@ def of_repository(git: Path, listing: Listing) -> Iterator[Path]:
     yield from _of_git_directory(own, listing)
     if common is not None:
         yield from _of_git_directory(common, listing)
-    yield from _of_modules(common or own, listing)
+    for linked in _linked_in(common or own, listing):
+        yield from _of_git_directory(linked, listing)
 
 
 def directories_of_repository(git: Path) -> Iterator[Path]:
     """The directories of git that a `.git` leads to, which only move as a whole, and what is of no use apart
     from them."""
-    own = _git_directory(git)
+    own = git_directory(git)
     if own is None:
         return
     common = _named(own / "commondir", "")
-    for directory in (own, *([common] if common else []), *_modules_in(common or own, Listing())):
+    modules = [each for each in _linked_in(common or own, Listing()) if _is_whole(each)]
+    for directory in (own, *([common] if common else []), *modules):
         yield from (directory, directory / "hooks", *(directory / name for name in _DIRECTORIES))
+
+
+def git_directory(git: Path) -> Path | None:
+    """The directory that a `.git` is, or names, with links resolved; None where there is none."""
+    own = _own_directory(git)
+    return None if own is None else Path(os.path.realpath(own))
 
 
 def repository_at(git: Path) -> Path | None:
     """The directory of the repository that a `.git` is, or leads to; None where there is none."""
-    own = _git_directory(git)
+    own = git_directory(git)
     return own if own is not None and is_repository(own) else None
 
 
 def is_repository(directory: Path) -> bool:
     """Whether git finds a repository in a directory, or what another working tree has of one."""
-    if not (directory / "HEAD").is_file():
-        return False
-    return all((directory / name).is_dir() for name in _DIRECTORIES) or (directory / "commondir").is_file()
+    return _is_whole(directory) or (_has_head(directory) and (directory / "commondir").is_file())
 
 
 def at_home(listing: Listing, projects: Collection[Path] = ()) -> Iterator[Path]:
@@ -456,15 +468,13 @@ def _hooks_in(directory: Path, listing: Listing) -> Iterator[Path]:
     yield from map(Path, sorted(hooks | others))
 
 
-def _of_modules(directory: Path, listing: Listing) -> Iterator[Path]:
-    """What is guarded of the repositories of submodules."""
-    for module in _modules_in(directory, listing):
-        yield from _of_git_directory(module, listing)
+def _linked_in(directory: Path, listing: Listing) -> list[Path]:
+    """The directories of git of submodules, whose names may have slashes, and of other working trees, and
+    those in them, whether anything is missing there for git or not."""
+    return [linked for name in LINKED for linked in _linked_below(directory / name, listing)]
 
 
-def _modules_in(directory: Path, listing: Listing) -> list[Path]:
-    """The repositories of submodules, whose names may have slashes."""
-    top = directory / "modules"
+def _linked_below(top: Path, listing: Listing) -> list[Path]:
     left = [(top, _DEEPEST)]
     found: list[Path] = []
     count = 0
@@ -473,14 +483,25 @@ def _modules_in(directory: Path, listing: Listing) -> list[Path]:
         entries = listing.entries(above)
         count += len(entries)
         for path in (Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)):
-            if (path / "HEAD").is_file():
+            if any(os.path.lexists(path / name) for name in _OF_GIT):
                 found.append(path)
+                left += [(path / name, _DEEPEST) for name in LINKED]
             elif depth > 1:
                 left.append((path, depth - 1))
-        if count > MOST_ENTRIES or len(found) > _MOST_MODULES:
+        if count > MOST_ENTRIES or len(found) > _MOST_LINKED_REPOSITORIES:
             listing.unseen.add(str(top))
             return []
     return found
+
+
+def _is_whole(directory: Path) -> bool:
+    return _has_head(directory) and all((directory / name).is_dir() for name in _DIRECTORIES)
+
+
+def _has_head(directory: Path) -> bool:
+    """Whether it has a `HEAD` that git takes: a link may lead to a branch that has no commit yet."""
+    head = directory / "HEAD"
+    return head.is_file() or head.is_symlink()
 
 
 def _first_entries(directory: str) -> Iterator[os.DirEntry[str]]:
@@ -494,7 +515,7 @@ def _named(pointer: Path, beginning: str) -> Path | None:
         if not stat.S_ISREG(pointer.lstat().st_mode):
             return None
         with pointer.open("rb") as file:
-            text = os.fsdecode(file.read(_LONGEST_POINTER)).rstrip("\n")
+            text = os.fsdecode(file.read(_LONGEST_POINTER)).rstrip("\r\n")
         found = Path(os.path.realpath(pointer.parent / text.removeprefix(beginning)))
         return found if text.startswith(beginning) and found.is_dir() else None
     except (OSError, ValueError):
@@ -504,9 +525,3 @@ def _named(pointer: Path, beginning: str) -> Path | None:
 def _own_directory(git: Path) -> Path | None:
     """The directory that a `.git` is, or names."""
     return git if git.is_dir() else _named(git, "gitdir: ")
-
-
-def _git_directory(git: Path) -> Path | None:
-    """As `_own_directory`, with links resolved."""
-    own = _own_directory(git)
-    return None if own is None else Path(os.path.realpath(own))

@@ -99,7 +99,7 @@ def take(
     watched = frozenset(path for path in (*found.named, *found.hidden) if path in files)
     return Snapshot(
         *(files, frozenset(directories), frozenset(closed), began, watched, tree.rules),
-        *(frozenset(found.led), tuple(found.repositories), found.unseen),
+        *(frozenset(found.led - found.placed), tuple(found.repositories), found.unseen),
         guarded_directories.places(workspace, watched),
     )
 
@@ -197,13 +197,15 @@ def passing(
 
 class _Guarded:
     """Collects the guarded files while the project is walked: `named` are those that the walk finds, too,
-    `hidden` those that it does not."""
+    `hidden` those that it does not; something leads to those that are `led`, and some of these are `placed`
+    where guarded files are looked for, too."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.named: list[str] = []
         self.hidden: dict[str, Stamp] = {}
         self.led: set[str] = set()
+        self.placed: set[str] = set()
         self.repositories: list[Path] = []
         self._listing, self._listing_led = Listing(), Listing()
 
@@ -269,8 +271,7 @@ class _Guarded:
                 if stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode):
                     name = self._workspace.name_of(path)
                     self.hidden[name] = stamp_of(found)
-                    if is_led(path):
-                        self.led.add(name)
+                    (self.led if is_led(path) else self.placed).add(name)
                 if follow and (stat.S_ISLNK(found.st_mode) or path.name == ".envrc"):
                     self._hide_led_to(path)
 

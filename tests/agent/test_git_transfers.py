@@ -53,6 +53,10 @@ LEADING = [
     f"git config --global url.{_EVIL}.insteadOf https://good.example/",
     f"git config --global remote.origin.pushurl {_EVIL}",
     f"git config --global branch.main.pushRemote {_EVIL}",
+    f"git config --global remote.origin.url {_EVIL}",
+    f"git config --global remote.later.url {_EVIL}",
+    f"git config --file .git/config.worktree remote.origin.url {_EVIL}",
+    f"git config --file .git/config.worktree remote.origin.pushurl {_EVIL}",
 ]
 
 
@@ -106,7 +110,7 @@ async def test_what_it_says_beside_that_is_none_of_it(desk: Desk, command: str) 
         "git branch --unset-upstream main",
         "git config --unset branch.main.remote",
         "git remote add later git@other.example:z.git; git remote set-url later git@other.example:y.git",
-        "git config remote.origin.prune true; git config --add remote.origin.fetch +refs/pull/*:refs/pull/*",
+        "git config --add remote.origin.fetch '+refs/pull/*/head:refs/remotes/origin/pr/*'",
     ],
 )
 async def test_ordinary_work_of_scripts_is_not_asked_about(desk: Desk, command: str) -> None:
