@@ -231,10 +231,10 @@ async def settle_guarded(
     if consent.keeps is None or not edits:
         return Settled()
     came: list[Edit] = []
-    if consent.brings:
+    if consent.brings is not None:
         recorded = await (await journal.edits()).of_conversation(conversation)
         new = _never_accepted(edits, recorded)
-        came = await in_thread(brought, edits, journal.workspace, new, journal.commits)
+        came = await in_thread(brought, edits, journal.workspace, new, journal.commits, consent.brings)
     edits = [edit for edit in edits if edit not in came]
     notes = [f"[Came with the commits: {', '.join(shown(edit.path) for edit in came)}]"] if came else []
     settled = await _settle(journal, conversation, edits, consent.keeps) if edits else Settled()
