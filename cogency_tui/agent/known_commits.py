@@ -43,11 +43,11 @@ class KnownCommits:
             self._staged = self._staged_now() or set()
         if brings is not None:
             self._doubt(self._tips(brings.words))
+            self.stashes = self._repository.stash_commits() or ()
+            self._half_way = self._repository.half_way() or ()
             staged = self._staged_now()
             self.knows_index = staged is not None
-            self._doubted |= {path for path, _ in (staged or set()) - self._staged}
-            self.stashes = self._repository.stash_commits() or ()
-            self._half_way = self._repository.half_way() or () if brings.resumes else ()
+            self._doubt_staged((staged or set()) - self._staged)
 
     def end(self, brings: Bringing | None) -> None:
         """A command is over beside which no other ran: what it has brought is known."""
@@ -69,6 +69,13 @@ class KnownCommits:
     def _staged_now(self) -> set[_Staged] | None:
         found = self._repository.changed_in_index()
         return None if found is None else set(found.items())
+
+    def _doubt_staged(self, staged: set[_Staged]) -> None:
+        paths = {path for path, _ in staged}
+        for commit in self.half_way() if staged else ():
+            committed = self._repository.committed(paths, commit) or {}
+            staged = {(path, file) for path, file in staged if file is None or committed.get(path) != file}
+        self._doubted |= {path for path, _ in staged}
 
     def _tips(self, words: Sequence[str]) -> frozenset[str] | None:
         found = self._repository.commits(part for word in words for part in _PARTS.split(word))

@@ -222,8 +222,8 @@ class Repository:
         return None if answer is None else answer.decode().split()
 
     def changed_in(self, commits: Sequence[str]) -> set[str] | None:
-        """The paths from the topmost directory that these commits changed, against any of their parents."""
-        flags = ("-r", "-m", "--root", "--name-only", "--no-commit-id", "--no-renames", "-z", "--stdin")
+        """The paths from the topmost directory that these commits changed, against each of their parents."""
+        flags = ("-r", "-c", "--root", "--name-only", "--no-commit-id", "--no-renames", "-z", "--stdin")
         answer = (
             self._run(["diff-tree", *flags], said="\n".join(commits).encode() + b"\n") if commits else b""
         )

@@ -125,6 +125,39 @@ async def test_a_rebase_goes_on_to_what_was_committed_before(desk: Desk) -> None
     assert unclean(desk) == ""
 
 
+async def test_what_stops_again_can_be_left(desk: Desk) -> None:
+    git(desk.root, "switch", "-qc", "mine", "HEAD~")
+    for name, text in (("conf.txt", "5\n"), ("GEMINI.md", "x\n")):
+        desk.put(name, text)
+        desk.put("b.txt", text)
+        git(desk.root, "add", "-A")
+        git(desk.root, "commit", "-qm", name)
+    git(desk.root, "switch", "-q", "main")
+    desk.put("b.txt", "6\n")
+    git(desk.root, "add", "-A")
+    git(desk.root, "commit", "-qm", "b")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(desk.root, "cherry-pick", "mine~", "mine")
+    settle()
+    await ordinary(desk, "git add -A; git cherry-pick --continue")
+    assert (desk.root / "GEMINI.md").exists()
+    await ordinary(desk, "git status; git stash list; git cherry-pick --abort")
+    assert not (desk.root / "GEMINI.md").exists()
+    assert unclean(desk) == ""
+
+
+async def test_after_a_merge_commits_go_on_to_bring(desk: Desk) -> None:
+    git(desk.root, "switch", "-qc", "later", "other")
+    desk.put("AGENTS.md", "be later\n")
+    git(desk.root, "commit", "-qam", "later")
+    git(desk.root, "switch", "-q", "main")
+    settle()
+    await ordinary(desk, "git merge other")
+    await ordinary(desk, "git checkout -q --theirs conf.txt; git add -A; git commit -qm y")
+    await ordinary(desk, "git merge -q later")
+    assert (desk.root / "AGENTS.md").read_text() == "be later\n"
+
+
 STASHED = ["git stash pop", "git stash apply -q; git status", "git stash pop stash@{0}"]
 
 
@@ -193,6 +226,10 @@ ROUNDABOUT = [
     (MADE + "git update-ref refs/heads/y $c", "git merge -q --no-commit --no-ff y"),
     (MADE + "git update-ref refs/heads/y $c", "git merge -q --squash y"),
     (MADE + "git update-ref refs/heads/y $c", "git rebase --abort; git reset -q --hard y"),
+    (
+        MADE + "c=$(git commit-tree -p HEAD -p other -m x $c^{tree}); git tag y $c",
+        "git switch -q --detach y",
+    ),
     (MADE + "git tag y $c", "git merge other; git merge --abort; git checkout -q y"),
     ("true", MADE + "git update-ref ORIG_HEAD $c; git reset -q --hard $c; git rebase --abort"),
     ("true", STAGED + "git checkout -q . ; git merge --abort"),
