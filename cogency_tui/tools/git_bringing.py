@@ -69,8 +69,10 @@ def _resumes(simple: Simple) -> bool:
 
 def _takes_paths(simple: Simple) -> bool:
     """Whether it may take files out of a commit by their names."""
-    name, *others = [word.text for word in simple.arguments] or [""]
-    return name == "restore" or (name == "checkout" and ("--" in others or len(others) > 1))
+    operands = [word.text for word in simple.operands("bB")]
+    if operands[:1] != ["checkout"]:
+        return operands[:1] == ["restore"]
+    return len(operands) > 2 or any(word.text == "--" for word in simple.arguments)
 
 
 def _is_harmless(simple: Simple) -> bool:

@@ -215,7 +215,7 @@ ROUNDABOUT = [
     (STAGED + HALTED, "git checkout -q ."),
     (STAGED + HALTED, "git merge --abort; git checkout -q ."),
     (STAGED + HALTED, "git checkout -q . ; git merge --quit"),
-    (STAGED, "git checkout -q . ; git stash list"),
+    (STAGED, "git checkout . ; git stash list"),
     (STAGED, "git stash -q; git stash pop -q --index; git checkout -q ."),
     (STAGED, "git restore . ; git rebase --quit"),
     (MADE + "git update-ref ORIG_HEAD $c", "git reset -q --hard ORIG_HEAD; git rebase --abort"),

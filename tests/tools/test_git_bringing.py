@@ -77,7 +77,8 @@ def test_goes_on_with_what_git_has_left_half_way(command: str) -> None:
     ("command", "merges"),
     [
         ("git merge x", True),
-        ("git checkout main && git pull", True),
+        ("git checkout -q main && git pull", True),
+        ("git checkout -b x main && git merge y", True),
         ("git stash pop", True),
         ("git checkout main", False),
         ("git fetch; git checkout x -- AGENTS.md", False),
