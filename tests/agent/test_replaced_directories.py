@@ -16,7 +16,7 @@ from cogency_tui.agent.contents import Limits
 from cogency_tui.agent.guarding import Settled, refuse_all
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.base import Outcome, with_guarded
-from cogency_tui.tools.git_bringing import bringing_words
+from cogency_tui.tools.git_bringing import bringing
 from cogency_tui.tools.journaling import Consent
 from cogency_tui.workspace import batch, guarded_directories
 from cogency_tui.workspace.guarded_directories import MOST_HELD, GuardedDirectories
@@ -528,7 +528,7 @@ async def test_what_comes_with_commits_stays(desk: Desk) -> None:
     git(desk.root, "switch", "-q", "main")
     settle()
     for branch, is_there in (("other", False), ("main", True)):
-        consent = Consent(refuse_all, brings=bringing_words(f"git switch -q {branch}"))
+        consent = Consent(refuse_all, brings=bringing(f"git switch -q {branch}"))
         async with desk.calls.around_command("call", "shell", consent=consent) as found:
             git(desk.root, "switch", "-q", branch)
         assert (found.put_back, found.left) == ([], [])
