@@ -178,6 +178,7 @@ def of_guarded(
     found = [
         any(_is_guarded(path, watched, workspace) and not _is_in(path, covered) for path in _paths(edit))
         and not _went_with_all(edit, workspace)
+        and not _moved_with_all(edit, workspace)
         for edit in edits
     ]
     paths = {path for edit in compress(edits, found) for path in _paths(edit)}
@@ -259,10 +260,10 @@ async def settle_guarded(
     if consent.keeps is None or not edits:
         return Settled()
     came: list[Edit] = []
-    if consent.brings:
+    if consent.brings is not None:
         recorded = await (await journal.edits()).of_conversation(conversation)
         new = _never_accepted(edits, recorded)
-        came = await in_thread(brought, edits, journal.workspace, new, journal.commits)
+        came = await in_thread(brought, edits, journal.workspace, new, journal.commits, consent.brings)
     edits = [edit for edit in edits if edit not in came]
     notes = [f"[Came with the commits: {', '.join(shown(edit.path) for edit in came)}]"] if came else []
     settled = await _settle(journal, conversation, edits, consent.keeps) if edits else Settled()
@@ -478,9 +479,31 @@ def _is_of_bare(path: str, workspace: Workspace) -> bool:
 
 def _went_with_all(edit: FileChange, workspace: Workspace) -> bool:
     """Whether it was removed together with the directory that it was for: nothing is there to be guarded."""
-    parts = PurePosixPath(edit.path).parts
+    directory, _ = _place(edit.path)
+    return edit.kind == "deleted" and not Path(workspace.root, directory).exists()
+
+
+def _moved_with_all(edit: FileChange, workspace: Workspace) -> bool:
+    """Whether a file was moved, as it is, together with the directory that it is for, to a place that was not
+    there before: it is for nothing else then."""
+    (former, old_name), (directory, name) = _place(edit.old_path), _place(edit.path)
+    unchanged = edit.before.kind == "file" and edit.before == edit.after
+    fresh = bool(edit.made) and directory.is_relative_to(edit.made) and not edit.path.startswith("/")
+    return (
+        (edit.kind, old_name) == ("renamed", name)
+        and unchanged
+        and fresh
+        and ".git" not in name.parts
+        and not former.is_relative_to(directory)
+        and not Path(workspace.root, former).exists()
+    )
+
+
+def _place(path: str) -> tuple[PurePosixPath, PurePosixPath]:
+    """The directory that a guarded file is for, and the rest of its path."""
+    parts = PurePosixPath(path).parts
     first = next((index for index, part in enumerate(parts) if is_guarded_name(part)), 0)
-    return edit.kind == "deleted" and not Path(workspace.root, *parts[:first]).exists()
+    return PurePosixPath(*parts[:first]), PurePosixPath(*parts[first:])
 
 
 def _is_ordinary_configuration(

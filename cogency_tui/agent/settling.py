@@ -37,6 +37,7 @@ from cogency_tui.store.intents import Intent, add_unagreed
 from cogency_tui.store.versions import ABSENT, Edit, FileChange, Version
 from cogency_tui.temporary import owner
 from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.git_bringing import Bringing
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.batch import sweep
 from cogency_tui.workspace.guarded_directories import displaced
@@ -202,7 +203,7 @@ def _to_put_back(journal: "Journal", guarded: Sequence[FileChange], lifetime: Li
     """The paths of the guarded files that a command provably changed, and of which the last commit does not
     hold what they are now. Blocks."""
     proven = [change for change in guarded if lifetime.proves(change)]
-    committed = brought(proven, journal.workspace, (), journal.commits)
+    committed = brought(proven, journal.workspace, (), journal.commits, Bringing(()))
     return frozenset(change.path for change in proven if change not in committed)
 
 

@@ -50,6 +50,20 @@ _WOULD = "Would remove "
 _PLACES = ("HEAD", "@{-1}", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 """Names of commits that are no refs."""
 
+_HALF_WAY = (
+    "HEAD",
+    "ORIG_HEAD",
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REVERT_HEAD^",
+    "REBASE_HEAD",
+) + (
+    *("rebase-merge/orig-head", "rebase-merge/onto", "rebase-apply/orig-head", "rebase-apply/onto"),
+    *("sequencer/head", "BISECT_HEAD"),
+)
+"""Names of commits between which git stands where it has stopped half way, or that it goes back to."""
+
 _NAME = re.compile(r"[0-9a-f]{40,64}")
 _AS_IT_IS = frozenset((b"unspecified", b"unset"))
 
@@ -170,15 +184,35 @@ class Repository:
         return None if answer is None else self.directory / os.fsdecode(answer).removesuffix("\n")
 
     def commits(self, words: Iterable[str]) -> list[str] | None:
-        """The names of the objects that refs and these words name; a word that names none is left out."""
+        """The names of the objects that refs, stashes and these words name; a word that names none is left
+        out."""
         refs = self._run(["rev-parse", "--revs-only", "--all"])
-        lines = "".join(f"{each}\n" for each in (*_PLACES, *words) if "\n" not in each)
-        named = self._run(["cat-file", "--batch-check=%(objectname)"], said=os.fsencode(lines))
-        if refs is None or named is None:
+        stashes = self.stash_commits()
+        named = self._named((*_PLACES, *_HALF_WAY, *words))
+        if refs is None or stashes is None or named is None:
             return None
+        return [*refs.decode().split(), *stashes, *named]
+
+    def stash_commits(self) -> list[str] | None:
+        """The commits of the stashes, the newest first, and those that hold their untracked files."""
+        there = self._run(["for-each-ref", "--format=%(refname)", "refs/stash"])
+        if not there:
+            return None if there is None else []
+        answer = self._run(["rev-list", "--walk-reflogs", "refs/stash", "--"])
+        found = None if answer is None else answer.decode().split()
+        untracked = self._named(f"{each}^3" for each in found or ())
+        return None if found is None or untracked is None else [*found, *untracked]
+
+    def half_way(self) -> list[str] | None:
+        """The commits between which git stands where it has stopped half way, or that it goes back to."""
+        return self._named(_HALF_WAY)
+
+    def _named(self, words: Iterable[str]) -> list[str] | None:
+        lines = "".join(f"{each}\n" for each in words if "\n" not in each)
+        answer = self._run(["cat-file", "--batch-check=%(objectname)"], said=os.fsencode(lines))
         # Of a word that names nothing, the answer says so behind it.
-        found = (*refs.decode().split(), *os.fsdecode(named).split("\n"))
-        return [each for each in found if _NAME.fullmatch(each)]
+        found = () if answer is None else os.fsdecode(answer).split("\n")
+        return None if answer is None else [each for each in found if _NAME.fullmatch(each)]
 
     def commits_since(self, tips: Collection[str], known: Collection[str], most: int) -> list[str] | None:
         """Up to `most` commits that the `tips` have and the `known` have not."""
@@ -188,20 +222,37 @@ class Repository:
         return None if answer is None else answer.decode().split()
 
     def changed_in(self, commits: Sequence[str]) -> set[str] | None:
-        """The paths from the topmost directory that these commits changed, against any of their parents."""
-        flags = ("-r", "-m", "--root", "--name-only", "--no-commit-id", "--no-renames", "-z", "--stdin")
+        """The paths from the topmost directory that these commits changed, against each of their parents."""
+        flags = ("-r", "-c", "--root", "--name-only", "--no-commit-id", "--no-renames", "-z", "--stdin")
         answer = (
             self._run(["diff-tree", *flags], said="\n".join(commits).encode() + b"\n") if commits else b""
         )
         return None if answer is None else {os.fsdecode(each) for each in answer.split(b"\0") if each}
 
-    def committed(self, paths: Collection[str]) -> dict[str, tuple[str, str]] | None:
-        """What the last commit has of these paths from the topmost directory: modes and names of objects."""
-        answer = self._run(["ls-tree", "-z", "--full-tree", "HEAD", "--", *paths])
+    def committed(self, paths: Collection[str], commit: str = "HEAD") -> dict[str, tuple[str, str]] | None:
+        """What a commit has of these paths from the topmost directory: modes and names of objects."""
+        answer = self._run(["ls-tree", "-z", "--full-tree", commit, "--", *paths])
         if answer is None:
             return None
         entries = [os.fsdecode(each).partition("\t") for each in answer.split(b"\0") if each]
         return {path: (facts.split()[0], facts.split()[2]) for facts, _, path in entries}
+
+    def changed_in_index(self) -> dict[str, tuple[str, str] | None] | None:
+        """What the index has otherwise than the last commit, by paths from the topmost directory: modes and
+        names of objects, None for what it lacks; not what it has in several versions."""
+        answer = self._run(["diff-index", "--cached", "--no-renames", "--no-abbrev", "-z", "HEAD", "--"])
+        if answer is None:
+            return None
+        fields = answer.split(b"\0")
+        entries = [
+            (os.fsdecode(path), *facts.decode().split())
+            for facts, path in zip(fields[:-1:2], fields[1::2], strict=False)
+        ]
+        return {
+            path: None if status == "D" else (mode, name)
+            for path, _, mode, _, name, status in entries
+            if status != "U"
+        }
 
     def names_of(self, files: Sequence[Path]) -> list[str] | None:
         """The names of the objects that would hold the bytes of these files."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.store.versions import Version
+from cogency_tui.tools.git_bringing import Bringing
 from cogency_tui.tools.moved_files import MovedFiles
 
 if TYPE_CHECKING:
@@ -21,13 +22,13 @@ they do not, where there is no user to ask."""
 @dataclass(frozen=True, slots=True)
 class Consent:
     """What a command may change of guarded files. `keeps` is asked about what is not covered; None where all
-    is. `covers` are files and directories, resolved, that the user was asked about before. `brings` are the
-    words of a command that does nothing but bring files with commits, which stay; empty for any other.
+    is. `covers` are files and directories, resolved, that the user was asked about before. `brings` is
+    what it may bring with commits, which stays; None for nothing.
     `destinations` are the remotes and addresses that it says itself git is to be configured with."""
 
     keeps: Keeps | None
     covers: Collection[Path] = ()
-    brings: Sequence[str] = ()
+    brings: Bringing | None = None
     destinations: Collection[str] = ()
 
     def allows(self, path: Path) -> bool:

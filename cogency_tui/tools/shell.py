@@ -31,7 +31,7 @@ from cogency_tui.tools.base import (
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
 from cogency_tui.tools.destruction import at_stake
-from cogency_tui.tools.git_bringing import bringing_words
+from cogency_tui.tools.git_bringing import bringing
 from cogency_tui.tools.git_destinations import destinations
 from cogency_tui.tools.journaling import Found
 from cogency_tui.tools.listening_ports import ListeningPorts
@@ -258,7 +258,7 @@ def _recorded(
     """Has the journal record what changes meanwhile, if there is one."""
     if context.journal is None:
         return nullcontext()
-    brings, leads = bringing_words(command), destinations(command)
+    brings, leads = bringing(command), destinations(command)
     consent = replace(context.consent, brings=brings, destinations=leads)
     return context.journal.around_command(context.call_id, tool, stake, consent)
 

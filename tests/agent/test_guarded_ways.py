@@ -10,7 +10,7 @@ import pytest
 
 from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.config import Permissions
-from cogency_tui.tools.git_bringing import bringing_words
+from cogency_tui.tools.git_bringing import bringing
 from cogency_tui.tools.journaling import Consent
 from cogency_tui.workspace import snapshot
 from tests.agent.conftest import MakeAgent
@@ -225,7 +225,7 @@ async def test_a_commit_that_a_command_made_brings_nothing(desk: Desk, made: str
     made_so = made.replace("../wt $c", "../wt $c; git update-ref refs/heads/y $c")
     await watched(desk, PLUMBED + made_so)
     assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
-    assert bringing_words(BRINGING[made])
+    assert bringing(BRINGING[made])
     found, asked = await watched(desk, BRINGING[made])
     assert (len(asked), found.put_back) == (1, ["AGENTS.md"])
     assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
@@ -237,20 +237,9 @@ async def test_a_commit_named_by_its_id_brings_nothing(desk: Desk) -> None:
     assert found.put_back == ["AGENTS.md"]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git rebase --continue",
-        "git rebase --abort",
-        "git cherry-pick --skip",
-        "git revert --quit",
-        "git bisect reset",
-        "git bisect replay x",
-        "git bisect view",
-    ],
-)
+@pytest.mark.parametrize("command", ["git rebase --edit-todo", "git bisect replay x", "git bisect view"])
 def test_what_files_of_git_say_is_not_only_brought(command: str) -> None:
-    assert not bringing_words(command)
+    assert bringing(command) is None
 
 
 @pytest.mark.parametrize("name", ["-", "@{-1}", "HEAD@{1}", "ORIG_HEAD"])
@@ -339,7 +328,7 @@ async def test_a_command_in_the_background_may_bring_commits(desk: Desk, command
     async def keeps(changed: Sequence[str], _diff: str) -> None:
         asked.extend(changed)
 
-    consent = Consent(keeps, brings=bringing_words(command))
+    consent = Consent(keeps, brings=bringing(command))
     async with desk.calls.around_command("call", "shell", consent=consent) as found:
         found.goes_on(over.wait)
     run(desk.root, "git restore evil; git switch -q evil")
@@ -359,7 +348,7 @@ async def test_a_remote_on_this_machine_is_asked_about(desk: Desk, url: str) -> 
 @pytest.mark.parametrize("address", ["../x", "/tmp/x main", "~/x", "file:///x", ".."])
 @pytest.mark.parametrize("command", ["pull", "fetch"])
 def test_what_comes_from_this_machine_is_not_only_brought(command: str, address: str) -> None:
-    assert not bringing_words(f"git {command} {address}")
+    assert not bringing(f"git {command} {address}")
 
 
 # What a yes covers.

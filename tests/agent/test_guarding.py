@@ -11,7 +11,7 @@ import pytest
 
 from cogency_tui.agent.command_edits import CommandEdits
 from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.tools.git_bringing import bringing_words
+from cogency_tui.tools.git_bringing import bringing
 from cogency_tui.tools.git_destinations import destinations
 from cogency_tui.tools.journaling import Consent
 from tests.agent.conftest import MakeAgent
@@ -55,7 +55,7 @@ async def watched(desk: Desk, command: str, *, keep: bool | None = False) -> tup
         asked.extend(changed)
         return keep
 
-    consent = Consent(keeps, brings=bringing_words(command), destinations=destinations(command))
+    consent = Consent(keeps, brings=bringing(command), destinations=destinations(command))
     async with desk.calls.around_command("call", "shell", consent=consent) as found:
         process = await asyncio.create_subprocess_exec(
             "bash", "-c", command, cwd=desk.root, stderr=subprocess.DEVNULL
@@ -246,7 +246,7 @@ async def test_a_branch_can_be_left_again(desk: Desk) -> None:
 )
 async def test_a_command_that_could_write_by_itself_has_no_leave(desk: Desk, command: str) -> None:
     found, _ = await watched(desk, command)
-    assert not bringing_words(command) or "AGENTS.md" in found.put_back
+    assert not bringing(command) or "AGENTS.md" in found.put_back
 
 
 @pytest.mark.parametrize(

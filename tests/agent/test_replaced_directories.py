@@ -16,7 +16,7 @@ from cogency_tui.agent.contents import Limits
 from cogency_tui.agent.guarding import Settled, refuse_all
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.base import Outcome, with_guarded
-from cogency_tui.tools.git_bringing import bringing_words
+from cogency_tui.tools.git_bringing import bringing
 from cogency_tui.tools.journaling import Consent
 from cogency_tui.workspace import batch, guarded_directories
 from cogency_tui.workspace.guarded_directories import MOST_HELD, GuardedDirectories
@@ -388,14 +388,12 @@ async def test_ordinary_work_is_not_asked_about(desk: Desk, command: str) -> Non
     assert (asked, found.put_back, found.left) == ([], [], [])
 
 
-@pytest.mark.parametrize("command", ["mv sub s", "mkdir x; mv sub x/sub"])
-async def test_a_directory_of_the_project_may_be_moved_but_for_its_guarded_files(
-    desk: Desk, command: str
-) -> None:
-    found, _ = await watched(desk, command)
-    assert found.put_back
-    assert (desk.root / "sub/AGENTS.md").exists()
-    assert not (desk.root / "sub/b.py").exists()
+@pytest.mark.parametrize(("command", "place"), [("mv sub s", "s"), ("mkdir x; mv sub x/sub", "x/sub")])
+async def test_a_directory_of_the_project_may_be_moved(desk: Desk, command: str, place: str) -> None:
+    found, asked = await watched(desk, command)
+    assert (asked, found.put_back, found.left) == ([], [], [])
+    assert (desk.root / place / "AGENTS.md").exists()
+    assert not (desk.root / "sub").exists()
 
 
 async def test_what_the_user_keeps_stays(desk: Desk, sealed_home: Path) -> None:
@@ -528,7 +526,7 @@ async def test_what_comes_with_commits_stays(desk: Desk) -> None:
     git(desk.root, "switch", "-q", "main")
     settle()
     for branch, is_there in (("other", False), ("main", True)):
-        consent = Consent(refuse_all, brings=bringing_words(f"git switch -q {branch}"))
+        consent = Consent(refuse_all, brings=bringing(f"git switch -q {branch}"))
         async with desk.calls.around_command("call", "shell", consent=consent) as found:
             git(desk.root, "switch", "-q", branch)
         assert (found.put_back, found.left) == ([], [])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cogency_tui.tools.git_bringing import bringing_words
+from cogency_tui.tools.git_bringing import bringing
 
 BRINGING = [
     "git switch x",
@@ -46,9 +46,47 @@ OTHERS = [
 
 @pytest.mark.parametrize("command", BRINGING)
 def test_brings_only_commits(command: str) -> None:
-    assert bringing_words(command)
+    assert bringing(command) is not None
 
 
 @pytest.mark.parametrize("command", OTHERS)
 def test_may_write_by_other_means(command: str) -> None:
-    assert not bringing_words(command)
+    assert bringing(command) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git rebase --continue",
+        "git merge --abort; git status",
+        "git cherry-pick --skip",
+        "git revert --quit",
+        "git am --abort",
+        "git bisect reset",
+        "GIT_EDITOR=true git rebase --cont",
+        "sed -i s/a/b/ x && git add -A && git -c core.editor=true rebase --continue",
+    ],
+)
+def test_goes_on_with_what_git_has_left_half_way(command: str) -> None:
+    found = bringing(command)
+    assert found is not None
+    assert (found.resumes, found.merges) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("command", "merges"),
+    [
+        ("git merge x", True),
+        ("git checkout -q main && git pull", True),
+        ("git checkout -b x main && git merge y", True),
+        ("git stash pop", True),
+        ("git checkout main", False),
+        ("git fetch; git checkout x -- AGENTS.md", False),
+        ("git merge x; git checkout x AGENTS.md", False),
+        ("git merge x; git restore -SW --source=x AGENTS.md", False),
+    ],
+)
+def test_merges_unless_it_takes_files_by_their_names(command: str, *, merges: bool) -> None:
+    found = bringing(command)
+    assert found is not None
+    assert found.merges is merges
