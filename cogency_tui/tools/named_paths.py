@@ -10,7 +10,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from cogency_tui.tools.client_files import addressed, client_files
+from cogency_tui.tools.argument_files import addressed, files_in_arguments
 from cogency_tui.tools.command_line import SHELLS, option_values
 from cogency_tui.tools.git_places import moved_by_git
 from cogency_tui.tools.interpreter_code import inline_code
@@ -90,7 +90,7 @@ def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
         yield word, reads, is_path and can_write and word is not script
         if address := addressed(word):
             yield address, True, False
-    for word in client_files(simple):
+    for word in files_in_arguments(simple):
         yield addressed(word) or word, True, False
     if can_write:
         for word in _bundled(simple):

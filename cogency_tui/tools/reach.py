@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from cogency_tui.protocol.sources import Sources
-from cogency_tui.tools.client_files import is_client
+from cogency_tui.tools.argument_files import is_listed
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.confinement import alters, configures_git, formats_json, unconfined
 from cogency_tui.tools.direct_network import network_in_input, network_program, opens_device
@@ -122,7 +122,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         if limits := _own_limits(simple):
             named |= dict.fromkeys(own_files(), limits)
         unsure = unsure or unsure_writing(simple, places, listed=listed)
-        configured = is_client(simple) and _CONFIGURED.search(command)
+        configured = is_listed(simple) and _CONFIGURED.search(command)
         unsure = unsure or (UNSURE_READING if reading.unknown or configured else "")
         given = listing if any(word is LISTED for word in simple.words) and not only_reads(simple) else []
         listed = loop.entered or lists_names(simple, piped=listed)

@@ -1,4 +1,4 @@
-"""Files of this machine that clients of the network read, by what in an argument is the name of one.
+"""Files that clients of the network, git and OpenSSL read, by what in an argument is the name of one.
 
 What stands behind a mark (`field=@path`), in a list, or as an address (`file://localhost/path`) counts like a
 path that the command names. Best effort, for asking.
@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 from urllib.parse import unquote
 
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
@@ -44,6 +45,9 @@ _BLANK = re.compile(r"\s")
 _REQUIRED = " @ "
 """What stands between the name of a package and its address."""
 
+_NO_INDEX = "--no-in"
+_REVISION = re.compile(r"\bHEAD\b|\.\.\.|\.\.\w")
+_COMPARED = 2
 _LONG = re.compile("--.")
 _EXPANDING = "--expand-"
 _PIECES = re.compile(r"[,;]")
@@ -55,8 +59,8 @@ _MOST_PIECES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Client:
-    """The arguments of a client. `letters` take a value; `reading` says what in a value is a file, and
+class _Program:
+    """The arguments of a known. `letters` take a value; `reading` says what in a value is a file, and
     `operands` what in an operand is; `others` are long options whose values are none. `converses`: its input
     is a script."""
 
@@ -83,7 +87,7 @@ _CURL_OTHERS = """
     --proxy --proxy-user --range --referer --request --request-target --resolve --retry --retry-delay
     --retry-max-time --user --user-agent
 """
-_CURL = _Client(
+_CURL = _Program(
     "AbcCdDeEFhHKmoPQrtTuUwxXyYz",
     {
         **_options("-d --data --data-ascii --data-binary --json -H --header --proxy-header", _MARKED),
@@ -98,7 +102,7 @@ _CURL = _Client(
     frozenset(_CURL_OTHERS.split()),
     _ADDRESS,
 )
-_WGET = _Client(
+_WGET = _Program(
     "aABDeGiIloOPQRtTUwX",
     {
         **_options("--post-file --body-file --load-cookies --ca-certificate --certificate", _ANY),
@@ -107,45 +111,93 @@ _WGET = _Client(
         **_options("--config", _NAMES),
     },
 )
-_HTTPIE = _Client(
+_HTTPIE = _Program(
     "aAops",
     _options("--cert --cert-key --session --session-read-only --verify", _ANY),
     frozenset(("--auth", "--auth-type", "--output", "--pretty", "--print", "--proxy", "--raw", "--timeout")),
     _ITEM,
 )
-_BROWSER = _Client("", {}, operands=_ADDRESS)
-_COPYING = _Client("cDFiJloPSX", _options("-F -i", _ANY), operands=_HERE)
-_GITHUB = _Client(
+_BROWSER = _Program("", {}, operands=_ADDRESS)
+_COPYING = _Program("cDFiJloPSX", _options("-F -i", _ANY), operands=_HERE)
+_GITHUB = _Program(
     "F",
     {**_options("-F --field", _FIELD), **_options("--body-file --input --notes-file", _ANY)},
     frozenset(("--body", "--notes")),
 )
-_CONVERSING = _Client("", {}, converses=True)
+_CONVERSING = _Program("", {}, converses=True)
 
-_CLIENTS: Mapping[str, _Client] = {
+_MESSAGE = _Program(
+    "CFScmtu",
+    _options("-F --file -t --template --pathspec-from-file", _ANY),
+    frozenset(("--message", "--author")),
+)
+_OPERANDS = _Program("CLp", {}, operands=_ANY)
+_OPENSSL = _Program(
+    "", _options("-in -inkey -key -kfile -certfile -CAfile -CA -CAkey -signature -verify", _ANY)
+)
+
+_PROGRAMS: Mapping[str, _Program] = {
+    **dict.fromkeys(
+        ("git am", "git apply", "git bundle", "git index-pack", "git interpret-trailers", "git mailinfo")
+        + ("git merge-file",),
+        _OPERANDS,
+    ),
+    **dict.fromkeys(("git commit", "git commit-tree", "git merge", "git notes", "git tag"), _MESSAGE),
+    "git archive": _Program(
+        "o", _options("--add-file", _ANY), frozenset(("--output", "--format", "--prefix"))
+    ),
+    "git blame": _Program("LCMS", _options("--contents --ignore-revs-file -S", _ANY)),
+    "git config": _Program("f", _options("-f --file", _ANY)),
+    "git format-patch": _Program("o", _options("--signature-file", _ANY), frozenset(("--signature",))),
+    "git hash-object": _Program("t", _options("--stdin-paths", _NAMES), operands=_ANY),
+    "openssl": _OPENSSL,
     "curl": _CURL,
     "curlie": replace(_CURL, operands=_ITEM),
     **dict.fromkeys(("wget", "wget2"), _WGET),
     **dict.fromkeys(("http", "https", "httpie", "xh", "xhs"), _HTTPIE),
     **dict.fromkeys(("elinks", "links", "links2", "lynx", "w3m"), _BROWSER),
     **dict.fromkeys(("gh", "glab"), _GITHUB),
-    "socat": _Client("dlLt", {}, operands=_ENDPOINT),
+    "socat": _Program("dlLt", {}, operands=_ENDPOINT),
     "scp": _COPYING,
-    "sftp": _Client("bBcDFiJloPRsSX", _options("-b", _NAMES), converses=True),
-    "lftp": _Client("cefpu", {**_options("-c -e", _SCRIPT), **_options("-f", _NAMES)}, converses=True),
+    "sftp": _Program("bBcDFiJloPRsSX", _options("-b", _NAMES), converses=True),
+    "lftp": _Program("cefpu", {**_options("-c -e", _SCRIPT), **_options("-f", _NAMES)}, converses=True),
     **dict.fromkeys(("ftp", "ncftp", "tftp"), _CONVERSING),
-    "smbclient": _Client("ADIUWcdilmnpst", _options("-c --command", _SCRIPT), converses=True),
+    "smbclient": _Program("ADIUWcdilmnpst", _options("-c --command", _SCRIPT), converses=True),
 }
-"""What in an argument of each client is a file."""
+"""What in an argument of each program, or command of git, is a file."""
 
 
-def is_client(simple: Simple) -> bool:
+def is_listed(simple: Simple) -> bool:
     """Whether it is known what in the arguments of a program are files."""
-    return simple.program in _CLIENTS
+    return _program(simple)[0] is not None
 
 
-def client_files(simple: Simple) -> Iterator[Word]:
-    """The files that the arguments of a client name behind marks and in lists."""
+def _program(simple: Simple) -> tuple[_Program | None, tuple[Word, ...]]:
+    """What is known of a program, or of the command of git that it is given, and its arguments."""
+    command = next(iter(simple.operands("Cc")), None) if simple.program == "git" else None
+    if command is None:
+        return _PROGRAMS.get(simple.program), simple.arguments
+    _, *rest = dropwhile(lambda word: word is not command, simple.arguments)
+    arguments = tuple(rest)
+    if _compares_files(command.text, arguments):
+        return _OPERANDS, arguments
+    return _PROGRAMS.get(f"git {command.text}"), arguments
+
+
+def _compares_files(command: str, arguments: tuple[Word, ...]) -> bool:
+    """Whether git may look through files that are not in the repository: it compares two, or is told to."""
+    if command not in ("diff", "difftool", "grep"):
+        return False
+    if any(word.text.startswith(_NO_INDEX) for word in arguments):
+        return True
+    operands = [word for word in arguments if not word.text.startswith("-")]
+    could_be_two = len(operands) == _COMPARED or any(word.splits for word in operands)
+    only_paths = not any(word.text == "--" or _REVISION.search(word.text) for word in arguments)
+    return command != "grep" and could_be_two and only_paths
+
+
+def files_in_arguments(simple: Simple) -> Iterator[Word]:
+    """The files that the arguments of a program name behind marks and in lists."""
     for pattern, word in _values(simple):
         if pattern is _SCRIPT:
             yield from map(Word, _SCRIPT_WORDS.split(word.text))
@@ -160,11 +212,11 @@ def client_files(simple: Simple) -> Iterator[Word]:
 
 
 def names_more(simple: Simple, *, listed: bool) -> bool:
-    """Whether a client is given names of files only when it runs. `listed` says whether names of files in the
-    project are piped into it."""
+    """Whether a program is given names of files only when it runs. `listed` says whether names of files in
+    the project are piped into it."""
     values = [each for each in _values(simple) if not (each[1] is LISTED and listed)]
-    converses = simple.program in _CLIENTS and _CLIENTS[simple.program].converses
-    if converses and not any(pattern is _SCRIPT for pattern, _ in values):
+    known, _ = _program(simple)
+    if known and known.converses and not any(pattern is _SCRIPT for pattern, _ in values):
         return True
     return any(_may_name(pattern, word) for pattern, word in values)
 
@@ -185,7 +237,7 @@ def _path_of_address(text: str) -> str:
 
 
 def _may_name(pattern: re.Pattern[str], word: Word) -> bool:
-    """Whether what only the shell, or the client itself, puts in a word may be the name of a file."""
+    """Whether what only the shell, or the program itself, puts in a word may be the name of a file."""
     if pattern is _NAMES:
         return True
     if word.sure:
@@ -195,24 +247,27 @@ def _may_name(pattern: re.Pattern[str], word: Word) -> bool:
 
 
 def _values(simple: Simple) -> Iterator[tuple[re.Pattern[str], Word]]:
-    """The values and operands of a client in which files may be, each with what is one there."""
-    client = _CLIENTS.get(simple.program)
-    if client is None:
+    """The values and operands of a program in which files may be, each with what is one there."""
+    known, arguments = _program(simple)
+    if known is None:
         return
-    if client.converses:
+    if known.converses:
         for each in simple.redirections:
             if each.operator == "<<":
                 body = "\n".join(each.body)
                 yield _SCRIPT, Word(body, each.target.known or not _EXPANDED.search(body))
             elif each.operator == "<<<":
                 yield _SCRIPT, each.target
-    rest = iter(simple.arguments)
+    rest = iter(arguments)
     for word in rest:
-        pattern, value = client.operands, word
+        pattern, value = known.operands, word
         if word.text.startswith("-") and len(word.text) > 1:
-            name, attached = _option(word, client)
-            pattern = client.pattern(name)
-            takes_next = attached is None and (pattern or name in client.others or name[1:] in client.letters)
+            name, attached = _option(word, known)
+            pattern = known.pattern(name)
+            if pattern is _NAMES:
+                yield _NAMES, word
+                continue
+            takes_next = attached is None and (pattern or name in known.others or name[1:] in known.letters)
             value = next(rest, None) if takes_next else attached
             if value is not None and word.text.startswith(_EXPANDING):
                 value = _filled(value)
@@ -220,20 +275,22 @@ def _values(simple: Simple) -> Iterator[tuple[re.Pattern[str], Word]]:
             yield pattern, value
 
 
-def _option(word: Word, client: _Client) -> tuple[str, Word | None]:
+def _option(word: Word, known: _Program) -> tuple[str, Word | None]:
     """The option in a word that may take a value, and the value where it is attached."""
     if word.text.startswith("--"):
         name, equals, _ = word.text.partition("=")
         return name.replace(_EXPANDING, "--", 1), word.after(f"{name}=") if equals else None
+    if word.known and word.text in known.reading:
+        return word.text, None
     for at, letter in enumerate(word.text[1:], 2):
-        if letter in client.letters:
+        if letter in known.letters:
             attached = len(word.text) > at or not word.known
             return f"-{letter}", word.after(word.text[:at]) if attached else None
     return "--", None
 
 
 def _filled(word: Word) -> Word:
-    """A word into which the client puts values of variables, which it may read from files."""
+    """A word into which the program puts values of variables, which it may read from files."""
     lead, filled, _ = word.text.partition("{{")
     return replace(word, known=False, resolved="", lead=lead) if filled else word
 
