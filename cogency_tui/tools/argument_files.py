@@ -35,9 +35,6 @@ _SCRIPT = re.compile(r".*", re.DOTALL)
 """Stands for a text whose words may be names."""
 
 _FILE_ADDRESS = re.compile(r"(?<![A-Za-z0-9])fileb?:(?://(?:(?!\.)[^/{\[]*(?=/))?)?([^?#]*)", re.IGNORECASE)
-_CHOSEN_SCHEME = re.compile(r"[^/]*[\[{][^/]*:/")
-"""The beginning of an address that is one of several."""
-
 _COMPLETIONS = ("x", "@x", "x=@x", ";x=@x")
 """What may stand in a value for what is not known of it, as far as the marks go."""
 
@@ -52,7 +49,8 @@ _LONG = re.compile("--.")
 _EXPANDING = "--expand-"
 _PIECES = re.compile(r"[,;]")
 _SCRIPT_WORDS = re.compile(r"[\s;\"'=]+")
-_CHOICES = re.compile(r"[^\s\"'\\]*[\[{][^\s\"'\\]*")
+_CHOICE = re.compile(r"[\[{]")
+_NO_CHOICE = re.compile(r"[\s\"'\\]")
 _ESCAPED = re.compile(r"\\(.)")
 _EXPANDED = re.compile(r"[$`]")
 _MOST_PIECES = 64
@@ -192,7 +190,8 @@ def _compares_files(command: str, arguments: tuple[Word, ...]) -> bool:
         return True
     operands = [word for word in arguments if not word.text.startswith("-")]
     could_be_two = len(operands) == _COMPARED or any(word.splits for word in operands)
-    only_paths = not any(word.text == "--" or _REVISION.search(word.text) for word in arguments)
+    behind = dropwhile(lambda word: word.text.startswith("-"), arguments)
+    only_paths = not any(word.text == "--" or _REVISION.search(word.text) for word in behind)
     return command != "grep" and could_be_two and only_paths
 
 
@@ -203,7 +202,7 @@ def files_in_arguments(simple: Simple) -> Iterator[Word]:
             yield from map(Word, _SCRIPT_WORDS.split(word.text))
             continue
         file = _cut(word, lambda text, pattern=pattern: _group(pattern, text))
-        if file.known and not file.pattern and _CHOICES.fullmatch(file.text):
+        if file.known and not file.pattern and _has_choices(file.text):
             file = replace(file, pattern=file.text)
             yield file
         for at in range(min(len(_PIECES.findall(file.text or file.resolved)) + 1, _MOST_PIECES)):
@@ -228,7 +227,12 @@ def addressed(word: Word) -> Word | None:
     ):
         return None
     cut = _cut(word, _path_of_address)
-    return replace(cut, pattern=cut.text) if _CHOICES.fullmatch(cut.text) else cut
+    return replace(cut, pattern=cut.text) if _has_choices(cut.text) else cut
+
+
+def _has_choices(text: str) -> bool:
+    """Whether a program may take a name for several, as curl does."""
+    return bool(_CHOICE.search(text)) and not _NO_CHOICE.search(text)
 
 
 def _path_of_address(text: str) -> str:
@@ -241,7 +245,8 @@ def _may_name(pattern: re.Pattern[str], word: Word) -> bool:
     if pattern is _NAMES:
         return True
     if word.sure:
-        return pattern is _ADDRESS and bool(_CHOSEN_SCHEME.match(word.text))
+        scheme, colon, _ = word.text.partition(":/")
+        return pattern is _ADDRESS and bool(colon and "/" not in scheme and _CHOICE.search(scheme))
     begun = bool(_FILE_ADDRESS.search(word.lead))
     return begun or any(pattern.fullmatch(f"{word.lead}{rest}") for rest in _COMPLETIONS)
 
@@ -302,7 +307,7 @@ def _group(pattern: re.Pattern[str], text: str) -> str:
 
 def _piece(text: str, at: int) -> str:
     """One of the names in a list, without its quotes."""
-    pieces = _PIECES.split(text)
+    pieces = _PIECES.split(text, at + 1)
     return _ESCAPED.sub(r"\1", pieces[at].strip().strip('"')) if at < len(pieces) else ""
 
 

@@ -1,10 +1,13 @@
 """Files that clients of the network are given behind marks, in lists and as addresses."""
 
+import time
 from pathlib import Path
 
 import pytest
 
+from cogency_tui.tools.argument_files import addressed, files_in_arguments, names_more
 from cogency_tui.tools.reach import Reach, reach
+from cogency_tui.tools.shell_words import Simple, Word
 from cogency_tui.workspace.paths import Workspace
 
 
@@ -222,3 +225,22 @@ def test_a_file_that_a_client_is_told_only_when_it_runs_is_asked_about(project: 
 def test_what_is_no_file_outside_is_not_asked_about(project: Path, command: str) -> None:
     found = of(project, command)
     assert (found.outside, found.guarded) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "piece", ["{", "[", "file:", "file://", "f=@", ";x=@", "@", ",", "\\\\", "{:", "a=<", "file:{", " @ "]
+)
+@pytest.mark.parametrize("program", ["curl", "http", "lynx", "socat", "lftp"])
+def test_a_long_argument_is_looked_at_in_linear_time(program: str, piece: str) -> None:
+    def seconds(count: int) -> float:
+        word = Word(f"{piece * count}'", known=False, lead=piece * count)
+        simple = Simple((Word(program), Word("-F"), word, Word("-c"), word, word))
+        start = time.process_time()
+        words = list(files_in_arguments(simple))
+        assert words
+        names_more(simple, listed=False)
+        addressed(word)
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(40_000) < 12 * seconds(10_000) + 0.02

@@ -26,6 +26,7 @@ git diff --no-index a.txt $(cat list)
 git diff a.txt $(cat list)
 git diff a.txt "$(cat list)"
 git diff $(cat list)
+git diff -- a.txt "$X"
 git diff --no-index a.txt "${PWD%project}home/secret.txt"
 git difftool --no-index a.txt "$X"
 git -C . diff --no-index a.txt "$X"
