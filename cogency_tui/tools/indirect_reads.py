@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
 
+from cogency_tui.tools.argument_files import is_listed, names_more
 from cogency_tui.tools.command_line import option_values
 from cogency_tui.tools.interpreter_code import script
 from cogency_tui.tools.named_paths import runs_files
@@ -193,11 +194,15 @@ def _takes_names(simple: Simple, *, listed: bool) -> bool:
     from_pipe = simple.program in ("cpio", "pax") and listed
     if simple.program == "find":
         return any(word.text == "-files0-from" for word in simple.arguments)
+    if is_listed(simple):
+        return names_more(simple, listed=listed)
     return bool(letters or names) and simple.has(letters, *names) and not from_pipe
 
 
 def _names_files_of(simple: Simple, places: Places) -> bool:
     """Whether an argument is a file with more arguments, as compilers and linters take it."""
+    if is_listed(simple):
+        return False
     responses = [word.after("@") for word in simple.arguments if word.known and word.text.startswith("@")]
     return any(path.is_file() for word in responses if word.text for path in places.targets(word) or ())
 
@@ -209,10 +214,12 @@ def _of_scripts(simple: Simple) -> tuple[tuple[Word, ...], bool]:
         case "jq":
             return (), bool(_JQ_IMPORT.search(text))
         case "sed":
-            return tuple(map(Word, stream_script(simple).reads)), False
+            found = stream_script(simple)
+            return tuple(map(Word, found.reads)), found.opens
         case "awk" | "gawk" | "mawk" | "nawk" if _AWK_READ.search(text):
             texts = tuple(Word(found[1]) for found in _AWK_TEXT.finditer(text))
-            return texts, bool(_OPEN_ENDED.search(text))
+            known = all(word.known for word in simple.arguments)
+            return texts, not known or bool(_OPEN_ENDED.search(text))
         case _:
             return (), False
 

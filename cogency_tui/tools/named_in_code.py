@@ -20,6 +20,7 @@ from cogency_tui.workspace.names import protected
 
 _NAME = re.compile(r"[\w.~@+/-]++")
 _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|([0-3][0-7]{2}))")
+_FILE_ADDRESS = re.compile(r"\bfile:(?://[\w.-]*)?(?=/)", re.IGNORECASE)
 _QUOTES = "\"'`"
 _BEFORE_ABSOLUTE = frozenset(f"{_QUOTES}<>")
 _BEFORE_DEEP = frozenset("= \t\n") | _BEFORE_ABSOLUTE
@@ -95,7 +96,7 @@ def _guarded_in(text: str) -> tuple[tuple[str, str], ...]:
 @lru_cache(maxsize=8)
 def _outward(text: str) -> tuple[Word, ...]:
     """The names in a text that begin outside, or go up."""
-    text = _ESCAPE.sub(_unescaped, text)
+    text = _FILE_ADDRESS.sub(_QUOTES[0], _ESCAPE.sub(_unescaped, text))
     names = (found[0] for found in _NAME.finditer(text) if _leads_out(found))
     return tuple(Word(name).after("") for name in dict.fromkeys(names))
 

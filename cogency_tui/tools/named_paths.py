@@ -10,6 +10,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+from cogency_tui.tools.argument_files import addressed, files_in_arguments
 from cogency_tui.tools.command_line import SHELLS, option_values
 from cogency_tui.tools.git_places import moved_by_git
 from cogency_tui.tools.interpreter_code import inline_code
@@ -44,7 +45,7 @@ _OUTPUT = "--output"
 _EXCLUDING = re.compile(r"--?(?:exclude|ignore|i?glob|prune|not|skip)[\w-]*|-[EIx]")
 """Options whose values are names to pass over."""
 
-_SEPARATOR = re.compile(r"[,:;=]")
+_SEPARATOR = re.compile(r"[,:;=@<]")
 _BLANK = re.compile(r"\s")
 _OUTWARD = ("/", "../", "~/")
 _LONGEST_BUNDLE = 64
@@ -96,6 +97,10 @@ def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
     for word in _path_words(simple):
         is_path = not (takes_commits and word.text == "HEAD")
         yield word, reads, is_path and can_write and word is not script
+        if address := addressed(word):
+            yield address, True, False
+    for word in files_in_arguments(simple):
+        yield addressed(word) or word, True, False
     if can_write:
         for word in _bundled(simple):
             yield word, False, True

@@ -12,6 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from cogency_tui.protocol.sources import Sources
+from cogency_tui.tools.argument_files import is_listed
 from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.confinement import alters, configures_git, formats_json, unconfined
 from cogency_tui.tools.direct_network import network_in_input, network_program, opens_device
@@ -44,6 +45,9 @@ _TOO_LONG = "the command: it names too much to be looked at"
 
 _REROUTED = re.compile(r"(?<!--no)proxy|curlrc|wgetrc|curl_home|xdg_config|\bHOME=", re.IGNORECASE)
 """What in a command may lead a client that names this machine elsewhere."""
+
+_CONFIGURED = re.compile(r"\b(?:CURL_HOME|WGETRC|XDG_CONFIG_HOME|HOME)=")
+"""What in a command leads a client to a configuration, which may name files."""
 
 _INSTALLED = "node_modules/.bin/"
 _NOT_FETCHING = frozenset(("--", "--no", "--no-install", "--offline"))
@@ -118,7 +122,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         if limits := _own_limits(simple):
             named |= dict.fromkeys(own_files(), limits)
         unsure = unsure or unsure_writing(simple, places, listed=listed)
-        unsure = unsure or (UNSURE_READING if reading.unknown else "")
+        configured = is_listed(simple) and _CONFIGURED.search(command)
+        unsure = unsure or (UNSURE_READING if reading.unknown or configured else "")
         given = [*listing] if any(word is LISTED for word in simple.words) and not only_reads(simple) else []
         listed = loop.entered or lists_names(simple, piped=listed)
         listing = listing if listed else {}

@@ -324,6 +324,7 @@ class _Building:
     known: bool = True
     quoted: bool = False
     splits: bool = False
+    lead: str = ""
     resolved: list[tuple[str, bool]] | None = field(default_factory=list[tuple[str, bool]])
 
     @property
@@ -339,6 +340,7 @@ class _Building:
 
     def add_unknown(self, value: str | None = None, *, quoted: bool) -> None:
         """What the shell puts in; `value` is a pattern of it, as far as the command says."""
+        self.lead = self.text if self.known else self.lead
         self.known = False
         self.splits = self.splits or not quoted
         if value is None:
@@ -357,8 +359,8 @@ class _Building:
         resolved = _pattern(self.resolved) if self.resolved and not self.known else ""
         bare = [piece for piece, quoted in self.pieces if not quoted]
         if not (any(piece in _GLOB for piece in bare) or {"{", "}"} <= set(bare)):
-            return Word(text, self.known, splits=self.splits, resolved=resolved)
-        return Word(text, self.known, _pattern(self.pieces), self.splits, resolved)
+            return Word(text, self.known, splits=self.splits, resolved=resolved, lead=self.lead)
+        return Word(text, self.known, _pattern(self.pieces), self.splits, resolved, self.lead)
 
     def _expand_tilde(self) -> None:
         """Put in the directory of `~` or `~user`; `~+` and `~-` only the shell knows."""

@@ -35,6 +35,11 @@ _COUNTED = re.compile(r"-?\d[\d.]*|-w|-s[ ,:_-]")
 _DATED = re.compile(r"(?:[^./]|(?<=\w)\.(?=%))*")
 """Arguments of `seq` and `date` that print no path."""
 
+_COMMIT = re.compile(
+    r"merge-base( [\w@^~./-]+)*|rev-parse( --(short|verify|quiet|abbrev-ref))*( [\w@][\w@^~.-]*)?"
+)
+"""Arguments of git with which it prints a commit, or the name of one."""
+
 _LONGEST = 1 << 17
 """Characters that all values of a command may put in."""
 
@@ -150,6 +155,8 @@ def _printed(simple: Simple) -> str | None:
             path = texts[0].rstrip("/") or "/"
             named = {"dirname": os.path.dirname(path) or _HERE, "basename": path.rpartition("/")[2] or "/"}  # noqa: PTH120 (as text)
             return named.get(simple.program, path)
+        case "git" if _COMMIT.fullmatch(" ".join(texts)):
+            return _NUMBER
         case "which" if len(texts) == 1:
             return _program(texts[0])
         case "command" if len(texts) == 2 and texts[0] == "-v":

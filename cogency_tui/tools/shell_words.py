@@ -9,13 +9,14 @@ class Word:
     """A word without its quotes. `pattern` is set where the shell makes paths of it: the same with quoted
     `*`, `?` and `[` made plain. `known` is False where only the shell knows what it will be, and `splits` set
     where that may be several words. `resolved` is then a pattern of the paths that it comes to, as far as the
-    command itself says."""
+    command itself says, and `lead` what stands before all that the shell puts in."""
 
     text: str
     known: bool = True
     pattern: str = ""
     splits: bool = field(default=False, compare=False)
     resolved: str = field(default="", compare=False)
+    lead: str = field(default="", compare=False)
 
     @property
     def sure(self) -> bool:
@@ -24,12 +25,12 @@ class Word:
 
     def after(self, beginning: str) -> "Word":
         """What follows in it; programs and some shells put in the home directory there."""
-        text, pattern, resolved = (
+        text, pattern, resolved, lead = (
             each.removeprefix(beginning) if each.startswith(beginning) else ""
-            for each in (self.text, self.pattern, self.resolved)
+            for each in (self.text, self.pattern, self.resolved, self.lead)
         )
         text = os.path.expanduser(text)  # noqa: PTH111 (as text)
-        return Word(text, self.known, pattern, self.splits, resolved)
+        return Word(text, self.known, pattern, self.splits, resolved, lead)
 
 
 @dataclass(frozen=True, slots=True)

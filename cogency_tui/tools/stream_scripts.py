@@ -46,13 +46,14 @@ _AWK_HARMLESS = frozenset(("NR", "FNR", "NF", "FILENAME"))
 
 @dataclass(frozen=True, slots=True)
 class StreamScript:
-    """`reads` and `writes` are files that a script names, `computes` whether it writes others too; `runs`:
-    whether it may start a program."""
+    """`reads` and `writes` are files that a script names, `opens` whether it reads others too, and `computes`
+    whether it writes others; `runs`: whether it may start a program."""
 
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     computes: bool = False
     runs: bool = False
+    opens: bool = False
 
 
 def stream_script(simple: Simple) -> StreamScript:
@@ -166,7 +167,8 @@ def _sed(text: str, known: bool) -> StreamScript:
         elif command not in _SED_PLAIN:
             runs = runs or command == "e"
             at = _end(_SED_LINE, text, at)
-    return StreamScript(tuple(reads), tuple(writes), bool(writes) and not known, runs)
+    opens = not known and (bool(reads) or not text.strip())
+    return StreamScript(tuple(reads), tuple(writes), bool(writes) and not known, runs, opens)
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
