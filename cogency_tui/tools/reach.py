@@ -82,7 +82,8 @@ class Reach:
 def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts | None = None) -> Reach:
     """What `command` names if it runs in `cwd` (resolved). With `ports` this machine is no network, but for
     the servers on it that the conversation did not start."""
-    places = Places(cwd)
+    commands = parse(command)
+    places = Places(cwd, commands)
     network = brings = outside = unsure = neighbour = neighbours_client = ""
     named, into = dict[Path, str](), dict[Path, None]()
     could_bring = alters(command)
@@ -93,7 +94,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     loop = NameLoop(command)
     if _REROUTED.search(command):
         ports = None
-    for written_out in parse(command):
+    for written_out in commands:
         simple = loop.follow(_as_installed(written_out, places), listed=listed)
         reading = indirect_reads(simple, places, (workspace.root, *workspace.added), listed=listed)
         program = network_program(simple)

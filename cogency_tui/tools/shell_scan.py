@@ -58,19 +58,30 @@ _HEADERS = frozenset(("for", "select", "case", "esac"))
 
 def scan(text: str, depth: int = 0) -> list[Simple]:
     """The simple commands of a text, what is substituted in one before it; of a long one the first."""
+    return _scanned(text, depth).found
+
+
+def _scanned(text: str, depth: int, outer: Variables | None = None) -> "_Scanner":
+    """The scanner of a text, once it is done; with `outer` of one that is substituted in another."""
+    scanner = _Scanner(text[:LONGEST], depth, outer)
     if depth > DEEPEST:
-        return [TOO_DEEP]
-    scanner = _Scanner(text[:LONGEST], depth)
-    scanner.scan()
-    return [*scanner.found, TOO_MANY] if scanner.too_long or len(text) > LONGEST else scanner.found
+        end = [TOO_DEEP]
+    else:
+        scanner.scan()
+        end = [TOO_MANY] if scanner.too_long or len(text) > LONGEST else []
+    scanner.found += end
+    scanner.own += end
+    return scanner
 
 
 class _Scanner:
     """One pass over the text; what substitutions hold is added to `found` as it is met."""
 
-    def __init__(self, text: str, depth: int) -> None:
+    def __init__(self, text: str, depth: int, outer: Variables | None = None) -> None:
         self.text = text
         self.found: list[Simple] = []
+        self.own: list[Simple] = []
+        """Those that are not substituted in others."""
         self._depth = depth
         self._at: int = 0
         self._word: _Building | None = None
@@ -79,7 +90,7 @@ class _Scanner:
         self._redirections: list[Redirection] = []
         self._operator = ""
         self._bodies: list[tuple[str, bool, list[str]]] = []
-        self._variables = Variables(text)
+        self._variables = Variables(text, outer)
 
     @property
     def too_long(self) -> bool:
@@ -179,7 +190,7 @@ class _Scanner:
             end = at + 2
             while end < len(text) and text[end] != "'":
                 end += 2 if text[end] == "\\" else 1
-            word.add_quoted(_ESCAPE.sub(_unescaped, text[at + 2 : end]))
+            word.add_quoted(_ESCAPE.sub(_unescaped, text[at + 2 : end]).partition("\0")[0])
             self._at = end + 1
         elif text.startswith('$"', at) and not quoted:
             self._at = at + 2
@@ -258,7 +269,9 @@ class _Scanner:
         variables.reserved(operator)
         if words or self._redirections or assignments:
             piped = operator in ("|", "|&")
-            self.found.append(Simple(tuple(words), tuple(self._redirections), piped, tuple(assignments)))
+            simple = Simple(tuple(words), tuple(self._redirections), piped, tuple(assignments))
+            self.found.append(simple)
+            self.own.append(simple)
         self._words.clear()
         self._redirections.clear()
 
@@ -286,9 +299,9 @@ class _Scanner:
 
     def _nested(self, text: str) -> str | None:
         """Look into what is substituted; the result is what it comes to, where that is known."""
-        found = scan(text, self._depth + 1)
-        self.found += found
-        return substituted(found)
+        scanner = _scanned(text, self._depth + 1, self._variables)
+        self.found += scanner.found
+        return substituted(scanner.own)
 
     def _closing(self, start: int, opening: str, closing: str) -> int:
         """Where the bracket that was opened before `start` is closed; quotes are stepped over."""

@@ -31,6 +31,12 @@ _HERE = "."
 SOME_NAME = "{.,0}"
 """A pattern for names of files in a directory, and of the directory itself."""
 
+_NAME_OR_NOTHING = "{,.,0}"
+"""The same for what a command prints that lists names and may find none."""
+
+TOPMOST = "\0"
+"""Stands in a pattern for the topmost directory of the repository: no text of the shell has this character."""
+
 _COUNTED = re.compile(r"-?\d[\d.]*|-w|-s[ ,:_-]")
 _DATED = re.compile(r"(?:[^./]|(?<=\w)\.(?=%))*")
 """Arguments of `seq` and `date` that print no path."""
@@ -54,10 +60,14 @@ _ODD_OPTION = re.compile(
 class Variables:
     """What is known of the variables while the command is read from its beginning."""
 
-    def __init__(self, text: str) -> None:
-        found = _NAME.finditer(text) if "$" in text else ()
+    def __init__(self, text: str, outer: "Variables | None" = None) -> None:
+        """With `outer` of a text that is substituted in that of `outer`: it has the same variables, and sets
+        them for itself alone."""
+        self._outer = outer
+        self._command: Variables = outer._command if outer else self
+        found = _NAME.finditer(text) if "$" in text and not outer else ()
         self._mentions = Counter(name[2] for name in found if not name[1] or (name[3] or "")[-1:] == "=")
-        self._hidden = bool(_HIDING.search(text))
+        self._hidden = not outer and bool(_HIDING.search(text))
         self._values: dict[str, str] = {}
         self._loops: list[tuple[str, str | None]] = []
         self._open = 0
@@ -66,17 +76,25 @@ class Variables:
 
     def value(self, name: str) -> str | None:
         """What a variable stands for, as a pattern of the shell; None where that is not known."""
+        mentions = self._command._mentions[name]
         if name in _NUMBERS or name == "PWD":
-            return None if self._mentions[name] else _HERE if name == "PWD" else _NUMBER
+            return None if mentions else _HERE if name == "PWD" else _NUMBER
         if cut := _CUT.fullmatch(name):
             return _without_end(self.value(cut[1]), cut[2])
-        if self._hidden or self._mentions[name] != 1:
+        if self._is_hidden() or mentions != 1:
             return None
+        value = self._found(name)
+        # Values within values multiply.
+        self._command._left -= len(value)
+        return value if value and self._command._left >= 0 else None
+
+    def _found(self, name: str) -> str:
         around = (value for each, value in reversed(self._loops[-_DEEPEST:]) if each == name)
         value = next(around, None) or self._values.get(name, "")
-        # Values within values multiply.
-        self._left -= len(value)
-        return value if value and self._left >= 0 else None
+        return value if value or self._outer is None else self._outer._found(name)
+
+    def _is_hidden(self) -> bool:
+        return self._hidden or (self._outer is not None and self._outer._is_hidden())
 
     def reserved(self, word: str) -> None:
         """Note a reserved word, or a bracket, that a list of commands begins or ends with."""
@@ -93,7 +111,7 @@ class Variables:
         """Note the head of a `for` or `select`."""
         texts = [word.text for word in words[:3]]
         listed = texts[2:] == ["in"] and texts[0] == "for"
-        values = [word.pattern or word.text if word.known else word.resolved for word in words[3:]]
+        values = [_taken(word) for word in words[3:]]
         known = listed and values and all(values)
         name = texts[1] if len(texts) > 1 else ""
         joined = values[0] if len(values) == 1 else f"{{{','.join(values)}}}"
@@ -105,13 +123,30 @@ class Variables:
             return
         for word in words:
             name, _, value = word.text.partition("=")
-            text = value if word.known else word.resolved.partition("=")[2]
-            if _PLAIN.fullmatch(text) and name.isidentifier():
-                self._values[name] = text
+            if not word.known:
+                value = word.resolved.partition("=")[2]
+            if _is_plain(value, word) and name.isidentifier():
+                self._values[name] = value
 
     def ended(self, operator: str) -> None:
         """Note what stands behind a command."""
         self._chained = operator in ("|", "||", "&&")
+
+
+def _taken(word: Word) -> str:
+    """What a loop takes from a word, as a pattern; empty where that is not known."""
+    if word.known:
+        return word.pattern or word.text
+    # Of nothing there is no turn.
+    return SOME_NAME if word.splits and word.resolved == _NAME_OR_NOTHING else word.resolved
+
+
+def _is_plain(value: str, word: Word) -> bool:
+    """Whether a value is the same word wherever it is put in."""
+    if not word.known:
+        for pattern in (_NAME_OR_NOTHING, SOME_NAME, TOPMOST):
+            value = value.replace(pattern, _NUMBER)
+    return bool(_PLAIN.fullmatch(value))
 
 
 def _without_end(value: str | None, end: str) -> str | None:
@@ -125,10 +160,12 @@ def substituted(commands: Sequence[Simple]) -> str | None:
     """What a substitution of these commands comes to, as a pattern; None where that is not known."""
     if len(commands) == 1 and (value := _printed(commands[0])) is not None:
         return value
+    if not all(simple.piped for simple in commands[:-1]):
+        return None
     listed = False
     for simple in commands:
         listed = lists_names(simple, piped=listed)
-    return SOME_NAME if listed else None
+    return _NAME_OR_NOTHING if listed else None
 
 
 def _printed(simple: Simple) -> str | None:
@@ -139,6 +176,8 @@ def _printed(simple: Simple) -> str | None:
     match simple.program:
         case "pwd":
             return None if texts else _HERE
+        case "git" if texts == ["rev-parse", "--show-toplevel"] and not simple.assignments:
+            return TOPMOST
         case "date" | "seq" | "nproc":
             form = _COUNTED if simple.program == "seq" else _DATED
             return _NUMBER if all(map(form.fullmatch, texts)) else None
