@@ -207,7 +207,7 @@ class _Scanner:
             word.add_quoted(str(_home()))
             word.quoted = word.quoted or quoted
         else:
-            word.add_unknown(self._variables.value(name), quoted=quoted)
+            word.add_unknown(self._variables.value(name), quoted=quoted, variable=name)
 
     def _redirect(self) -> None:
         for opening in ("<(", ">("):
@@ -339,6 +339,7 @@ class _Building:
     quoted: bool = False
     splits: bool = False
     resolved: list[tuple[str, bool]] | None = field(default_factory=list[tuple[str, bool]])
+    variables: list[str] = field(default_factory=list[str])
 
     @property
     def text(self) -> str:
@@ -351,10 +352,11 @@ class _Building:
         self.quoted = True
         self._append(text, quoted=True)
 
-    def add_unknown(self, value: str | None = None, *, quoted: bool) -> None:
+    def add_unknown(self, value: str | None = None, *, quoted: bool, variable: str = "") -> None:
         """What the shell puts in; `value` is a pattern of it, as far as the command says."""
         self.known = False
         self.splits = self.splits or not quoted
+        self.variables.append(variable)
         if value is None:
             self.resolved = None
         elif self.resolved is not None:
@@ -369,10 +371,12 @@ class _Building:
         self._expand_tilde()
         text = self.text
         resolved = _pattern(self.resolved) if self.resolved and not self.known else ""
+        alone = len(self.variables) == 1 and not (self.pieces or self.splits)
+        variable = self.variables[0] if alone else ""
         bare = [piece for piece, quoted in self.pieces if not quoted]
         if not (any(piece in _GLOB for piece in bare) or {"{", "}"} <= set(bare)):
-            return Word(text, self.known, splits=self.splits, resolved=resolved)
-        return Word(text, self.known, _pattern(self.pieces), self.splits, resolved)
+            return Word(text, self.known, "", self.splits, resolved, variable)
+        return Word(text, self.known, _pattern(self.pieces), self.splits, resolved, variable)
 
     def _expand_tilde(self) -> None:
         """Put in the directory of `~` or `~user`; `~+` and `~-` only the shell knows."""

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 
-_NAME = re.compile(r"(?<! -)(\$\{?)?([A-Za-z_]\w*)(:?[=-])?")
-_HIDING = re.compile(r"\b(?:eval|source|IFS|alias|shopt)\b|(?:^|[;&|\n({])[ \t]*\.\s")
+_NAME = re.compile(r"(\$\{?)?(?<![\w ]-)(?<![/.])(?<!-type )([A-Za-z_]\w*)(:?[=-])?")
+_HIDING = re.compile(r"\b(?:eval|source|IFS|alias|shopt)\b(?!=\s+read\b)|(?:^|[;&|\n({])[ \t]*\.\s")
 """What may set a variable without naming it, or change how words are split."""
 
 _CUT = re.compile(r"([A-Za-z_]\w*)%%?([\w./-]+)")
@@ -35,7 +35,7 @@ _NAME_OR_NOTHING = "{,.,0}"
 """The same for what a command prints that lists names and may find none."""
 
 TOPMOST = "\0"
-"""Stands in a pattern for the topmost directory of the repository: no text of the shell has this character."""
+"""Stands in a pattern for the topmost directory of the repository; no word has this character."""
 
 _COUNTED = re.compile(r"-?\d[\d.]*|-w|-s[ ,:_-]")
 _DATED = re.compile(r"(?:[^./]|(?<=\w)\.(?=%))*")
@@ -76,17 +76,20 @@ class Variables:
 
     def value(self, name: str) -> str | None:
         """What a variable stands for, as a pattern of the shell; None where that is not known."""
-        mentions = self._command._mentions[name]
         if name in _NUMBERS or name == "PWD":
-            return None if mentions else _HERE if name == "PWD" else _NUMBER
+            return None if self._command._mentions[name] else _HERE if name == "PWD" else _NUMBER
         if cut := _CUT.fullmatch(name):
             return _without_end(self.value(cut[1]), cut[2])
-        if self._is_hidden() or mentions != 1:
+        if not self.is_set_once(name):
             return None
         value = self._found(name)
         # Values within values multiply.
         self._command._left -= len(value)
         return value if value and self._command._left >= 0 else None
+
+    def is_set_once(self, name: str) -> bool:
+        """Whether the command names a variable once where it may set it."""
+        return not self._is_hidden() and self._command._mentions[name] == 1
 
     def _found(self, name: str) -> str:
         around = (value for each, value in reversed(self._loops[-_DEEPEST:]) if each == name)
@@ -212,39 +215,37 @@ def _temporary(simple: Simple) -> str | None:
 class NameLoop:
     """The loop of a command that reads names of files from a pipe: `find … | while read -r f; do …`.
 
-    It is known only if the command expands no other variable and sets none. Words that are its variable, in
-    quotes, become `LISTED`, as those that `xargs` adds.
+    It is known only if nothing else sets its variable. Words that are this variable, in quotes, become
+    `LISTED`, as those that `xargs` adds.
     """
 
     def __init__(self, command: str) -> None:
         self.entered = False
         """Whether the loop has begun."""
         head = _READING_LOOP.search(command)
-        variable = rf"\$(?:{head[1]}\b|\{{{head[1]}\}})" if head else ""
-        self._known = bool(head) and len(re.findall(variable, command)) == len(_EXPANDING.findall(command))
+        known = head and Variables(command).is_set_once(head[1]) and not _READING_ELSEWHERE.search(command)
+        self._name = head[1] if head and known else ""
 
     def follow(self, simple: Simple, *, listed: bool) -> Simple:
         """The next command of the text, with its words as the loop has them; `listed`: it is given names of
         files."""
-        reads = simple.program == "read"
-        self._known = self._known and (reads or not simple.assignments)
-        self.entered = self._known and (self.entered or (reads and listed))
+        reads = simple.program == "read" and any(word.text == self._name for word in simple.arguments)
+        self.entered = self.entered or (reads and listed)
         if not self.entered:
             return simple
-        words = (LISTED if _is_whole(word) else word for word in simple.words)
-        return replace(simple, words=tuple(words))
+        redirections = (replace(each, target=self._word(each.target)) for each in simple.redirections)
+        words = (_UNKNOWN if word is LISTED and not listed else self._word(word) for word in simple.words)
+        return replace(simple, words=tuple(words), redirections=tuple(redirections))
 
-
-def _is_whole(word: Word) -> bool:
-    """Whether a word is one expansion in quotes: without them a name with a space would be two."""
-    return word == _EXPANDED and not (word.resolved or word.splits)
+    def _word(self, word: Word) -> Word:
+        return LISTED if word.variable == self._name else word
 
 
 _READING_LOOP = re.compile(
     r"\|\s*while\s+(?:IFS=\s+)?read\s+(?:-r\s+|-r?d\s*(?:''|\"\"|\$'\\0')\s+)*([A-Za-z_]\w*)\s*;\s*do\b"
 )
-_EXPANDING = re.compile(r"[$`](?!'\\0')")
-_EXPANDED = Word("", known=False)
+_READING_ELSEWHERE = re.compile(r"\bdone\s*\d*<")
+_UNKNOWN = Word("", known=False)
 
 
 def lists_names(simple: Simple, *, piped: bool) -> bool:
