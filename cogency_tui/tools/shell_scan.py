@@ -265,6 +265,8 @@ class _Scanner:
         while words and ASSIGNMENT.match(words[0].text):
             self._move(words[0])
             assignments.append(words.pop(0))
+        if words and words[0].text == "trap":
+            self._nested(next((word.text for word in words[1:] if word.known and word.text[:1] != "-"), ""))
         variables.ended(operator)
         variables.reserved(operator)
         if words or self._redirections or assignments:

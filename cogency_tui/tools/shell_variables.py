@@ -209,7 +209,16 @@ def _program(name: str) -> str | None:
 def _temporary(simple: Simple) -> str | None:
     """A name that `mktemp` may give a new file, where it is not told one."""
     plain = all(word.text in ("-d", "-q", "--directory", "--quiet") for word in simple.arguments)
-    return f"{tempfile.gettempdir()}/tmp.{_NUMBER}" if plain and not simple.redirections else None
+    return _temporary_name() if plain and not simple.redirections else None
+
+
+def _temporary_name() -> str:
+    return f"{tempfile.gettempdir()}/tmp.{_NUMBER}"
+
+
+def is_new_temporary(word: Word) -> bool:
+    """Whether a word is what `mktemp` made for the same command. Below it is the root if that failed."""
+    return not word.known and word.resolved == _temporary_name() and not os.path.lexists(word.resolved)
 
 
 class NameLoop:

@@ -109,7 +109,7 @@ FILE_COMMANDS = [
     ("find . -name new.txt -delete", {"new.txt", "fresh/deep/new.txt"}),
     ("find fresh -delete", {"fresh"}),
     ("find fresh ! -name x -delete", {"fresh"}),
-    ("find fresh -type f -exec rm {} +", set[str]()),
+    ("find fresh -type f -exec rm {} +", {"fresh"}),
     ("mv clean.py new.txt", {"new.txt"}),
     ("mv clean.py fresh/deep/new.txt", {"fresh/deep/new.txt"}),
     ("mv new.txt fresh/deep", {"fresh/deep/new.txt"}),
