@@ -191,7 +191,8 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
         # What is wrapped may be a text that is given to a shell.
         yield from _script(list(simple.words), depth)
     elif program == "trap":
-        yield from _script(simple.operands()[:1], depth)
+        # What is known of it was found as it was met.
+        yield from _script([word for word in simple.operands()[:1] if not word.known], depth)
     elif program == "alias":
         for word in simple.operands():
             yield from _script([word.after(word.text[: word.text.find("=") + 1])], depth)
@@ -264,6 +265,11 @@ def _found(word: Word, starts: Sequence[Word]) -> Word:
     names = [start.pattern or start.text for start in starts] or ["."]
     place = f"{{{','.join(each for name in names for each in (name, f'{name}/0'))}}}"
     return replace(word, known=False, resolved=word.text.replace("{}", place) if word.known else "")
+
+
+def is_found(word: Word) -> bool:
+    """Whether a word is one in which `find` puts what it has found, and nothing else."""
+    return not word.known and word.text == "{}" and bool(word.resolved) and "{}" not in word.resolved
 
 
 def _place_of_names(simple: Simple) -> str:

@@ -12,10 +12,13 @@ from cogency_tui.tools.shell_scan import LONGEST
 from cogency_tui.tools.shell_words import Simple
 from cogency_tui.tools.stream_scripts import stream_script
 
-_PRINTING = frozenset(
-    ("[", "[[", "echo", "env", "exit", "export", "false", "printenv", "printf", "pwd", "set", "test", "true")
-)
-"""Programs that open nothing that their arguments name, whatever those are."""
+_PRINTING_NAMES = """
+    : [ [[ break continue declare echo env exit export false local printenv printf pwd read readonly return
+    set shift shopt test trap true typeset ulimit umask unset wait
+"""
+_PRINTING = frozenset(_PRINTING_NAMES.split())
+"""Programs that open nothing that their arguments name, whatever those are. What `trap` runs is looked at as
+a command of its own."""
 
 _FILE_PROGRAMS = """
     basename cat cd chmod cksum cmp comm cp cut date df diff dirname du egrep expand expr fgrep file
@@ -59,9 +62,7 @@ _AWK_OPTION = re.compile(r"-(?:[Fv].*)?|--", re.DOTALL)
 _JSON_OPTIONS = r"(?: --(?:compact|json-lines|no-ensure-ascii|no-indent|sort-keys|tab|indent[ =]\d+))*"
 _JSON_TOOL = re.compile(rf"python3? -m json\.tool{_JSON_OPTIONS}(?: [^-\s]\S*)?{_JSON_OPTIONS}")
 
-_CHANGING = re.compile(
-    r"(?:^|[\s;&|(])(?:PATH|LD_\w+|BASH_\w+|ENV|HOME|IFS|GIT_\w+|PAGER|SHELLOPTS|XDG_\w+)\+?="
-)
+_CHANGING = re.compile(r"(?:^|[\s;&|(])(?:PATH|LD_\w+|BASH_\w+|ENV|HOME|GIT_\w+|PAGER|SHELLOPTS|XDG_\w+)\+?=")
 """Variables that lead to other programs than those that a command names."""
 
 

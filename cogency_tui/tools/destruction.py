@@ -12,17 +12,19 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
 
 from cogency_tui.store.versions import Version
 from cogency_tui.tools.command_line import MOST as MOST_COMMANDS
-from cogency_tui.tools.command_line import parse
+from cogency_tui.tools.command_line import is_found, parse
 from cogency_tui.tools.git_destruction import examine_git
 from cogency_tui.tools.moved_files import MovedFiles
 from cogency_tui.tools.shell_paths import MOST, Places, joined
 from cogency_tui.tools.shell_scan import MOST_WORDS
-from cogency_tui.tools.shell_words import TOO_DEEP, TOO_MANY, Simple, Word
+from cogency_tui.tools.shell_variables import is_new_temporary, lists_names
+from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Simple, Word
 from cogency_tui.tools.stakes import AtStake, Stakes
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
@@ -35,7 +37,7 @@ _UNREADABLE = {
 _BRANCHING = re.compile(r"\|\||\b(?:case|for|if|until|while)\b")
 """What makes it uncertain that a part of a command runs."""
 
-_NEGATIONS = frozenset(("!", "-not", "-o", "-or", ",", "("))
+_NEGATIONS = frozenset(("!", "-not", "-o", "-or", ",", "(", "-L", "-follow"))
 
 
 def at_stake(
@@ -51,10 +53,13 @@ def at_stake(
     nothing is lost with them. `moved` are files that are lost with whatever directory they are in by now.
     """
     stakes = Stakes(workspace, made or {}, moved)
-    places = Places(cwd, command)
+    commands = parse(command)
+    places = Places(cwd, command, commands)
     moves = Moves()
     sure = not _BRANCHING.search(command)
-    for simple in parse(command):
+    fills = any(map(_moves_unknown, commands))
+    before: Simple | None = None
+    for simple in commands:
         if reason := _UNREADABLE.get(simple):
             stakes.add(reason)
         for redirection in simple.redirections:
@@ -67,10 +72,12 @@ def at_stake(
         elif simple.program in ("cp", "install", "ln", "mv"):
             _copy(simple, places, stakes, moves, sure=sure)
         elif simple.program in ("rm", "srm", "unlink"):
-            _remove(simple, places, stakes, moves)
+            if before is None or not _remove_found(before, simple, places, stakes):
+                _remove(simple if fills else _without_temporary(simple), places, stakes, moves)
         elif examine := _PROGRAMS.get(simple.program):
             examine(simple, places, stakes)
         places.follow(simple)
+        before = simple
     if places.lookups.used_up:
         stakes.add(UNKNOWN)
     return stakes.result()
@@ -115,6 +122,32 @@ def _remove(simple: Simple, places: Places, stakes: Stakes, moves: Moves) -> Non
     stakes.add_files(moves.there(simple.operands(), places, whole=whole), whole=whole)
     if not places.all_of(simple.operands())[1]:
         stakes.add(UNKNOWN)
+
+
+def _without_temporary(simple: Simple) -> Simple:
+    """The command without what `mktemp` made for it."""
+    return replace(simple, words=tuple(word for word in simple.words if not is_new_temporary(word)))
+
+
+def _moves_unknown(simple: Simple) -> bool:
+    """Whether a part of a command may move something into a directory that is not known beforehand."""
+    words = simple.arguments
+    if any(word.text.startswith("--remove") for word in words):
+        return True
+    into = words if simple.has("t", "target-directory") else simple.operands()[-1:]
+    moves = {"cd": words, "pushd": words, "mv": into}.get(simple.program, ())
+    return not all(word.known and not word.pattern for word in moves)
+
+
+def _remove_found(find: Simple, simple: Simple, places: Places, stakes: Stakes) -> bool:
+    """Remove what the `find` before names, by its tests; whether that is all that a command removes."""
+    operands = simple.operands()
+    if find.program != "find" or len(operands) != 1 or not (operands[0] is LISTED or is_found(operands[0])):
+        return False
+    if operands[0] is LISTED and not (find.piped and lists_names(find, piped=False)):
+        return False
+    _found(find, places, stakes)
+    return True
 
 
 def _shred(simple: Simple, places: Places, stakes: Stakes) -> None:
@@ -182,6 +215,21 @@ def _find(simple: Simple, places: Places, stakes: Stakes) -> None:
     texts = [word.text for word in simple.arguments]
     if "-delete" not in texts:
         return
+    before = [word.text for word in _tests(simple)]
+    if {"-type d", "-empty"} <= {*map(" ".join, pairwise(before)), *before} and not _NEGATIONS & {*before}:
+        return
+    _found(simple, places, stakes)
+
+
+def _tests(simple: Simple) -> list[Word]:
+    """The arguments of `find` before its first action that destroys."""
+    return list(takewhile(lambda word: word.text not in ("-delete", "-exec", "-execdir"), simple.arguments))
+
+
+def _found(simple: Simple, places: Places, stakes: Stakes) -> None:
+    """Destroy what `find` finds."""
+    tests = _tests(simple)
+    texts = [word.text for word in tests]
     starts: list[Word] = []
     for word in simple.arguments:
         if word.text.startswith(("-", "(", "!")):
@@ -189,6 +237,7 @@ def _find(simple: Simple, places: Places, stakes: Stakes) -> None:
         starts.append(word)
     tops, known = places.all_of(starts or [Word(".")])
     names = [text for option, text in pairwise(texts) if option == "-name"]
+    known = known and all(word.known for word in tests)
     if not known or _NEGATIONS.intersection(texts) or not names:
         stakes.add_files(tops, whole=True)
         return

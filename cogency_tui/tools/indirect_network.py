@@ -201,7 +201,8 @@ def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
     """Whether a program runs commands that are written in its arguments, its input, or a file that the
     command makes."""
     program, texts = simple.program, [word.text for word in simple.arguments]
-    if program == "trap" and texts[:1] in ([""], ["-"]):
+    if program == "trap" and all(word.known for word in simple.arguments):
+        # What it runs is looked at as commands of their own.
         return False
     if has_starting_option(simple):
         return True

@@ -16,6 +16,7 @@ from cogency_tui.tools.git_places import moved_by_git
 from cogency_tui.tools.interpreter_code import inline_code
 from cogency_tui.tools.programs import GIT_READING, PLACE_OPTIONS, base_name, facts, is_interpreter
 from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
+from cogency_tui.tools.shell_variables import TOPMOST
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 from cogency_tui.tools.stream_scripts import AWK, stream_script
 from cogency_tui.tools.system_files import is_public
@@ -122,9 +123,8 @@ def _assigned(simple: Simple) -> Iterator[Word]:
             continue
         for piece in text.split(":"):
             word = Word(piece).after("") if value.known else Word(piece, known=False, resolved=piece)
-            if ("/" in piece or piece == "..") and not is_public(
-                Path(os.path.realpath(word.text)), _KNOWN_BY_NAME
-            ):
+            public = TOPMOST not in piece and is_public(Path(os.path.realpath(word.text)), _KNOWN_BY_NAME)
+            if ("/" in piece or piece == "..") and not public:
                 yield word
 
 
@@ -240,7 +240,7 @@ def _without_patterns(simple: Simple) -> Iterator[Word]:
 def located(word: Word, places: Places, workspace: Workspace, *, written: bool) -> Iterator[Location]:
     """Where a word may lead."""
     text = word.resolved or word.text
-    if not text or "\0" in text or _HARMLESS.fullmatch(text) or ("://" in text and not written):
+    if not text or "\0" in word.text or _HARMLESS.fullmatch(text) or ("://" in text and not written):
         return
     if len(text) > LONGEST_PATH and not (word.pattern or word.resolved):
         return

@@ -86,19 +86,21 @@ class Reach:
 def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts | None = None) -> Reach:
     """What `command` names if it runs in `cwd` (resolved). With `ports` this machine is no network, but for
     the servers on it that the conversation did not start."""
-    places = Places(cwd, command)
+    commands = parse(command)
+    places = Places(cwd, command, commands)
     network = brings = outside = unsure = neighbour = neighbours_client = ""
     named, into = dict[Path, str](), dict[Path, None]()
     could_bring = alters(command)
     settings = settings_in(command)
     made = MadeFiles()
-    listed = False
+    piped = False
     listing = dict[Location, None]()
     loop = NameLoop(command)
     if _REROUTED.search(command):
         ports = None
-    for written_out in parse(command):
-        simple = loop.follow(_as_installed(written_out, places), listed=listed)
+    for written_out in commands:
+        simple = loop.follow(_as_installed(written_out, places), listed=piped)
+        listed = loop.entered or piped
         reading = indirect_reads(simple, places, (workspace.root, *workspace.added), listed=listed)
         program = network_program(simple)
         reads = "reader" in facts(program) or is_interpreter(program) or opens_device(simple)
@@ -124,13 +126,16 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         unsure = unsure or unsure_writing(simple, places, listed=listed)
         configured = is_listed(simple) and _CONFIGURED.search(command)
         unsure = unsure or (UNSURE_READING if reading.unknown or configured else "")
-        given = [*listing] if any(word is LISTED for word in simple.words) and not only_reads(simple) else []
-        listed = loop.entered or lists_names(simple, piped=listed)
+        given = [*listing] if _writes_listed(simple) else []
+        piped = lists_names(simple, piped=piped)
+        listed = loop.entered or piped
         listing = listing if listed else {}
         through = _through(reading, places, workspace)
         code = _in_code(simple, made, places, workspace)
-        piped = (Named(each, reads=False, writes=True) for each in given)
-        for location, read, written_to in chain(named_paths(simple, places, workspace), code, through, piped):
+        changed = (Named(each, reads=False, writes=True) for each in given)
+        for location, read, written_to in chain(
+            named_paths(simple, places, workspace), code, through, changed
+        ):
             listing |= {location: None} if listed else {}
             if not location.inside:
                 read_only = read and location.asked not in _targets(placed(simple), places)
@@ -169,6 +174,12 @@ def _unconfined(simple: Simple, made: MadeFiles, places: Places, workspace: Work
         shadowed = any(shadows_modules(place, workspace) for place in places.directories)
         return simple.program if shadowed else ""
     return "" if configures_git(simple) else unconfined(simple)
+
+
+def _writes_listed(simple: Simple) -> bool:
+    """Whether a command may write the files whose names are piped into it."""
+    redirected = any(each.target is LISTED and each.writes for each in simple.redirections)
+    return redirected or (any(word is LISTED for word in simple.words) and not only_reads(simple))
 
 
 def _targets(words: Iterable[Word], places: Places) -> set[Path]:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product
 from pathlib import Path
 
+from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.shell_variables import TOPMOST
 from cogency_tui.tools.shell_words import Simple, Word
 
 MOST = 5000
@@ -43,6 +45,9 @@ _REPEATING = re.compile(
 )
 """In a text with one of these something may run twice, or be negated, or a directory be renamed while the
 command is in it."""
+_RUNNING_TEXT = frozenset((".", "eval", "source"))
+_SETTING = frozenset(("declare", "export", "local", "printf", "read", "readonly", "typeset"))
+"""Builtins that set the variables that they are given the names of."""
 
 
 class Lookups:
@@ -75,7 +80,8 @@ class Places:
     that follows a `cd` with which the text begins is. Once `lookups` are used up, no word is known any more.
     """
 
-    def __init__(self, start: Path, command: str = "") -> None:
+    def __init__(self, start: Path, command: str = "", commands: Sequence[Simple] | None = None) -> None:
+        """`commands` are all that the command runs there, where they are known."""
         self.directories = [start]
         self._others: list[Path] = []
         """Those that it may be in once the list of commands that are joined by `&&` ends."""
@@ -87,6 +93,8 @@ class Places:
         self.lookups = Lookups()
         self.known = True
         """Whether it went nowhere that is not known."""
+        self._led = commands is None or any(map(leads_git, commands))
+        self._topmost: dict[Path, Path | None] = {}
 
     def follow(self, simple: Simple) -> None:
         """Take note of a `cd`, and of the end of a list."""
@@ -156,16 +164,27 @@ class Places:
         names = _all_alternatives(pattern) if pattern else [word.text]
         if names is None:
             return None
-        matched = (path for place in self.directories for path in self._expanded(place, names, True))
-        literal = (
-            joined(place, name)
-            for place in self.directories
-            for name in names
-            if name and self.lookups.path()
-        )
+        seen = [(place, name) for place in self.directories for name in self._seen_from(place, names)]
+        if any("\0" in name for _, name in seen):
+            return None
+        matched = (path for place, name in seen for path in self._expanded(place, [name], True))
+        literal = (joined(place, name) for place, name in seen if name and self.lookups.path())
         globbing = any(map(glob.has_magic, names))
         found = dict.fromkeys([*islice(matched if globbing else (), MOST), *literal])
         return None if self.lookups.used_up else list(found)
+
+    def _seen_from(self, place: Path, names: Iterable[str]) -> Iterator[str]:
+        """The names with the topmost directory of the repository put in, where that is known."""
+        for name in names:
+            root = self._repository(place) if name.startswith(TOPMOST) else None
+            yield name.replace(TOPMOST, str(root), 1) if root else name
+
+    def _repository(self, place: Path) -> Path | None:
+        """The topmost directory of the repository around a place; None where that is not known."""
+        if not self._led and place not in self._topmost:
+            root = Repository(place).root
+            self._topmost[place] = None if root is None or glob.has_magic(str(root)) else root
+        return self._topmost.get(place)
 
     def _gives_up(self, pattern: str) -> bool:
         """Whether this is not looked up, for its length or after all that was."""
@@ -193,6 +212,15 @@ class Places:
                 if not self.lookups.path():
                     return
                 yield joined(place, match)
+
+
+def leads_git(simple: Simple) -> bool:
+    """Whether a command may have git take another directory for the one of the working tree."""
+    if simple.program == "git":
+        return simple.operands("Cc")[:1] == [Word("config")] or simple.has("c")
+    words = (*simple.words, *simple.assignments)
+    unwritten = simple.program in _SETTING and not all(word.known or "=" in word.text for word in words)
+    return unwritten or simple.program in _RUNNING_TEXT or any("GIT_" in word.text for word in words)
 
 
 def resolved(path: Path) -> Path:

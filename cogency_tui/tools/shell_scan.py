@@ -58,19 +58,30 @@ _HEADERS = frozenset(("for", "select", "case", "esac"))
 
 def scan(text: str, depth: int = 0) -> list[Simple]:
     """The simple commands of a text, what is substituted in one before it; of a long one the first."""
+    return _scanned(text, depth).found
+
+
+def _scanned(text: str, depth: int, outer: Variables | None = None) -> "_Scanner":
+    """The scanner of a text, once it is done; with `outer` of one that is substituted in another."""
+    scanner = _Scanner(text[:LONGEST], depth, outer)
     if depth > DEEPEST:
-        return [TOO_DEEP]
-    scanner = _Scanner(text[:LONGEST], depth)
-    scanner.scan()
-    return [*scanner.found, TOO_MANY] if scanner.too_long or len(text) > LONGEST else scanner.found
+        end = [TOO_DEEP]
+    else:
+        scanner.scan()
+        end = [TOO_MANY] if scanner.too_long or len(text) > LONGEST else []
+    scanner.found += end
+    scanner.own += end
+    return scanner
 
 
 class _Scanner:
     """One pass over the text; what substitutions hold is added to `found` as it is met."""
 
-    def __init__(self, text: str, depth: int) -> None:
+    def __init__(self, text: str, depth: int, outer: Variables | None = None) -> None:
         self.text = text
         self.found: list[Simple] = []
+        self.own: list[Simple] = []
+        """Those that are not substituted in others."""
         self._depth = depth
         self._at: int = 0
         self._word: _Building | None = None
@@ -79,7 +90,7 @@ class _Scanner:
         self._redirections: list[Redirection] = []
         self._operator = ""
         self._bodies: list[tuple[str, bool, list[str]]] = []
-        self._variables = Variables(text)
+        self._variables = Variables(text, outer)
 
     @property
     def too_long(self) -> bool:
@@ -179,7 +190,7 @@ class _Scanner:
             end = at + 2
             while end < len(text) and text[end] != "'":
                 end += 2 if text[end] == "\\" else 1
-            word.add_quoted(_ESCAPE.sub(_unescaped, text[at + 2 : end]))
+            word.add_quoted(_ESCAPE.sub(_unescaped, text[at + 2 : end]).partition("\0")[0])
             self._at = end + 1
         elif text.startswith('$"', at) and not quoted:
             self._at = at + 2
@@ -196,7 +207,7 @@ class _Scanner:
             word.add_quoted(str(_home()))
             word.quoted = word.quoted or quoted
         else:
-            word.add_unknown(self._variables.value(name), quoted=quoted)
+            word.add_unknown(self._variables.value(name), quoted=quoted, variable=name)
 
     def _redirect(self) -> None:
         for opening in ("<(", ">("):
@@ -254,10 +265,14 @@ class _Scanner:
         while words and ASSIGNMENT.match(words[0].text):
             self._move(words[0])
             assignments.append(words.pop(0))
+        if words and words[0].text == "trap":
+            self._nested(next((word.text for word in words[1:] if word.known and word.text[:1] != "-"), ""))
         variables.ended(operator)
         variables.reserved(operator)
         if words or self._redirections or assignments:
-            self.found.append(Simple(tuple(words), tuple(self._redirections), operator, tuple(assignments)))
+            simple = Simple(tuple(words), tuple(self._redirections), operator, tuple(assignments))
+            self.found.append(simple)
+            self.own.append(simple)
         self._words.clear()
         self._redirections.clear()
 
@@ -285,9 +300,9 @@ class _Scanner:
 
     def _nested(self, text: str) -> str | None:
         """Look into what is substituted; the result is what it comes to, where that is known."""
-        found = scan(text, self._depth + 1)
-        self.found += found
-        return substituted(found)
+        scanner = _scanned(text, self._depth + 1, self._variables)
+        self.found += scanner.found
+        return substituted(scanner.own)
 
     def _closing(self, start: int, opening: str, closing: str) -> int:
         """Where the bracket that was opened before `start` is closed; quotes are stepped over."""
@@ -326,6 +341,7 @@ class _Building:
     splits: bool = False
     lead: str = ""
     resolved: list[tuple[str, bool]] | None = field(default_factory=list[tuple[str, bool]])
+    variables: list[str] = field(default_factory=list[str])
 
     @property
     def text(self) -> str:
@@ -338,11 +354,12 @@ class _Building:
         self.quoted = True
         self._append(text, quoted=True)
 
-    def add_unknown(self, value: str | None = None, *, quoted: bool) -> None:
+    def add_unknown(self, value: str | None = None, *, quoted: bool, variable: str = "") -> None:
         """What the shell puts in; `value` is a pattern of it, as far as the command says."""
         self.lead = self.text if self.known else self.lead
         self.known = False
         self.splits = self.splits or not quoted
+        self.variables.append(variable)
         if value is None:
             self.resolved = None
         elif self.resolved is not None:
@@ -357,10 +374,14 @@ class _Building:
         self._expand_tilde()
         text = self.text
         resolved = _pattern(self.resolved) if self.resolved and not self.known else ""
+        alone = len(self.variables) == 1 and not (self.pieces or self.splits)
+        variable = self.variables[0] if alone else ""
         bare = [piece for piece, quoted in self.pieces if not quoted]
         if not (any(piece in _GLOB for piece in bare) or {"{", "}"} <= set(bare)):
-            return Word(text, self.known, splits=self.splits, resolved=resolved, lead=self.lead)
-        return Word(text, self.known, _pattern(self.pieces), self.splits, resolved, self.lead)
+            pattern = ""
+        else:
+            pattern = _pattern(self.pieces)
+        return Word(text, self.known, pattern, self.splits, resolved, self.lead, variable)
 
     def _expand_tilde(self) -> None:
         """Put in the directory of `~` or `~user`; `~+` and `~-` only the shell knows."""

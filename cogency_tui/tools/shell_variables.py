@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 
-_NAME = re.compile(r"(?<! -)(\$\{?)?([A-Za-z_]\w*)(:?[=-])?")
-_HIDING = re.compile(r"\b(?:eval|source|IFS|alias|shopt)\b|(?:^|[;&|\n({])[ \t]*\.\s")
+_NAME = re.compile(r"(\$\{?)?(?<![\w ]-)(?<![/.])(?<!-type )([A-Za-z_]\w*)(:?[=-])?")
+_HIDING = re.compile(r"\b(?:eval|source|IFS|alias|shopt)\b(?!=\s+read\b)|(?:^|[;&|\n({])[ \t]*\.\s")
 """What may set a variable without naming it, or change how words are split."""
 
 _CUT = re.compile(r"([A-Za-z_]\w*)%%?([\w./-]+)")
@@ -30,6 +30,12 @@ _NUMBER = "0"
 _HERE = "."
 SOME_NAME = "{.,0}"
 """A pattern for names of files in a directory, and of the directory itself."""
+
+_NAME_OR_NOTHING = "{,.,0}"
+"""The same for what a command prints that lists names and may find none."""
+
+TOPMOST = "\0"
+"""Stands in a pattern for the topmost directory of the repository; no word has this character."""
 
 _COUNTED = re.compile(r"-?\d[\d.]*|-w|-s[ ,:_-]")
 _DATED = re.compile(r"(?:[^./]|(?<=\w)\.(?=%))*")
@@ -59,10 +65,14 @@ _ODD_OPTION = re.compile(
 class Variables:
     """What is known of the variables while the command is read from its beginning."""
 
-    def __init__(self, text: str) -> None:
-        found = _NAME.finditer(text) if "$" in text else ()
+    def __init__(self, text: str, outer: "Variables | None" = None) -> None:
+        """With `outer` of a text that is substituted in that of `outer`: it has the same variables, and sets
+        them for itself alone."""
+        self._outer = outer
+        self._command: Variables = outer._command if outer else self
+        found = _NAME.finditer(text) if "$" in text and not outer else ()
         self._mentions = Counter(name[2] for name in found if not name[1] or (name[3] or "")[-1:] == "=")
-        self._hidden = bool(_HIDING.search(text))
+        self._hidden = not outer and bool(_HIDING.search(text))
         self._values: dict[str, str] = {}
         self._loops: list[tuple[str, str | None]] = []
         self._open = 0
@@ -72,16 +82,27 @@ class Variables:
     def value(self, name: str) -> str | None:
         """What a variable stands for, as a pattern of the shell; None where that is not known."""
         if name in _NUMBERS or name == "PWD":
-            return None if self._mentions[name] else _HERE if name == "PWD" else _NUMBER
+            return None if self._command._mentions[name] else _HERE if name == "PWD" else _NUMBER
         if cut := _CUT.fullmatch(name):
             return _without_end(self.value(cut[1]), cut[2])
-        if self._hidden or self._mentions[name] != 1:
+        if not self.is_set_once(name):
             return None
+        value = self._found(name)
+        # Values within values multiply.
+        self._command._left -= len(value)
+        return value if value and self._command._left >= 0 else None
+
+    def is_set_once(self, name: str) -> bool:
+        """Whether the command names a variable once where it may set it."""
+        return not self._is_hidden() and self._command._mentions[name] == 1
+
+    def _found(self, name: str) -> str:
         around = (value for each, value in reversed(self._loops[-_DEEPEST:]) if each == name)
         value = next(around, None) or self._values.get(name, "")
-        # Values within values multiply.
-        self._left -= len(value)
-        return value if value and self._left >= 0 else None
+        return value if value or self._outer is None else self._outer._found(name)
+
+    def _is_hidden(self) -> bool:
+        return self._hidden or (self._outer is not None and self._outer._is_hidden())
 
     def reserved(self, word: str) -> None:
         """Note a reserved word, or a bracket, that a list of commands begins or ends with."""
@@ -98,7 +119,7 @@ class Variables:
         """Note the head of a `for` or `select`."""
         texts = [word.text for word in words[:3]]
         listed = texts[2:] == ["in"] and texts[0] == "for"
-        values = [word.pattern or word.text if word.known else word.resolved for word in words[3:]]
+        values = [_taken(word) for word in words[3:]]
         known = listed and values and all(values)
         name = texts[1] if len(texts) > 1 else ""
         joined = values[0] if len(values) == 1 else f"{{{','.join(values)}}}"
@@ -110,13 +131,30 @@ class Variables:
             return
         for word in words:
             name, _, value = word.text.partition("=")
-            text = value if word.known else word.resolved.partition("=")[2]
-            if _PLAIN.fullmatch(text) and name.isidentifier():
-                self._values[name] = text
+            if not word.known:
+                value = word.resolved.partition("=")[2]
+            if _is_plain(value, word) and name.isidentifier():
+                self._values[name] = value
 
     def ended(self, operator: str) -> None:
         """Note what stands behind a command."""
         self._chained = operator in ("|", "||", "&&")
+
+
+def _taken(word: Word) -> str:
+    """What a loop takes from a word, as a pattern; empty where that is not known."""
+    if word.known:
+        return word.pattern or word.text
+    # Of nothing there is no turn.
+    return SOME_NAME if word.splits and word.resolved == _NAME_OR_NOTHING else word.resolved
+
+
+def _is_plain(value: str, word: Word) -> bool:
+    """Whether a value is the same word wherever it is put in."""
+    if not word.known:
+        for pattern in (_NAME_OR_NOTHING, SOME_NAME, TOPMOST):
+            value = value.replace(pattern, _NUMBER)
+    return bool(_PLAIN.fullmatch(value))
 
 
 def _without_end(value: str | None, end: str) -> str | None:
@@ -130,10 +168,12 @@ def substituted(commands: Sequence[Simple]) -> str | None:
     """What a substitution of these commands comes to, as a pattern; None where that is not known."""
     if len(commands) == 1 and (value := _printed(commands[0])) is not None:
         return value
+    if not all(simple.piped for simple in commands[:-1]):
+        return None
     listed = False
     for simple in commands:
         listed = lists_names(simple, piped=listed)
-    return SOME_NAME if listed else None
+    return _NAME_OR_NOTHING if listed else None
 
 
 def _printed(simple: Simple) -> str | None:
@@ -144,6 +184,8 @@ def _printed(simple: Simple) -> str | None:
     match simple.program:
         case "pwd":
             return None if texts else _HERE
+        case "git" if texts == ["rev-parse", "--show-toplevel"] and not simple.assignments:
+            return TOPMOST
         case "date" | "seq" | "nproc":
             form = _COUNTED if simple.program == "seq" else _DATED
             return _NUMBER if all(map(form.fullmatch, texts)) else None
@@ -174,45 +216,52 @@ def _program(name: str) -> str | None:
 def _temporary(simple: Simple) -> str | None:
     """A name that `mktemp` may give a new file, where it is not told one."""
     plain = all(word.text in ("-d", "-q", "--directory", "--quiet") for word in simple.arguments)
-    return f"{tempfile.gettempdir()}/tmp.{_NUMBER}" if plain and not simple.redirections else None
+    return _temporary_name() if plain and not simple.redirections else None
+
+
+def _temporary_name() -> str:
+    return f"{tempfile.gettempdir()}/tmp.{_NUMBER}"
+
+
+def is_new_temporary(word: Word) -> bool:
+    """Whether a word is what `mktemp` made for the same command. Below it is the root if that failed."""
+    return not word.known and word.resolved == _temporary_name() and not os.path.lexists(word.resolved)
 
 
 class NameLoop:
     """The loop of a command that reads names of files from a pipe: `find … | while read -r f; do …`.
 
-    It is known only if the command expands no other variable and sets none. Words that are its variable, in
-    quotes, become `LISTED`, as those that `xargs` adds.
+    It is known only if nothing else sets its variable. Words that are this variable, in quotes, become
+    `LISTED`, as those that `xargs` adds.
     """
 
     def __init__(self, command: str) -> None:
         self.entered = False
         """Whether the loop has begun."""
         head = _READING_LOOP.search(command)
-        variable = rf"\$(?:{head[1]}\b|\{{{head[1]}\}})" if head else ""
-        self._known = bool(head) and len(re.findall(variable, command)) == len(_EXPANDING.findall(command))
+        known = head and Variables(command).is_set_once(head[1]) and not _READING_ELSEWHERE.search(command)
+        self._name = head[1] if head and known else ""
 
     def follow(self, simple: Simple, *, listed: bool) -> Simple:
         """The next command of the text, with its words as the loop has them; `listed`: it is given names of
         files."""
-        reads = simple.program == "read"
-        self._known = self._known and (reads or not simple.assignments)
-        self.entered = self._known and (self.entered or (reads and listed))
+        reads = simple.program == "read" and any(word.text == self._name for word in simple.arguments)
+        self.entered = self.entered or (reads and listed)
         if not self.entered:
             return simple
-        words = (LISTED if _is_whole(word) else word for word in simple.words)
-        return replace(simple, words=tuple(words))
+        redirections = (replace(each, target=self._word(each.target)) for each in simple.redirections)
+        words = (_UNKNOWN if word is LISTED and not listed else self._word(word) for word in simple.words)
+        return replace(simple, words=tuple(words), redirections=tuple(redirections))
 
-
-def _is_whole(word: Word) -> bool:
-    """Whether a word is one expansion in quotes: without them a name with a space would be two."""
-    return word == _EXPANDED and not (word.resolved or word.splits)
+    def _word(self, word: Word) -> Word:
+        return LISTED if word.variable == self._name else word
 
 
 _READING_LOOP = re.compile(
     r"\|\s*while\s+(?:IFS=\s+)?read\s+(?:-r\s+|-r?d\s*(?:''|\"\"|\$'\\0')\s+)*([A-Za-z_]\w*)\s*;\s*do\b"
 )
-_EXPANDING = re.compile(r"[$`](?!'\\0')")
-_EXPANDED = Word("", known=False)
+_READING_ELSEWHERE = re.compile(r"\bdone\s*\d*<")
+_UNKNOWN = Word("", known=False)
 
 
 def lists_names(simple: Simple, *, piped: bool) -> bool:

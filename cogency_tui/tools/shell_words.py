@@ -9,7 +9,8 @@ class Word:
     """A word without its quotes. `pattern` is set where the shell makes paths of it: the same with quoted
     `*`, `?` and `[` made plain. `known` is False where only the shell knows what it will be, and `splits` set
     where that may be several words. `resolved` is then a pattern of the paths that it comes to, as far as the
-    command itself says, and `lead` what stands before all that the shell puts in."""
+    command itself says, `lead` what stands before all that the shell puts in, and `variable` the one that it
+    is the value of, in quotes and with nothing else."""
 
     text: str
     known: bool = True
@@ -17,6 +18,7 @@ class Word:
     splits: bool = field(default=False, compare=False)
     resolved: str = field(default="", compare=False)
     lead: str = field(default="", compare=False)
+    variable: str = field(default="", compare=False)
 
     @property
     def sure(self) -> bool:
