@@ -14,8 +14,11 @@ from dataclasses import replace
 
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 
-_NAME = re.compile(r"(\$\{?)?(?<![\w ]-)(?<![/.])(?<!-type )([A-Za-z_]\w*)(:?[=-])?")
-_HIDING = re.compile(r"\b(?:eval|source|IFS|alias|shopt)\b(?!=\s+read\b)|(?:^|[;&|\n({])[ \t]*\.\s")
+_NAME = re.compile(r"(\$\{?)?(?<!\w)(?<![\w ]-)(?<![/.])(?<!-type )([A-Za-z_]\w*)(:?[=-])?")
+_HIDING = re.compile(
+    r"\b(?:eval|source|IFS|alias|shopt)\b(?!=\s+read\b)|(?:^|[;&|\n({])[ \t]*\.\s"
+    r"|\b(?:mapfile|printf|read|readarray|wait)\b[^;&|\n]{0,200}\s-[A-Za-z]*[apv]\w"
+)
 """What may set a variable without naming it, or change how words are split."""
 
 _CUT = re.compile(r"([A-Za-z_]\w*)%%?([\w./-]+)")

@@ -55,7 +55,6 @@ sed -n "R $X" a.txt
 sed "$(cat list)" a.txt
 sed "r ${PWD%project}home/secret.txt" a.txt
 awk "BEGIN {getline l < \"$X\"; print l}"
-git diff a.txt $(git rev-parse --show-toplevel)
 git merge-file -p a.txt a.txt "$X"
 set -- $(cat list); git diff a.txt $1
 """.strip().splitlines()
@@ -70,6 +69,7 @@ git diff "$X" -- src
 git diff --stat main topic
 git diff
 git diff a.txt b.txt
+git diff a.txt $(git rev-parse --show-toplevel)
 git commit -m "$X"
 git commit -am "$(cat a.txt)"
 git commit -qm "x" --author="$A"

@@ -36,6 +36,7 @@ FILE=$(grep -rl x src | head -1); sed -n 1,5p "$FILE"
 FILES=$(find src -name '*.py'); for f in $FILES; do wc -l $f; done
 FILES=$(find . -type f); for f in $FILES; do wc -l $f; done
 files=$(git ls-files '*.py'); wc -l $files
+rm -rf made-of; for f in src/*.py; do wc -l "$f"; done
 FILES=$(grep -rl x src); sed -i s/x/y/ $FILES
 latest=$(ls -t src/*.py | head -1); head -3 "$latest"
 for f in src/*.py; do n=$(wc -l < "$f"); echo "$f $n"; done
@@ -62,6 +63,8 @@ find . -name a.py | while read -r f; do cat "$f"; done < list
 find . -name a.py | while read -r f; do cat "$(cat list)"; done
 find . -name a.py | while read -r f; do f=../secret; cat "$f"; done
 find . -name a.py | while read -r f; do g=../secret; cat "$g"; done
+f=a.py; printf -vf ../secret; cat "$f"
+f=a.py; read -raf < list; cat "$f"
 """.strip().splitlines()
 
 
