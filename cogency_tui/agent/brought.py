@@ -1,5 +1,5 @@
-"""Guarded files that came with commits: they lie in a working tree as its last commit has them, or the index
-where git makes one of others, or a stash that is taken out.
+"""Guarded files that came with commits: they lie in a working tree as its last commit has them, or as git
+composes one of others (in the index, with the marks of a conflict), or a stash that is taken out.
 
 Invariant: only working trees of the project's own repository and of its submodules count, and nothing in a
 directory of git does, nor what a commit of the project's repository changed that a command has made. The
@@ -7,13 +7,15 @@ calls block.
 """
 
 import os
+import re
 import stat
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence, Set
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TypeVar
 
-from cogency_tui.agent.known_commits import KnownCommits
+from cogency_tui.agent.known_commits import History, KnownCommits
 from cogency_tui.store.versions import FileChange
 from cogency_tui.tools.git_bringing import Bringing
 from cogency_tui.tools.git_facts import Repository
@@ -22,7 +24,9 @@ from cogency_tui.workspace.paths import Workspace
 _MOST = 500
 """Edits that git is asked about."""
 
-_MOST_STASHES = 40
+_LONGEST = 1 << 20
+_MARK = re.compile(rb"(?:<{7}|>{7}|\|{7}) .{0,200}$|={7}$")
+"""The marks that git puts between the sides of a conflict."""
 
 
 _Change = TypeVar("_Change", bound=FileChange)
@@ -39,67 +43,38 @@ def brought(
     does not have. Those that are `new` have to come from commits that are not in doubt."""
     if len(edits) > _MOST:
         return []
-    common = _common(workspace.root)
-    if common is None:
-        return []
-    own = _tree_of(workspace.root, common)
     trees: dict[Path, Path | None] = {}
     inside: dict[Path, list[Path]] = defaultdict(list)
     for path in {path for edit in edits for path in _paths(edit, workspace)}:
         directory = next(each for each in path.parents if each.is_dir())
         if directory not in trees:
-            trees[directory] = _tree_of(directory, common)
+            trees[directory] = Repository(directory).root
         tree = trees[directory]
         if tree is not None and ".git" not in path.parts:
             inside[tree].append(path)
     made = {path for edit in new for path in _paths(edit, workspace)}
     same = set[Path]()
     for tree, paths in inside.items():
-        files = _Files(tree, paths)
-        found = files.as_in("HEAD")
-        if tree == own:
-            found |= _half_way(files, commits, brings)
-        if brings.resumes:
-            # It may have made commits by any means.
-            found -= made - (files.as_in(*commits.half_way()) if tree == own else set())
-        if _common(tree) == common:
-            found -= {path for path in made & found if commits.doubts(files.names[path])}
-        same |= found
+        if history := commits.of(tree):
+            same |= _Files(tree, paths, made, history, brings).brought()
     return [edit for edit in edits if same.issuperset(_paths(edit, workspace))]
-
-
-def _half_way(files: "_Files", commits: KnownCommits, brings: Bringing) -> set[Path]:
-    """The files that are as what a command of git has made of commits without committing it."""
-    found = set[Path]()
-    if commits.knows_index and (brings.merges or brings.resumes):
-        found |= files.as_staged()
-    if brings.merges and "stash" in brings.words:
-        found |= files.as_in(*commits.stashes[:_MOST_STASHES])
-    return found
 
 
 def _paths(edit: FileChange, workspace: Workspace) -> list[Path]:
     return [workspace.root / each for each in (edit.path, edit.old_path) if each]
 
 
-def _common(directory: Path) -> Path | None:
-    found = Repository(directory).common_directory()
-    return None if found is None else Path(os.path.realpath(found))
-
-
-def _tree_of(directory: Path, common: Path) -> Path | None:
-    """The working tree around a directory, if it belongs to the repository at `common`."""
-    root, own = Repository(directory).root, _common(directory)
-    if root is None or own is None:
-        return None
-    return root if own == common or common / "modules" in own.parents else None
-
-
 class _Files:
-    """Files of a working tree as they are, beside what git has of them."""
+    """Files of a working tree as they are, beside what git has of them; those that a command has `made` may
+    not come from what is in doubt."""
 
-    def __init__(self, tree: Path, paths: Sequence[Path]) -> None:
-        self.names = {path: os.path.relpath(path, tree) for path in paths}
+    def __init__(
+        self, tree: Path, paths: Sequence[Path], made: Set[Path], history: History, brings: Bringing
+    ) -> None:
+        self._names = {path: os.path.relpath(path, tree) for path in paths}
+        self._made = made
+        self._history = history
+        self._brings = brings
         self._repository = Repository(tree)
         modes = {path: _mode(path) for path in paths}
         files = [path for path, mode in modes.items() if mode.startswith("100")]
@@ -109,25 +84,68 @@ class _Files:
             self._found |= {path: None for path, mode in modes.items() if not mode}
             self._found |= {path: (modes[path], name) for path, name in zip(files, objects, strict=True)}
 
-    def as_in(self, *commits: str) -> set[Path]:
-        """Those that one of the commits has as they are, or does not have either."""
-        same = set[Path]()
-        for commit in commits:
-            committed = self._repository.committed(self.names.values(), commit)
-            if committed is not None:
-                same |= {
-                    path for path, file in self._found.items() if file == committed.get(self.names[path])
-                }
-        return same
+    def brought(self) -> set[Path]:
+        """Those that git has put there, and that it has from commits which are not in doubt."""
+        committed = self._same("HEAD")
+        found = self._undoubted(committed, "HEAD")
+        if found == self._found.keys():
+            return found
+        sources = self._history.sources(self._repository, self._brings)
+        staged = set[Path]() if self._brings.takes_paths else self._staged()
+        stashed = (self._same(each) for each in self._history.stashes)
+        placed = committed.union(staged, self._unmerged(), *stashed)
+        found |= placed - self._made
+        for commit in sources:
+            found |= self._undoubted(self._same(commit) & placed, commit)
+        if self._brings.alone:
+            found |= {path for path in placed - found if self._is_composed(path, sources)}
+        return found
 
-    def as_staged(self) -> set[Path]:
+    def _same(self, commit: str) -> set[Path]:
+        committed = self._repository.committed(self._names.values(), commit)
+        if committed is None:
+            return set()
+        return {path for path, file in self._found.items() if file == committed.get(self._names[path])}
+
+    def _undoubted(self, paths: Collection[Path], commit: str) -> set[Path]:
+        """Those that do not have to be known, or that the commit has from known ones."""
+        if self._made.isdisjoint(paths):
+            return set(paths)
+        doubted = self._history.doubted(commit, self._brings, self._repository)
+        return {path for path in paths if path not in self._made or self._names[path] not in doubted}
+
+    def _staged(self) -> set[Path]:
         """Those that the index has as they are, otherwise than the last commit."""
         staged = self._repository.changed_in_index() or {}
         return {
             path
             for path, file in self._found.items()
-            if self.names[path] in staged and staged[self.names[path]] == file
+            if self._names[path] in staged and staged[self._names[path]] == file
         }
+
+    def _unmerged(self) -> set[Path]:
+        names = self._repository.unmerged() or ()
+        return {path for path in self._found if self._names[path] in names}
+
+    def _is_composed(self, path: Path, sources: Sequence[str]) -> bool:
+        """Whether all lines are from these commits, but for the marks of conflicts."""
+        lines, name = set[bytes](), self._names[path]
+        for commit in sources:
+            _, file = (self._repository.committed([name], commit) or {}).get(name, ("", ""))
+            if file and self._undoubted([path], commit):
+                lines.update(self._lines(file))
+        try:
+            text = path.read_bytes() if path.lstat().st_size <= _LONGEST else b"\0"
+        except OSError:
+            return False
+        return all(line in lines or _MARK.match(line) for line in text.removesuffix(b"\n").split(b"\n"))
+
+    def _lines(self, name: str) -> list[bytes]:
+        with TemporaryFile() as target:
+            if not self._repository.read(name, target):
+                return []
+            target.seek(0)
+            return target.read(_LONGEST).removesuffix(b"\n").split(b"\n")
 
 
 def _mode(path: Path) -> str:

@@ -275,10 +275,10 @@ def _never_accepted(edits: Sequence[Edit], recorded: Sequence[Edit]) -> list[Edi
     """The edits that gave files a content which they did not have before, or which was put back."""
     ids, undone = {edit.id for edit in edits}, taken_back(recorded)
     held = {
-        (each.path, side.kind, side.digest)
+        (path, side.kind, side.digest)
         for each in recorded
         if each.id not in ids and each.id not in undone and each.tool != GUARD
-        for side in (each.before, each.after)
+        for path, side in ((each.old_path or each.path, each.before), (each.path, each.after))
         if side.known
     }
     return [edit for edit in edits if (edit.path, edit.after.kind, edit.after.digest) not in held]

@@ -1,12 +1,15 @@
-"""Commits that commands have made since the first of them, and what they have staged, by whatever means.
+"""Commits of the project's repository and of its submodules that commands have made since the first of them,
+by whatever means.
 
-Invariant: a commit or a staged file is known that was there before the first command, or that came with a
-command which does nothing but bring commits, while no other ran. Of a commit that a command finds and that is
-not known, the paths that it changed are in doubt from then on, and so is a staged file. The calls block.
+Invariant: a commit is known that was there before the first command, that was fetched while no other command
+ran, or that the repository above records for a submodule. A commit that a command finds and that is not known
+is one that a command has made. The calls block.
 """
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from cogency_tui.tools.git_bringing import Bringing
@@ -18,77 +21,155 @@ _PARTS = re.compile(r"\.{2,3}|=|^\^")
 _MOST = 1000
 """Commits that are looked at; with more all paths are in doubt."""
 
-_Staged = tuple[str, tuple[str, str] | None]
+_MOST_NAMED = 40
+_MOST_STASHES = 40
+_MOST_SUBMODULES = 8
+_SUBMODULES = "modules"
+
+
+class Doubted:
+    """The paths from the top of a repository that commands have changed by commits; `paths` is None where
+    that may be any."""
+
+    def __init__(self, paths: Iterable[str] | None) -> None:
+        self._paths = None if paths is None else frozenset(paths)
+
+    def __contains__(self, path: object) -> bool:
+        return self._paths is None or path in self._paths
+
+
+class History:
+    """The commits of one repository, of which those that are `known` at first are given."""
+
+    def __init__(self, repository: Repository, known: Collection[str]) -> None:
+        self._repository = repository
+        self._first = self._known = self._before = frozenset(known)
+        self._made: frozenset[str] = frozenset()
+        self._any_made = False
+        """Whether any commit may be one that a command has made."""
+        self._sources: Sequence[str] = ()
+        self.stashes: Sequence[str] = ()
+        """The commits that the last command which brings anything may take out of the stash."""
+        self._fetched_before: object = None
+
+    def begin(self, brings: Bringing) -> None:
+        """A command is about to run; it can bring what the repository has, and what its words name."""
+        words = [part for word in brings.words for part in _PARTS.split(word)]
+        tips = self._repository.commits(words)
+        if tips is None or not self._known.issuperset(tips):
+            self._note_made(tips)
+        self._before = self._known
+        stashes = self._repository.stash_commits() if "stash" in brings.words else ()
+        self.stashes = (stashes or ())[:_MOST_STASHES]
+        named = self._repository.named([*words, *(f"{each}^" for each in words)])
+        self._sources = *(named or ())[:_MOST_NAMED], *(self._repository.half_way() or ())
+        self._fetched_before = _stamp(self._repository)
+
+    def end(self, brings: Bringing) -> None:
+        """A command is over beside which no other ran: what it has fetched is known."""
+        self._known |= self._fetched(brings)
+
+    def sources(self, tree: Repository, brings: Bringing) -> list[str]:
+        """The commits of which a command may make another: those that its words name, between which git stood
+        and stands where it has stopped half way, that it fetches, and that it takes out of the stash."""
+        fetched = self._repository.fetched() if brings.alone and brings.fetches else ()
+        now = *(tree.half_way() or ()), *tree.merge_bases(), *(fetched or ())[:_MOST_NAMED]
+        return [*dict.fromkeys((*self._sources, *now, *self.stashes))]
+
+    def doubted(self, commit: str, brings: Bringing, tree: Repository) -> Doubted:
+        """The paths that a commit, as a working tree names it, has from those that are not known, or that
+        commands have made."""
+        if self._any_made:
+            return Doubted(None)
+        unknown = tree.commits_since([commit], self._before | self._fetched(brings), _MOST)
+        if unknown is None or len(unknown) >= _MOST:
+            return Doubted(None)
+        made = self._made
+        later = tree.commits_since([commit], self._first, _MOST) if made else None
+        if later is not None and len(later) < _MOST:
+            made = made.intersection(later)
+        return Doubted(self._repository.changed_in([*made, *unknown]))
+
+    def _fetched(self, brings: Bringing) -> frozenset[str]:
+        """What remotes have sent; a command that does anything else can have written what is taken for it."""
+        if not brings.fetches:
+            return frozenset()
+        is_new = brings.alone and _stamp(self._repository) != self._fetched_before
+        fetched = self._repository.fetched() if is_new else ()
+        return frozenset((*(self._repository.remote_commits() or ()), *(fetched or ())))
+
+    def _note_made(self, tips: Collection[str] | None) -> None:
+        made = None if tips is None else self._repository.commits_since(tips, self._known, _MOST)
+        if made is None or len(made) >= _MOST:
+            self._any_made = True
+        else:
+            self._made |= frozenset(made)
+            self._known |= frozenset(tips or ())
 
 
 class KnownCommits:
-    """The commits of the repository around `directory`."""
+    """The histories of the repository around `directory` and of its submodules."""
 
     def __init__(self, directory: Path) -> None:
         self._repository = Repository(directory)
-        self._known: frozenset[str] | None = None
-        self._staged: set[_Staged] = set()
-        self._doubted: set[str] = set()
-        self._all_doubted = False
-        self.knows_index = False
-        """Whether it is known what was staged before the last command that brings anything."""
-        self.stashes: Sequence[str] = ()
-        """What was stashed before the last command that brings anything."""
-        self._half_way: Sequence[str] = ()
+        self._histories: dict[Path, History] | None = None
 
     def begin(self, brings: Bringing | None) -> None:
-        """A command is about to run; it can bring what the repository has, and what its words name."""
-        if self._known is None:
-            self._known = self._tips(()) or frozenset()
-            self._staged = self._staged_now() or set()
-        if brings is not None:
-            self._doubt(self._tips(brings.words))
-            self.stashes = self._repository.stash_commits() or ()
-            self._half_way = self._repository.half_way() or ()
-            staged = self._staged_now()
-            self.knows_index = staged is not None
-            self._doubt_staged((staged or set()) - self._staged)
+        """A command is about to run."""
+        histories = self._started().values()
+        for history in histories if brings is not None else ():
+            history.begin(brings)
 
     def end(self, brings: Bringing | None) -> None:
-        """A command is over beside which no other ran: what it has brought is known."""
-        if brings is not None and not brings.resumes:
-            self._known = (self._known or frozenset()) | (self._tips(()) or frozenset())
-            self._staged |= self._staged_now() or set()
+        """A command is over beside which no other ran."""
+        for history in self._started().values() if brings is not None else ():
+            history.end(brings)
 
-    def half_way(self) -> list[str]:
-        """The commits between which git stood and stands where it has stopped half way, but for those that a
-        command has made since it was last looked."""
-        found = dict.fromkeys((*self._half_way, *(self._repository.half_way() or ())))
-        known = self._known or frozenset()
-        return [each for each in found if self._repository.commits_since([each], known, 1) == []]
+    def of(self, tree: Path) -> History | None:
+        """The history of the repository of a working tree; None for one that is neither the project's nor a
+        submodule of it."""
+        common, own = common_directory(tree), common_directory(self._repository.directory)
+        if common is None or own is None:
+            return None
+        histories = self._started()
+        if common not in histories and own / _SUBMODULES in common.parents:
+            # It was not there before the first command.
+            histories[common] = History(Repository(tree), self._recorded(tree))
+        return histories.get(common)
 
-    def doubts(self, path: str) -> bool:
-        """Whether a commit that a command has made changed a path from the top of the repository."""
-        return self._all_doubted or path in self._doubted
+    def _started(self) -> dict[Path, History]:
+        """The histories by the directories that `common_directory` names."""
+        if self._histories is None:
+            self._histories = {}
+            nested = (each for each in self._repository.nested() or () if (each / ".git").exists())
+            submodules = (Repository(each) for each in islice(nested, _MOST_SUBMODULES))
+            for repository in (self._repository, *submodules):
+                if common := common_directory(repository.directory):
+                    self._histories[common] = History(repository, repository.commits(()) or ())
+        return self._histories
 
-    def _staged_now(self) -> set[_Staged] | None:
-        found = self._repository.changed_in_index()
-        return None if found is None else set(found.items())
+    def _recorded(self, tree: Path) -> list[str]:
+        """The commit that the repository above records for a submodule, unless a command has made that up."""
+        above = Repository(tree.parent)
+        history = self.of(above.root) if above.root else None
+        if above.root is None or history is None:
+            return []
+        name = os.path.relpath(tree, above.root)
+        mode, commit = (above.committed([name]) or {}).get(name, ("", ""))
+        doubted = name in history.doubted("HEAD", Bringing(), above)
+        return [commit] if mode == "160000" and not doubted else []
 
-    def _doubt_staged(self, staged: set[_Staged]) -> None:
-        paths = {path for path, _ in staged}
-        for commit in self.half_way() if staged else ():
-            committed = self._repository.committed(paths, commit) or {}
-            staged = {(path, file) for path, file in staged if file is None or committed.get(path) != file}
-        self._doubted |= {path for path, _ in staged}
 
-    def _tips(self, words: Sequence[str]) -> frozenset[str] | None:
-        found = self._repository.commits(part for word in words for part in _PARTS.split(word))
-        return None if found is None else frozenset(found)
+def common_directory(directory: Path) -> Path | None:
+    """The directory of git that all working trees of the repository have in common, resolved."""
+    found = Repository(directory).common_directory()
+    return None if found is None else Path(os.path.realpath(found))
 
-    def _doubt(self, tips: frozenset[str] | None) -> None:
-        known = self._known or frozenset()
-        if tips is not None and tips <= known:
-            return
-        made = None if tips is None else self._repository.commits_since(tips, known, _MOST)
-        changed = None if made is None else self._repository.changed_in(made)
-        if made is None or changed is None or len(made) >= _MOST:
-            self._all_doubted = True
-        else:
-            self._doubted |= changed
-            self._known = known | (tips or frozenset())
+
+def _stamp(repository: Repository) -> object:
+    """What differs after each fetch."""
+    try:
+        status = (repository.common_directory() or Path()).joinpath("FETCH_HEAD").stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_ino

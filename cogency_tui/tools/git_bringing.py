@@ -1,7 +1,7 @@
 """Commands of the shell that bring files of the project with commits.
 
-Invariant: what is not known here counts as writing anything. No command here makes a commit of what lies in
-the directory, unless it resumes: what `HEAD` has after it was committed before, or came from elsewhere.
+Invariant: what is not known here counts as doing anything else. What a command here makes a commit of that
+does nothing else lay in the directory, was staged or committed before, or came from elsewhere.
 """
 
 import re
@@ -11,11 +11,13 @@ from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.confinement import alters, has_starting_option, unconfined
 from cogency_tui.tools.shell_words import Simple
 
-_MERGING = frozenset(("cherry-pick", "merge", "pull", "rebase", "revert", "stash"))
-_BRINGING = _MERGING | frozenset(
-    ("bisect", "checkout", "reset", "restore", "submodule", "switch", "worktree")
+_BRINGING = frozenset(
+    ("bisect", "checkout", "cherry-pick", "merge", "pull", "rebase", "reset", "restore", "revert", "stash")
+    + ("submodule", "switch", "worktree")
 )
-_COMING = _BRINGING | {"fetch"}
+_FETCHING = frozenset(("fetch", "pull"))
+_COMING = _BRINGING | _FETCHING | {"am"}
+_SENDING = frozenset(("add", "commit", "push"))
 _LOOKING = frozenset(
     ("branch", "diff", "fetch", "log", "ls-files", "merge-base", "rev-parse", "show", "status", "tag")
 )
@@ -24,11 +26,9 @@ _BESIDE = frozenset(
     + ("test", "true", "wc")
 )
 
-_RESUMING = ("continue", "skip", "abort", "quit")
-_GOING_ON = (*_RESUMING, "edit-todo")
+_GOING_ON = ("continue", "skip", "abort", "quit", "edit-todo")
 """Options with which git does what files of its own say, which any program can have written."""
 
-_RESUMED = frozenset(("am", "cherry-pick", "merge", "rebase", "revert"))
 _BISECTING = [["start"], ["good"], ["bad"], ["old"], ["new"], ["skip"]]
 _LOCAL = re.compile(r"file:|\.{1,2}/|\.\.$|[/~]")
 """Addresses of repositories on this machine, which any program can have made."""
@@ -36,35 +36,31 @@ _LOCAL = re.compile(r"file:|\.{1,2}/|\.\.$|[/~]")
 
 @dataclass(frozen=True, slots=True)
 class Bringing:
-    """What a command may bring. `words` are those of its git commands. With `merges` the index has what it
-    brings, also where git stops half way. One that `resumes` what has stopped, or leaves it, may do anything
-    else."""
+    """What a command may bring. `words` are those of its git commands. Unless it runs them `alone`, with
+    programs that only look, it may do anything else. One that `fetches` may bring commits of other
+    repositories, one that `takes_paths` files out of a commit by their names."""
 
-    words: tuple[str, ...]
-    merges: bool = False
-    resumes: bool = False
+    words: tuple[str, ...] = ()
+    alone: bool = True
+    fetches: bool = False
+    takes_paths: bool = False
 
 
 def bringing(command: str) -> Bringing | None:
-    """What a command brings that consists of commands of git that bring commits, and of programs that only
-    look, or that goes on with what git has left half way; None for any other."""
+    """What a command brings that has git bring commits, or go on with what it has left half way; None for any
+    other."""
     found = [simple for simple in parse(command) if simple.words]
     gits = [simple for simple in found if simple.words[0].text == "git"]
-    words = tuple(word.text for simple in gits for word in simple.words)
-    if any(_resumes(simple) for simple in gits):
-        return Bringing(words, resumes=True)
-    names = {simple.arguments[0].text for simple in gits if simple.arguments}
-    if alters(command) or names.isdisjoint(_COMING) or not all(_is_harmless(simple) for simple in found):
+    names = {word.text for simple in gits for word in simple.operands("Cc")[:1]}
+    if names.isdisjoint(_COMING):
         return None
-    merges = not names.isdisjoint(_MERGING) and not any(_takes_paths(simple) for simple in gits)
-    return Bringing(words, merges)
-
-
-def _resumes(simple: Simple) -> bool:
-    texts = [word.text for word in simple.arguments]
-    if texts[:2] == ["bisect", "reset"]:
-        return True
-    return simple.has("", *_RESUMING) and not _RESUMED.isdisjoint(texts)
+    alone = not alters(command) and all(_is_harmless(simple) for simple in found)
+    return Bringing(
+        tuple(word.text for simple in gits for word in simple.words),
+        alone,
+        fetches=not names.isdisjoint(_FETCHING),
+        takes_paths=any(_takes_paths(simple) for simple in gits),
+    )
 
 
 def _takes_paths(simple: Simple) -> bool:
@@ -88,7 +84,7 @@ def _is_harmless(simple: Simple) -> bool:
         return False
     if name == "rebase":
         return not simple.has("isx", "exec", "interactive", "strategy")
-    if name in ("fetch", "pull") and any(_LOCAL.match(each) for each in others):
+    if name in _FETCHING and (simple.has("a", "append") or any(_LOCAL.match(each) for each in others)):
         return False
     if name in ("cherry-pick", "merge", "pull", "revert"):
         # Git looks for a program by the name of a strategy.
@@ -97,4 +93,4 @@ def _is_harmless(simple: Simple) -> bool:
         return others[:1] in _BISECTING
     if name == "submodule":
         return others[:1] == ["update"]
-    return name in _BRINGING or name in _LOOKING
+    return name in _BRINGING or name in _LOOKING or name in _SENDING

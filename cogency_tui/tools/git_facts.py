@@ -43,9 +43,13 @@ _ENVIRONMENT = {
     # No object is fetched that a partial clone lacks: no transport at all is allowed.
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_NO_LAZY_FETCH": "1",
+    # What a commit has is what its name stands for.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
 }
 _OWN_SCOPES = (b"local", b"worktree")
 _NO_SETTING = 1
+_LONGEST = 1 << 20
 _WOULD = "Would remove "
 _PLACES = ("HEAD", "@{-1}", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 """Names of commits that are no refs."""
@@ -59,6 +63,7 @@ _HALF_WAY = (
     "REVERT_HEAD^",
     "REBASE_HEAD",
 ) + (
+    *("CHERRY_PICK_HEAD^", "REBASE_HEAD^"),
     *("rebase-merge/orig-head", "rebase-merge/onto", "rebase-apply/orig-head", "rebase-apply/onto"),
     *("sequencer/head", "BISECT_HEAD"),
 )
@@ -188,10 +193,15 @@ class Repository:
         out."""
         refs = self._run(["rev-parse", "--revs-only", "--all"])
         stashes = self.stash_commits()
-        named = self._named((*_PLACES, *_HALF_WAY, *words))
-        if refs is None or stashes is None or named is None:
+        named, fetched = self.named((*_PLACES, *_HALF_WAY, *words)), self.fetched()
+        if refs is None or stashes is None or named is None or fetched is None:
             return None
-        return [*refs.decode().split(), *stashes, *named]
+        return [*refs.decode().split(), *stashes, *named, *fetched]
+
+    def remote_commits(self) -> list[str] | None:
+        """The commits of the remote-tracking branches."""
+        answer = self._run(["rev-parse", "--revs-only", "--remotes"])
+        return None if answer is None else answer.decode().split()
 
     def stash_commits(self) -> list[str] | None:
         """The commits of the stashes, the newest first, and those that hold their untracked files."""
@@ -200,14 +210,25 @@ class Repository:
             return None if there is None else []
         answer = self._run(["rev-list", "--walk-reflogs", "refs/stash", "--"])
         found = None if answer is None else answer.decode().split()
-        untracked = self._named(f"{each}^3" for each in found or ())
+        untracked = self.named(f"{each}^3" for each in found or ())
         return None if found is None or untracked is None else [*found, *untracked]
 
     def half_way(self) -> list[str] | None:
         """The commits between which git stands where it has stopped half way, or that it goes back to."""
-        return self._named(_HALF_WAY)
+        return self.named(_HALF_WAY)
 
-    def _named(self, words: Iterable[str]) -> list[str] | None:
+    def fetched(self) -> list[str] | None:
+        """All that the last fetch has brought."""
+        try:
+            path = (self.common_directory() or self.directory) / "FETCH_HEAD"
+            with path.open(encoding="utf-8", errors="replace") as file:
+                text = file.read(_LONGEST)
+        except OSError:
+            return []
+        return self.named(line.partition("\t")[0] for line in text.split("\n") if line)
+
+    def named(self, words: Iterable[str]) -> list[str] | None:
+        """The names of the objects that these words name; a word that names none is left out."""
         lines = "".join(f"{each}\n" for each in words if "\n" not in each)
         answer = self._run(["cat-file", "--batch-check=%(objectname)"], said=os.fsencode(lines))
         # Of a word that names nothing, the answer says so behind it.
@@ -253,6 +274,17 @@ class Repository:
             for path, _, mode, _, name, status in entries
             if status != "U"
         }
+
+    def unmerged(self) -> set[str] | None:
+        """The paths from the topmost directory that the index has in several versions."""
+        answer = self._run(["ls-files", "--unmerged", "-z", "--full-name", ":/"])
+        entries = [] if answer is None else answer.split(b"\0")
+        return None if answer is None else {os.fsdecode(each.partition(b"\t")[2]) for each in entries if each}
+
+    def merge_bases(self) -> list[str]:
+        """The commits that what is merged half way has in common with the last one."""
+        answer = self._run(["merge-base", "--all", "HEAD", "MERGE_HEAD"])
+        return [] if answer is None else answer.decode().split()
 
     def names_of(self, files: Sequence[Path]) -> list[str] | None:
         """The names of the objects that would hold the bytes of these files."""

@@ -239,7 +239,9 @@ async def test_a_commit_named_by_its_id_brings_nothing(desk: Desk) -> None:
 
 @pytest.mark.parametrize("command", ["git rebase --edit-todo", "git bisect replay x", "git bisect view"])
 def test_what_files_of_git_say_is_not_only_brought(command: str) -> None:
-    assert bringing(command) is None
+    found = bringing(command)
+    assert found is not None
+    assert not found.alone
 
 
 @pytest.mark.parametrize("name", ["-", "@{-1}", "HEAD@{1}", "ORIG_HEAD"])
@@ -348,7 +350,9 @@ async def test_a_remote_on_this_machine_is_asked_about(desk: Desk, url: str) -> 
 @pytest.mark.parametrize("address", ["../x", "/tmp/x main", "~/x", "file:///x", ".."])
 @pytest.mark.parametrize("command", ["pull", "fetch"])
 def test_what_comes_from_this_machine_is_not_only_brought(command: str, address: str) -> None:
-    assert not bringing(f"git {command} {address}")
+    found = bringing(f"git {command} {address}")
+    assert found is not None
+    assert not found.alone
 
 
 # What a yes covers.

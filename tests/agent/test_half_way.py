@@ -231,6 +231,27 @@ ROUNDABOUT = [
         "git switch -q --detach y",
     ),
     (MADE + "git tag y $c", "git merge other; git merge --abort; git checkout -q y"),
+    (MADE + r"printf '%s\t\tx\n' $(git rev-parse HEAD) $c > .git/FETCH_HEAD", "git merge -q FETCH_HEAD"),
+    (MADE + "echo $c > l", "git cherry-pick --stdin < l"),
+    (
+        MADE + "git update-ref --create-reflog HEAD $c; git update-ref HEAD HEAD^",
+        "git cherry-pick --reflog ^main",
+    ),
+    (
+        MADE + "s=$(git commit-tree -p HEAD -p $c -m x $c^{tree}); echo $s > .git/MERGE_AUTOSTASH;"
+        " git update-ref refs/heads/z $(git commit-tree -p HEAD -m z HEAD^{tree})",
+        "git merge -q z",
+    ),
+    (
+        MADE + "git update-ref refs/replace/$(git rev-parse other^{tree}) $(git rev-parse $c^{tree})",
+        "git checkout -q other",
+    ),
+    (MADE + "echo $(git rev-parse main) $c > .git/info/grafts", "git reset -q --hard $(git rev-parse main^)"),
+    (MADE + "git update-ref refs/remotes/origin/y $c", "git switch -q --detach origin/y && touch x"),
+    (MADE + "git update-ref refs/heads/y $c", "git merge -q y; touch x"),
+    (STAGED, "git commit -qm x; git checkout -q ."),
+    (STAGED, "git commit -qm x && git switch -q other && git switch -q main"),
+    ("true", MADE + "git fetch -q; git merge -q $c"),
     ("true", MADE + "git update-ref ORIG_HEAD $c; git reset -q --hard $c; git rebase --abort"),
     ("true", STAGED + "git checkout -q . ; git merge --abort"),
     ("true", "echo evil > AGENTS.md; git commit -qam x; git cherry-pick --continue"),

@@ -12,6 +12,9 @@ BRINGING = [
     "if true; then git switch x; fi",
     "git submodule update --init",
     "cd sub && git pull | tail -3",
+    "git pull --rebase && git push",
+    "git merge --squash x && git commit -m x",
+    "git add -A; git commit -m x; git switch x",
 ]
 OTHERS = [
     "git status",
@@ -39,19 +42,24 @@ OTHERS = [
     "hash -p ./evil git; git switch x",
     "printf -v PATH .; git switch x",
     "sort -o AGENTS.md evil; git switch x",
-    "git add -A; git commit -m x; git switch x",
     "git am x; git switch y",
+    "git push --receive-pack=evil; git switch x",
+    "git -C sub switch x",
+    "git switch x && make test",
 ]
 
 
 @pytest.mark.parametrize("command", BRINGING)
 def test_brings_only_commits(command: str) -> None:
-    assert bringing(command) is not None
+    found = bringing(command)
+    assert found is not None
+    assert found.alone
 
 
 @pytest.mark.parametrize("command", OTHERS)
 def test_may_write_by_other_means(command: str) -> None:
-    assert bringing(command) is None
+    found = bringing(command)
+    assert found is None or not found.alone
 
 
 @pytest.mark.parametrize(
@@ -70,23 +78,23 @@ def test_may_write_by_other_means(command: str) -> None:
 def test_goes_on_with_what_git_has_left_half_way(command: str) -> None:
     found = bringing(command)
     assert found is not None
-    assert (found.resumes, found.merges) == (True, False)
+    assert not found.alone
 
 
 @pytest.mark.parametrize(
-    ("command", "merges"),
+    ("command", "fetches", "takes_paths"),
     [
-        ("git merge x", True),
-        ("git checkout -q main && git pull", True),
-        ("git checkout -b x main && git merge y", True),
-        ("git stash pop", True),
-        ("git checkout main", False),
-        ("git fetch; git checkout x -- AGENTS.md", False),
-        ("git merge x; git checkout x AGENTS.md", False),
-        ("git merge x; git restore -SW --source=x AGENTS.md", False),
+        ("git merge x", False, False),
+        ("git checkout -q main && git pull", True, False),
+        ("git -C sub fetch; make", True, False),
+        ("git checkout -b x main && git merge y", False, False),
+        ("git checkout main", False, False),
+        ("git fetch; git checkout x -- AGENTS.md", True, True),
+        ("git merge x; git checkout x AGENTS.md", False, True),
+        ("git merge x; git restore -SW --source=x AGENTS.md", False, True),
     ],
 )
-def test_merges_unless_it_takes_files_by_their_names(command: str, *, merges: bool) -> None:
+def test_fetches_or_takes_files_by_their_names(command: str, *, fetches: bool, takes_paths: bool) -> None:
     found = bringing(command)
     assert found is not None
-    assert found.merges is merges
+    assert (found.fetches, found.takes_paths) == (fetches, takes_paths)

@@ -1,0 +1,163 @@
+"""Commands that bring commits and do something else, too: guarded files are as the commits have them, and no
+commit of the user or a colleague is reverted in the working tree."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.agent.journaling import Desk, desk_at, settle
+from tests.agent.test_guarding import git, watched
+from tests.agent.test_half_way import OURS, THEIRS, ordinary, unclean
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
+    """A clone of a repository to which a colleague has pushed other guarded files, and a branch."""
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
+    monkeypatch.setenv("GIT_EDITOR", "true")
+    shared, theirs = tmp_path / "shared.git", tmp_path / "theirs"
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        desk.put("AGENTS.md", OURS)
+        desk.put("packages/web/AGENTS.md", "be web\n")
+        desk.put("packages/web/.envrc", "x\n")
+        desk.put("packages/api/.envrc", "x\n")
+        desk.put("conf.txt", "1\n")
+        desk.put(".gitignore", "node_modules/\n")
+        git(desk.root, "init", "-q", "-b", "main")
+        git(desk.root, "add", "-A")
+        git(desk.root, "commit", "-qm", "x")
+        git(tmp_path, "clone", "-q", "--bare", str(desk.root), str(shared))
+        git(tmp_path, "clone", "-q", str(shared), str(theirs))
+        git(desk.root, "remote", "add", "origin", str(shared))
+        git(desk.root, "fetch", "-q")
+        git(desk.root, "branch", "-qu", "origin/main")
+        (theirs / "AGENTS.md").write_text(THEIRS)
+        (theirs / ".vscode").mkdir()
+        (theirs / ".vscode/tasks.json").write_text("{}\n")
+        git(theirs, "add", "-A")
+        git(theirs, "commit", "-qm", "theirs")
+        git(theirs, "push", "-q")
+        git(theirs, "push", "-q", "origin", "HEAD:topic")
+        git(desk.root, "config", "pull.rebase", "false")
+        settle()
+        yield desk
+
+
+def has_theirs(desk: Desk) -> bool:
+    return (desk.root / "AGENTS.md").read_text() == THEIRS and (desk.root / ".vscode/tasks.json").exists()
+
+
+PULLED = [
+    "git pull -q && touch x",
+    "git pull -q; sh -c 'echo hi'",
+    "git pull -q --rebase && git push -q",
+    "git pull -q --rebase --autostash && git tag v1 && git push -q --tags",
+    "git fetch -q && git merge -q origin/main && git push -q",
+    "git fetch -q; git rebase -q origin/main; touch x",
+    "git fetch -q && git merge -q --squash origin/topic && git commit -qm y",
+    "git fetch -q && git cherry-pick origin/topic && git push -q",
+    "git checkout -q -b work && git pull -q origin topic && touch x",
+    "cd packages && git pull -q && touch x",
+    "git -C packages pull -q",
+]
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("command", PULLED)
+async def test_what_a_colleague_pushed_stays(desk: Desk, command: str, *, own: bool) -> None:
+    if own:
+        await ordinary(desk, "echo 2 > conf.txt; git commit -qam own")
+    await ordinary(desk, command)
+    assert has_theirs(desk)
+    assert unclean(desk) in ("", "?? x\n", "?? packages/x\n")
+
+
+SWITCHED = [
+    "git switch -q topic && touch x",
+    "git checkout -q topic && sed -i s/1/2/ conf.txt && git commit -qam y",
+    "git checkout -q -b work origin/topic && touch x && git add -A && git commit -qm y",
+    "git merge -q --no-ff origin/topic; touch x",
+    "git reset -q --hard origin/topic && touch x",
+    "git rebase -q origin/topic && touch x && git push -q origin HEAD:y",
+]
+
+
+@pytest.mark.parametrize("command", SWITCHED)
+async def test_what_was_fetched_before_stays(desk: Desk, command: str) -> None:
+    git(desk.root, "fetch", "-q")
+    await ordinary(desk, command)
+    assert has_theirs(desk)
+    await ordinary(desk, "git switch -q -c later HEAD~ && touch z")
+    await ordinary(desk, "git switch -q -; touch z")
+    assert has_theirs(desk)
+
+
+async def test_what_is_fetched_beside_other_things_can_be_merged_later(desk: Desk) -> None:
+    await ordinary(desk, "git fetch -q && touch x")
+    await ordinary(desk, "git merge -q origin/main")
+    assert has_theirs(desk)
+
+
+@pytest.mark.parametrize("place", [".worktrees/x", "packages/x"])
+async def test_a_new_working_tree_has_its_guarded_files(desk: Desk, place: str) -> None:
+    await ordinary(desk, f"git worktree add -q {place} -b x && cd {place} && touch y")
+    assert (desk.root / place / "AGENTS.md").read_text() == OURS
+    await ordinary(desk, f"cd {place} && echo 2 > conf.txt && git commit -qam y")
+    await ordinary(desk, "git merge -q x && git push -q && touch z")
+    assert (desk.root / "AGENTS.md").read_text() == OURS
+
+
+@pytest.mark.parametrize(
+    "back", ["git switch -q main", "git revert --no-edit HEAD", "git reset -q --hard HEAD~"]
+)
+async def test_directories_that_the_agent_moved_can_be_left_with_what_is_ignored(
+    desk: Desk, back: str
+) -> None:
+    desk.put("packages/web/node_modules/a.js", "x\n")
+    settle()
+    await ordinary(desk, "git switch -q -c layout && git mv packages apps && git commit -qm apps")
+    assert (desk.root / "apps/web/.envrc").exists()
+    assert (desk.root / "apps/api/.envrc").exists()
+    await ordinary(desk, back)
+    assert (desk.root / "packages/web/AGENTS.md").read_text() == "be web\n"
+    assert not (desk.root / "apps/web/AGENTS.md").exists()
+    await ordinary(desk, "git merge -q layout || git merge -q --no-edit layout@{1}")
+    assert unclean(desk) == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git merge -q origin/topic", "git rebase -q origin/topic", "git cherry-pick origin/topic"],
+)
+async def test_a_conflict_in_a_guarded_file_shows_both_sides(desk: Desk, command: str) -> None:
+    desk.put("AGENTS.md", "be brief\n")
+    git(desk.root, "commit", "-qam", "own")
+    git(desk.root, "fetch", "-q")
+    settle()
+    await ordinary(desk, command)
+    text = (desk.root / "AGENTS.md").read_text()
+    assert THEIRS in text
+    assert "be brief\n" in text
+    taken, left = ("ours", "theirs") if "rebase" in command else ("theirs", "ours")
+    await ordinary(desk, f"git checkout -q --{left} AGENTS.md")
+    await ordinary(desk, f"git checkout -q --{taken} AGENTS.md && git add AGENTS.md")
+    assert has_theirs(desk)
+
+
+async def test_what_a_hook_commits_does_not_come_with_commits(desk: Desk) -> None:
+    hook = desk.root / ".git/hooks/post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nsh post.sh\n")
+    hook.chmod(0o755)
+    desk.put("post.sh", "")
+    settle()
+    await watched(desk, "echo 'echo evil > AGENTS.md; git commit -qam evil' > post.sh")
+    found, _ = await watched(desk, "git checkout -q -b work")
+    assert found.put_back == ["AGENTS.md"]
+    desk.put("post.sh", "")
+    await watched(desk, "git switch -q main")
+    found, _ = await watched(desk, "git switch -q work")
+    assert (desk.root / "AGENTS.md").read_text() == OURS, found.notes
