@@ -91,7 +91,9 @@ class _Files:
         if found == self._found.keys():
             return found
         sources = self._history.sources(self._repository, self._brings)
-        staged = set[Path]() if self._brings.takes_paths else self._staged()
+        # Beside other commands, what is staged may be anything that one has taken from somewhere.
+        merges = not self._brings.takes_paths and (self._brings.alone or self._repository.is_half_way())
+        staged = self._staged() if merges else set[Path]()
         stashed = (self._same(each) for each in self._history.stashes)
         placed = committed.union(staged, self._unmerged(), *stashed)
         found |= placed - self._made

@@ -52,6 +52,7 @@ _UNASKED = (
     "them."
 )
 _NAMED = "A command replaces such a directory only where it names it and the user agrees."
+_UNCOMMITTED = "Do not commit it, and tell the user."
 BY_HAND = "It stays: tell the user, who has to look at it before another shell or program starts."
 _ELSEWHERE = "programs start with it"
 _MOST_ROUNDS = 40
@@ -267,8 +268,23 @@ async def settle_guarded(
     edits = [edit for edit in edits if edit not in came]
     notes = [f"[Came with the commits: {', '.join(shown(edit.path) for edit in came)}]"] if came else []
     settled = await _settle(journal, conversation, edits, consent.keeps) if edits else Settled()
-    settled.notes = [*notes, *settled.notes]
+    if consent.brings is not None and settled.put_back:
+        notes += await in_thread(_differing, journal.workspace, [edit.path for edit in edits])
+    settled.notes = [*settled.notes, *notes]
     return settled
+
+
+def _differing(workspace: Workspace, paths: Sequence[str]) -> list[str]:
+    """What to know of files that are not as they were committed after they were put back. Blocks."""
+    repository = Repository(workspace.root)
+    inside = [workspace.root / path for path in paths if not Path(path).is_absolute()]
+    entries = repository.entries(inside) if inside else None
+    names = ", ".join(shown(workspace.name_of(entry.path)) for entry in entries or ())
+    return (
+        [f"[Git shows a difference now, which would revert commits: {names}. {_UNCOMMITTED}]"]
+        if names
+        else []
+    )
 
 
 def _never_accepted(edits: Sequence[Edit], recorded: Sequence[Edit]) -> list[Edit]:

@@ -69,6 +69,15 @@ _HALF_WAY = (
 )
 """Names of commits between which git stands where it has stopped half way, or that it goes back to."""
 
+_STOPPED = (
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "rebase-merge/onto",
+    "rebase-apply/onto",
+)
+
 _NAME = re.compile(r"[0-9a-f]{40,64}")
 _AS_IT_IS = frozenset((b"unspecified", b"unset"))
 
@@ -226,6 +235,10 @@ class Repository:
         except OSError:
             return []
         return self.named(line.partition("\t")[0] for line in text.split("\n") if line)
+
+    def is_half_way(self) -> bool:
+        """Whether git has stopped within a command that can go on."""
+        return bool(self.named(_STOPPED))
 
     def named(self, words: Iterable[str]) -> list[str] | None:
         """The names of the objects that these words name; a word that names none is left out."""

@@ -157,6 +157,7 @@ async def test_what_a_hook_commits_does_not_come_with_commits(desk: Desk) -> Non
     await watched(desk, "echo 'echo evil > AGENTS.md; git commit -qam evil' > post.sh")
     found, _ = await watched(desk, "git checkout -q -b work")
     assert found.put_back == ["AGENTS.md"]
+    assert any("Git shows a difference now" in note and "AGENTS.md" in note for note in found.notes)
     desk.put("post.sh", "")
     await watched(desk, "git switch -q main")
     found, _ = await watched(desk, "git switch -q work")

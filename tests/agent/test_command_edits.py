@@ -268,7 +268,7 @@ async def test_what_a_background_command_changes_by_its_end_is_its_calls(office:
 
 
 async def test_what_a_background_command_changed_is_found_when_the_turn_ends(office: _Office) -> None:
-    await office.start("server", "echo > made; sleep 60")
+    await office.start("server", ": > made; sleep 60")
     await until((office.desk.root / "made").exists)
     await office.desk.journal.look()
     assert await office.told() == [("server", "created", "made")]

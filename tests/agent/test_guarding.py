@@ -111,8 +111,6 @@ CHANGING = [
     "mkdir sub; echo x > sub/.envrc",
     "mkdir sub; echo x > sub/AGENTS.md",
     "mkdir -p .cogency; echo x > .cogency/config.toml",
-    "git merge -q evil; sh -c :",
-    "git -c core.pager=cat switch -q evil",
     "cp a.py AGENTS.md; git -c user.name=a -c user.email=a@b commit -qam x; git status",
     "git show evil:AGENTS.md > AGENTS.md; git switch -q main",
     "git read-tree evil; git checkout -q .",
@@ -203,6 +201,8 @@ BROUGHT = [
     "git pull -q . evil",
     "git stash -q; git switch -q evil; cat AGENTS.md | head -1",
     "git worktree add -q wt2 evil",
+    "git -c core.pager=cat switch -q evil",
+    "git switch -q evil; true > x",
 ]
 
 
@@ -234,19 +234,25 @@ async def test_a_branch_can_be_left_again(desk: Desk) -> None:
     [
         "git checkout -q evil -- AGENTS.md",
         "git restore --source=evil AGENTS.md",
-        "git switch -q evil; sh evil",
-        "git rebase -q -x 'sh evil' evil",
-        "PATH=.:$PATH git switch -q evil",
-        "git bisect run sh evil",
-        "git $x switch evil",
-        "git am x; git switch evil",
-        "git submodule foreach git switch evil",
-        "git status",
+        "git checkout -q evil -- AGENTS.md; true > x",
+        "git switch -q evil; echo x > AGENTS.md",
+        "git switch -q evil && echo x > AGENTS.md && git commit -qam x",
+        "git merge -q evil; sh -c 'cp a.py AGENTS.md'",
+        "git -c core.pager=cat switch -q evil; cp a.py AGENTS.md; git commit -qam x",
+        "git am x; git switch evil; mv a.py AGENTS.md",
+        "git submodule foreach git switch evil; git rm -q AGENTS.md",
     ],
 )
-async def test_a_command_that_could_write_by_itself_has_no_leave(desk: Desk, command: str) -> None:
+async def test_what_a_command_writes_by_itself_is_put_back(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "a")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
     found, _ = await watched(desk, command)
-    assert not bringing(command) or "AGENTS.md" in found.put_back
+    assert bringing(command) is not None
+    assert "AGENTS.md" in found.put_back
+    assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
 
 
 @pytest.mark.parametrize(
