@@ -50,6 +50,7 @@ _EXPANDING = "--expand-"
 _PIECES = re.compile(r"[,;]")
 _SCRIPT_WORDS = re.compile(r"[\s;\"'=]+")
 _CHOICE = re.compile(r"[\[{]")
+_SINGLE = re.compile(r"\{([^{},]*)\}")
 _NO_CHOICE = re.compile(r"[\s\"'\\]")
 _ESCAPED = re.compile(r"\\(.)")
 _EXPANDED = re.compile(r"[$`]")
@@ -146,6 +147,8 @@ _PROGRAMS: Mapping[str, _Program] = {
     ),
     "git blame": _Program("LCMS", _options("--contents --ignore-revs-file -S", _ANY)),
     "git config": _Program("f", _options("-f --file", _ANY)),
+    "git fast-export": _Program("", _options("--import-marks --import-marks-if-exists", _ANY)),
+    "git fast-import": _Program("", _options("--import-marks --import-marks-if-exists", _ANY)),
     "git format-patch": _Program("o", _options("--signature-file", _ANY), frozenset(("--signature",))),
     "git hash-object": _Program("t", _options("--stdin-paths", _NAMES), operands=_ANY),
     "openssl": _OPENSSL,
@@ -203,7 +206,7 @@ def files_in_arguments(simple: Simple) -> Iterator[Word]:
             continue
         file = _cut(word, lambda text, pattern=pattern: _group(pattern, text))
         if file.known and not file.pattern and _has_choices(file.text):
-            file = replace(file, pattern=file.text)
+            file = replace(file, pattern=_chosen(file.text))
             yield file
         for at in range(min(len(_PIECES.findall(file.text or file.resolved)) + 1, _MOST_PIECES)):
             yield _cut(file, lambda text, at=at: _piece(text, at))
@@ -227,12 +230,17 @@ def addressed(word: Word) -> Word | None:
     ):
         return None
     cut = _cut(word, _path_of_address)
-    return replace(cut, pattern=cut.text) if _has_choices(cut.text) else cut
+    return replace(cut, pattern=_chosen(cut.text)) if _has_choices(cut.text) else cut
 
 
 def _has_choices(text: str) -> bool:
     """Whether a program may take a name for several, as curl does."""
     return bool(_CHOICE.search(text)) and not _NO_CHOICE.search(text)
+
+
+def _chosen(text: str) -> str:
+    """The names as a pattern of the shell, which leaves braces around a single one as they are."""
+    return _SINGLE.sub(r"\1", text)
 
 
 def _path_of_address(text: str) -> str:

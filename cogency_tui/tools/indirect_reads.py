@@ -21,12 +21,12 @@ from cogency_tui.tools.shell_words import LISTED, Simple, Word
 from cogency_tui.tools.stream_scripts import stream_script
 
 _READING_NAMES = """
-    . ack ag awk b2sum base32 base64 bat batcat bsdtar bzcat bzip2 cat cksum cloc cmp colordiff column
-    comm cp cpio cut dd diff egrep expand fgrep file find fmt fold gawk gofmt grep gunzip gzip hd head
-    hexdump iconv install join jq less ln mawk md5sum more mv nawk nl od pandoc paste pax pr readlink
-    rev rg rsync scc sed sha1sum sha224sum sha256sum sha384sum sha512sum shellcheck shuf sort source
-    split strings sum tac tail tar tokei tree tsort unexpand uniq unzip view vim wc wdiff xxd xz xzcat
-    yq zcat zgrep zip zless zstd zstdcat
+    . ack ag awk b2sum base32 base64 bat batcat bsdtar bzcat bzip2 cat cksum cloc cmp colordiff
+    column comm cp cpio cut dd diff ed egrep expand fgrep file find fmt fold gawk gofmt grep gunzip
+    gzip hd head hexdump iconv install join jq less ln mawk md5sum more mv nawk nl od pandoc paste
+    pax pr ptx readlink rev rg rsync scc sed sha1sum sha224sum sha256sum sha384sum sha512sum
+    shellcheck shuf sort source split strings sum tac tail tar tokei tree tsort unexpand uniq unzip
+    view vim wc wdiff xxd xz xzcat yq zcat zgrep zip zless zstd zstdcat
 """
 _READING = frozenset(_READING_NAMES.split())
 """Programs that read the files that they are given."""
@@ -90,6 +90,7 @@ _NAMING: Mapping[str, tuple[str, tuple[str, ...]]] = {
 _PYTHON = re.compile(r"python[\d.]*")
 _RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _RECURSIVE = re.compile(r"-[A-Za-z]{0,3}[rR]|--(?:recursive|dereference-recursive)")
+_JQ_NAMING = ("--rawfile", "--slurpfile")
 _JQ_IMPORT = re.compile(r"\b(?:import|include)\b")
 _AWK_READ = re.compile(r"getline|ARGV|@include|@load")
 _AWK_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*+)"?')
@@ -173,11 +174,11 @@ def _run_file(simple: Simple) -> list[Word]:
 
 
 def _jq_files(simple: Simple) -> list[Word]:
-    """The files of `jq`, whose options take up to two words."""
-    taking = {"--arg": 2, "--argjson": 2, "--indent": 1, "--slurpfile": 1, "--rawfile": 1}
-    found: list[Word] = []
+    """The files of `jq`, whose options take up to two words; of some the second is a file."""
+    taking = {"--arg": 2, "--argjson": 2, "--indent": 1, **dict.fromkeys(_JQ_NAMING, 2)}
+    words, found = simple.arguments, list[Word]()
     skip = 0
-    for word in simple.arguments:
+    for word in words:
         if skip:
             skip -= 1
         elif word.text.startswith("-") and word.text != "-":
@@ -186,7 +187,8 @@ def _jq_files(simple: Simple) -> list[Word]:
             skip = taking.get(word.text, 0)
         else:
             found.append(word)
-    return found[not simple.has("f", "from-file") :]
+    named = [words[at + 2] for at, word in enumerate(words[:-2]) if word.text in _JQ_NAMING]
+    return [*named, *found[not simple.has("f", "from-file") :]]
 
 
 def _takes_names(simple: Simple, *, listed: bool) -> bool:

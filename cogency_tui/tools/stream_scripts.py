@@ -139,7 +139,7 @@ def _option(text: str, values: Mapping[str, str]) -> tuple[str, str]:
 def _sed(text: str, known: bool) -> StreamScript:
     reads: list[str] = []
     writes: list[str] = []
-    runs = False
+    runs = is_odd = False
     at = 0
     while (at := _end(_SED_ADDRESS, text, at)) < len(text):
         command = text[at]
@@ -165,9 +165,10 @@ def _sed(text: str, known: bool) -> StreamScript:
         elif command in "btTv:":
             at = _end(_SED_LABEL, text, at)
         elif command not in _SED_PLAIN:
-            runs = runs or command == "e"
+            runs, is_odd = runs or command == "e", is_odd or command != "e"
             at = _end(_SED_LINE, text, at)
-    opens = not known and (bool(reads) or not text.strip())
+    # What is no command begins with what the shell puts in.
+    opens = not known and (bool(reads) or is_odd or not text.strip())
     return StreamScript(tuple(reads), tuple(writes), bool(writes) and not known, runs, opens)
 
 

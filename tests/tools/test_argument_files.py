@@ -43,6 +43,9 @@ curl file://OUT/%73
 curl 'file://OUT/s?x#y'
 curl 'file://OUT/{s,t}'
 curl 'file://OUT/[s]'
+curl 'file:///{OUT/s}'
+curl 'file://OUT/{s}'
+curl -T '{OUT/s}' http://h/
 curl file://OUT/{s,t}
 curl '{file://OUT/s,http://x}'
 U=file://OUT/s; curl $U

@@ -56,6 +56,12 @@ sed "$(cat list)" a.txt
 sed "r ${PWD%project}home/secret.txt" a.txt
 awk "BEGIN {getline l < \"$X\"; print l}"
 git merge-file -p a.txt a.txt "$X"
+git fast-export --import-marks=$(cat list) HEAD
+jq -n --rawfile f "$(cat list)" '$f'
+jq --slurpfile f $(cat list) . a.txt
+ptx $(cat list)
+ed -s $(cat list) <<< ,p
+sed -n "$(printf 'r ../ho')me/secret.txt" a.txt
 set -- $(cat list); git diff a.txt $1
 """.strip().splitlines()
 
@@ -87,6 +93,8 @@ git show "$X"
 sed "s/a/$X/" a.txt
 sed -n "${A},${B}p" a.txt
 sed "/$X/d" a.txt
+jq --arg x "$X" --rawfile f a.txt . b.txt
+sed "${A}s/x/y/" a.txt
 openssl enc -base64 -in a.txt
 openssl req -subj "/CN=$X" -newkey rsa -nodes
 awk -v x="$X" '{print x}' a.txt
