@@ -1,7 +1,7 @@
 """`cogency-tui edits`: what the agent changed, listed, shown, taken back and restored.
 
-Invariant: what changes a file is done as a whole or not at all, and whether anybody reads what is printed of it
-does not decide that. It is printed before where the user is asked, else once it is done.
+Invariant: what changes a file is done as a whole or not at all, whether or not anybody reads what is printed
+of it. That is printed before where the user is asked, else once it is done.
 """
 
 import shlex
