@@ -31,6 +31,11 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         yield desk
 
 
+def output(directory: Path, *arguments: str) -> str:
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True).stdout
+
+
 MOVES = [
     "git worktree move .trees/there .trees/elsewhere",
     "git worktree move .trees/there there && git worktree move there .trees/elsewhere",
@@ -45,13 +50,7 @@ async def test_a_working_tree_is_moved_with_the_hooks_in_it(desk: Desk, command:
     assert (asked, found.put_back) == ([], [])
     hook = ".trees/elsewhere/.githooks/pre-commit"
     assert hook in [edit.path for edit in found.edits] or "worktree add" in command
-    done = subprocess.run(
-        ["git", "-C", ".trees/elsewhere", "status", "--porcelain"],
-        cwd=desk.root,
-        capture_output=True,
-        check=True,
-    )
-    assert done.stdout == b""
+    assert output(desk.root / ".trees/elsewhere", "status", "--porcelain") == ""
 
 
 async def test_a_hook_that_is_changed_on_the_way_is_put_back(desk: Desk) -> None:
@@ -77,14 +76,9 @@ async def test_a_working_tree_that_came_and_went_leaves_nothing_to_take_back(des
 async def test_the_pointer_of_a_working_tree_that_git_still_lists_comes_back(desk: Desk) -> None:
     await watched(desk, "rm -r .trees/there", keep=None)
     await desk.undo.apply(await desk.undo.of_turn(), agreed=True)
-    done = subprocess.run(
-        ["git", "diff", "--name-only", "--ignore-submodules"],
-        cwd=desk.root / ".trees/there",
-        capture_output=True,
-        check=True,
-    )
+    missing = output(desk.root / ".trees/there", "diff", "--name-only", "--ignore-submodules")
     # Empty directories of submodules are no files.
-    assert set(done.stdout.split()) <= {b"lib/one", b"lib/two"}
+    assert set(missing.split()) <= {"lib/one", "lib/two"}
     assert (desk.root / ".trees/there/.git").is_file()
 
 

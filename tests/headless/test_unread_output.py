@@ -90,6 +90,6 @@ def test_a_project_is_trusted(piped: Piped, run: Run, project: Path) -> None:
 
 def test_all_rules_that_are_named_are_revoked(piped: Piped, project: Path) -> None:
     path = config_directory() / FILE_NAME
-    ids = [Rules(path, project).add("command", prefix).id for prefix in ("make", "ninja")]
+    ids = [Rules(path, project).add("network", host).id for host in ("a.example", "b.example")]
     assert piped("permissions", "revoke", *ids).returncode == 0
     assert Rules(path, project).list() == []
