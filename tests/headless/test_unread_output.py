@@ -92,4 +92,4 @@ def test_all_rules_that_are_named_are_revoked(piped: Piped, project: Path) -> No
     path = config_directory() / FILE_NAME
     ids = [Rules(path, project).add("network", host).id for host in ("a.example", "b.example")]
     assert piped("permissions", "revoke", *ids).returncode == 0
-    assert Rules(path, project).list() == []
+    assert not Rules(path, project).list()
