@@ -160,7 +160,7 @@ def without_ordinary(
         return (
             _is_bookkeeping(change, known, workspace, blobs)
             or _is_ordinary_configuration(change, workspace, blobs, destinations)
-            or _moves_submodules(change, workspace, blobs)
+            or _moves_or_removes_submodules(change, workspace, blobs)
         )
 
     return [
@@ -561,15 +561,28 @@ def _is_own_tree(directory: Path, setting: str) -> bool:
     return bool(is_place) and _is_led_back(directory, f"{place}/.git", may_be_gone=False)
 
 
-def _moves_submodules(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    """Whether nothing differs in the list of submodules but where they are."""
-    if change.path != _SUBMODULES or change.old_path or change.after.kind != "file":
+def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
+    """Whether nothing differs in the list of submodules but where they are, and that some are not in it any
+    more of which nothing is there."""
+    if change.path != _SUBMODULES or change.old_path or change.before.kind != "file":
         return False
     before, after = (_settings(each, workspace, blobs) for each in (change.before, change.after))
-    if before is None or after is None or change.before.mode != change.after.mode:
+    if before is None or after is None or change.after.kind == "link":
         return False
-    urls = ([each for each in side if not _SUBMODULE_PATH.match(each)] for side in (before, after))
+    if change.after.kind == "file" and change.before.mode != change.after.mode:
+        return False
+    listed = {_section(each) for each in after}
+    left = [each for each in before if _section(each) in listed]
+    removed = [each for each in before if _section(each) not in listed]
+    places = [each.partition("\n")[2] for each in removed if _SUBMODULE_PATH.match(each)]
+    if any(os.path.lexists(workspace.root / place) for place in places):
+        return False
+    urls = ([each for each in side if not _SUBMODULE_PATH.match(each)] for side in (left, after))
     return next(urls) == next(urls)
+
+
+def _section(setting: str) -> str:
+    return setting.partition("\n")[0].rpartition(".")[0]
 
 
 def _is_configuration(path: str) -> bool:
@@ -587,7 +600,8 @@ def _is_bookkeeping(change: FileChange, known: Collection[str], workspace: Works
     if any(each.name != path.name for each in paths):
         return False
     if change.after.kind == "absent":
-        return _is_linked(path.parent) and not path.parent.exists()
+        went = _is_linked(path.parent) or _was_linked(path, _small(change.before, blobs))
+        return went and not path.parent.exists()
     if change.after.kind != "file" or any(os.path.lexists(each) for each in paths[1:]):
         return False
     text = _small(change.after, blobs)
@@ -610,6 +624,15 @@ def _is_linked(directory: Path) -> bool:
     """Whether a repository has what belongs to a submodule or to another working tree there."""
     above = Path(os.path.realpath(directory)).parents
     return any(each.name in guarded.LINKED and guarded.is_repository(each.parent) for each in above)
+
+
+def _was_linked(path: Path, text: str) -> bool:
+    """Whether this was the `.git` of a submodule or of another working tree of which a repository has nothing
+    any more: nobody could make use of it."""
+    if path.name != ".git" or not text.startswith(_POINTER) or "\0" in text:
+        return False
+    directory = path.parent / text.removeprefix(_POINTER).rstrip("\r\n")
+    return _is_linked(directory) and not os.path.lexists(directory)
 
 
 def _is_led_back(directory: Path, text: str, *, may_be_gone: bool) -> bool:

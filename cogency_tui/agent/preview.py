@@ -1,7 +1,7 @@
 """What an undo would do, as a person is shown it before it is done."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from cogency_tui.agent.attribution import named_conversations
 from cogency_tui.agent.reversal import Obstacle, Reversal
@@ -33,6 +33,7 @@ class Plan:
 
     `unchanged` take back edits without changing a file: what these had changed is not there any more.
     `left` are edits that stay because another conversation may have made them, and nobody chose them.
+    `former` are the names by which files were changed that were renamed since, by their paths now.
     """
 
     tool: str
@@ -40,6 +41,7 @@ class Plan:
     unchanged: tuple[FileChange, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
     left: tuple[Edit, ...] = ()
+    former: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
 
     @property
     def for_good(self) -> tuple[str, ...]:
@@ -87,12 +89,26 @@ def planned(tool: str, reversal: Reversal, blobs: Blobs) -> Plan:
         StoreError: something that was kept cannot be read.
     """
     changes, obstacles = reversal.planned()
+    paths = {path for each in changes for path in (each.path, each.old_path)}
+    former = {path: reversal.former(path) for path in paths.union(each.path for each in obstacles)}
     return Plan(
         tool,
-        tuple(Planned(each, difference(each, blobs)) for each in changes if each.kind != "snapshot"),
+        tuple(Planned(each, _shown(each, former, blobs)) for each in changes if each.kind != "snapshot"),
         tuple(each for each in changes if each.kind == "snapshot"),
-        tuple(obstacles),
+        tuple(replace(each, reason=_explained(each, former)) for each in obstacles),
+        former={path: names for path, names in former.items() if names},
     )
+
+
+def _shown(change: FileChange, former: Mapping[str, Collection[str]], blobs: Blobs) -> str:
+    path = change.old_path or change.path
+    notes = [f"{shown(name)} is {shown(path)} now.\n" for name in former[path]]
+    return "".join((*notes, difference(change, blobs)))
+
+
+def _explained(obstacle: Obstacle, former: Mapping[str, Collection[str]]) -> str:
+    names = ", ".join(map(shown, former[obstacle.path]))
+    return f"{obstacle.reason}; it was {names} then" if names else obstacle.reason
 
 
 def difference(change: FileChange, blobs: Blobs) -> str:

@@ -63,6 +63,7 @@ class Reversal:
         self._sheets: dict[str, _Sheet] = {}
         self._waiting: dict[str, tuple[Version, Step]] = {}
         self._obstacles: dict[str, Obstacle] = {}
+        self._former: dict[str, tuple[str, ...]] = {}
         self._blocked: dict[str, str] = {}
         """Paths that stay as they are, each with that of the obstacle."""
 
@@ -73,6 +74,9 @@ class Reversal:
             StoreError: something that was kept cannot be read.
         """
         change = step.change
+        if step.former:
+            known = self._former.get(change.path, ())
+            self._former[change.path] = tuple(dict.fromkeys((*step.former, *known)))
         self._place_waiting()
         target = change.old_path or change.path
         for path in (change.path, target):
@@ -86,6 +90,8 @@ class Reversal:
         try:
             sheet = self._sheet(change.path)
             ours = sheet.then
+            if step.blocked:
+                raise _Blocked(step.blocked)
             result = self._reverted(change.after, ours, change.before)
         except (_Blocked, WorkspaceError) as error:
             self._block(step, ours, error)
@@ -109,6 +115,10 @@ class Reversal:
         else:
             sheet.then = version
             sheet.made = made
+
+    def former(self, path: str) -> tuple[str, ...]:
+        """The names by which what is at a path now was changed, where it was renamed since."""
+        return self._former.get(path, ())
 
     def planned(self) -> tuple[list[FileChange], list[Obstacle]]:
         """What would change, by path, and what stands in the way.
@@ -200,7 +210,7 @@ class Reversal:
         if ours.holds(base):
             return theirs
         if ours.kind == "absent":
-            raise _Blocked("it was removed since")
+            raise _Blocked("it was removed or renamed since")
         if base.kind == "absent":
             raise _Blocked("something else was put there since")
         if theirs.kind == "absent":

@@ -2,14 +2,16 @@
 
 An edit is taken back as long as an undo of it is not undone itself. Edits of one file that follow each
 other without anybody else's change between them are one step, so what came and went within it leaves no
-conflict.
+conflict. What was changed before a rename that stays is taken back by the name that the rename gave.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from cogency_tui.store.versions import Edit, FileChange, Undone
+from cogency_tui.workspace.names import shown
 
 UNDO = "undo"
 REDO = "redo"
@@ -20,11 +22,17 @@ GUARD = "guard"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A change to take back as a whole, and the edits that it consists of."""
+    """A change to take back as a whole, and the edits that it consists of.
+
+    `former` are the names by which the file was changed, where later edits that stay have renamed it.
+    `blocked` says why it cannot be taken back.
+    """
 
     change: FileChange
     undoes: tuple[Undone, ...]
     last: int
+    former: tuple[str, ...] = ()
+    blocked: str = ""
 
 
 def taken_back(edits: Sequence[Edit]) -> set[int]:
@@ -60,31 +68,101 @@ def latest_undo(edits: Sequence[Edit]) -> set[int]:
     return {edit.id for edit in edits if last and (edit.call, edit.tool) == (last.call, UNDO)}
 
 
-def steps(edits: Iterable[Edit]) -> list[Step]:
-    """How to take back edits, given the oldest first: the steps in their order, the last one first."""
+def steps(chosen: Sequence[Edit], edits: Sequence[Edit] = ()) -> list[Step]:
+    """How to take back the `chosen`, given the oldest first: the steps in their order, the last one first.
+
+    Where `edits` are those of the conversation, the renames among them that stay are followed.
+    """
     found: dict[int, Step] = {}
     at: dict[str, int] = {}
-    for number, edit in enumerate(edits):
-        key = at.pop(edit.old_path or edit.path, None)
-        earlier = None if key is None else found[key]
-        if key is None or earlier is None or not earlier.change.after.equals(edit.before):
-            key, earlier = number, None
-        found[key] = _extended(earlier, edit)
-        at[edit.path] = key
+    for number, step in enumerate(_single_steps(chosen, edits)):
+        change = step.change
+        key = at.pop(change.old_path or change.path, None)
+        if key is not None and found[key].change.after.equals(change.before):
+            found[key] = _joined(found[key], step)
+        else:
+            key = number
+            found[key] = step
+        at[change.path] = key
     return sorted(found.values(), key=lambda step: step.last, reverse=True)
 
 
-def _extended(step: Step | None, edit: Edit) -> Step:
-    undone = Undone(edit.id)
-    if step is None:
-        change = FileChange(edit.path, edit.before, edit.after, edit.old_path, edit.made)
-        return Step(change, (undone,), edit.id)
-    first = step.change
-    old_path = first.old_path or (first.path if edit.old_path else "")
-    if old_path == edit.path or first.before.kind == "absent":
+def _single_steps(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[Step]:
+    """A step for each of the chosen edits, by the names that the others' renames have given their files."""
+    own = {edit.id: _single_step(edit, edit.path) for edit in chosen}
+    renames = _renames(edits)
+    names: dict[str, str] = {}
+    for edit in reversed(edits):
+        if edit.id not in own:
+            for old, new in reversed(renames[edit.id]):
+                names[old] = names.pop(new, new)
+            continue
+        step = own[edit.id] = _single_step(edit, names.get(edit.path, edit.path))
+        if edit.old_path:
+            names.pop(edit.path, None)
+            names[edit.old_path] = step.change.old_path or step.change.path
+    return list(own.values())
+
+
+def _renames(edits: Iterable[Edit]) -> dict[int, list[tuple[str, str]]]:
+    """What each edit renamed, in this order. An undo may be recorded without: where it found another file at
+    the former name, that one was changed and the other removed. Its first edit stands for it."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    told: set[tuple[str, int]] = set()
+    for edit in edits:
+        whole = {target.edit for target in edit.undoes if not target.hunk}
+        ids = sorted((id for id in whole if (edit.call, id) not in told), reverse=True)
+        undone = [(new, old) for id in ids for old, new in reversed(found.get(id, []))]
+        found[edit.id] = [(edit.old_path, edit.path)] if edit.old_path else undone
+        told |= {(edit.call, id) for id in ids}
+    return found
+
+
+def _single_step(edit: Edit, now: str) -> Step:
+    """How to take back one edit of a file that is `now` at this name."""
+    change = FileChange(edit.path, edit.before, edit.after, edit.old_path, edit.made)
+    undoes = (Undone(edit.id),)
+    if now == edit.path:
+        return Step(change, undoes, edit.id)
+    then = _without_rename(edit, now) if edit.old_path else now
+    if not then:
+        return Step(change, undoes, edit.id, blocked=f"it was renamed since, to {shown(now)}")
+    old_path = then if then != now else ""
+    return Step(replace(change, path=now, old_path=old_path, made=""), undoes, edit.id, (edit.path,))
+
+
+def _without_rename(edit: Edit, now: str) -> str:
+    """What a file that is `now` at this name is called without the rename that an edit made; empty where
+    both have renamed the same part of its path, or parts that cannot be told apart."""
+    if now == edit.old_path:
+        return now
+    base, then, now_parts = (PurePosixPath(path).parts for path in (edit.path, edit.old_path, now))
+    one, other = sorted((_replaced(base, then), _replaced(base, now_parts)))
+    touching = one[1] == other[0] and (one[0] == one[1] or other[0] == other[1])
+    if one[1] > other[0] or touching:
+        return ""
+    between, rest = base[one[1] : other[0]], base[other[1] :]
+    return str(PurePosixPath(*base[: one[0]], *one[2], *between, *other[2], *rest))
+
+
+def _replaced(base: tuple[str, ...], parts: tuple[str, ...]) -> tuple[int, int, tuple[str, ...]]:
+    """From where to where a path has other parts than another one, and these."""
+    shortest = min(len(base), len(parts))
+    start = next((at for at in range(shortest) if base[at] != parts[at]), shortest)
+    same = next((at for at in range(shortest - start) if base[-1 - at] != parts[-1 - at]), shortest - start)
+    return start, len(base) - same, parts[start : len(parts) - same]
+
+
+def _joined(first: Step, second: Step) -> Step:
+    """Two steps of one file that follow each other as one."""
+    earlier, later = first.change, second.change
+    old_path = earlier.old_path or (earlier.path if later.old_path else "")
+    if old_path == later.path or earlier.before.kind == "absent":
         old_path = ""
-    change = FileChange(edit.path, first.before, edit.after, old_path, edit.made or first.made)
-    return Step(change, (*step.undoes, undone), edit.id)
+    change = FileChange(later.path, earlier.before, later.after, old_path, later.made or earlier.made)
+    former = tuple(dict.fromkeys((*first.former, *second.former)))
+    blocked = first.blocked or second.blocked
+    return Step(change, (*first.undoes, *second.undoes), second.last, former, blocked)
 
 
 def _walk(edits: Sequence[Edit], wanted: Collection[int]) -> tuple[list[Edit], set[int]]:

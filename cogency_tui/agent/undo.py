@@ -56,12 +56,13 @@ class Undo:
         Raises:
             UsageError: there is nothing to take back.
         """
-        chosen = to_undo(await self._edits(), ids)
+        edits = await self._edits()
+        chosen = to_undo(edits, ids)
         if not chosen:
             raise UsageError(
                 "There is nothing to undo: these edits are taken back already, or changed nothing."
             )
-        return await self._plan(UNDO, steps(chosen))
+        return await self._plan(UNDO, steps(chosen, edits))
 
     async def of_own(self, ids: Collection[int]) -> Plan:
         """Take back these edits but for those that another conversation may have made; errors as
@@ -99,8 +100,9 @@ class Undo:
             UsageError: it has no such hunk, or what it changed was not kept.
         """
         edit = await (await self._journal.edits()).get(id)
+        (step,) = steps([edit], await self._edits())
         blobs = await self._journal.blobs()
-        return await self._plan(UNDO, await in_thread(_hunk_steps, edit, chosen, blobs))
+        return await self._plan(UNDO, await in_thread(_hunk_steps, edit, step, chosen, blobs))
 
     async def back_to(self, turn: int) -> Plan:
         """Have the files as they were after a turn, 0 for the beginning; errors as `of_edits`."""
@@ -120,7 +122,7 @@ class Undo:
         chosen = to_undo(edits, latest_undo(edits))
         if not chosen:
             raise UsageError("There is nothing to redo: no undo of this conversation is in effect.")
-        return await self._plan(REDO, steps(chosen))
+        return await self._plan(REDO, steps(chosen, edits))
 
     async def restore(self, edits: Iterable[Edit], *, before: bool = False) -> Plan:
         """Have files as these edits left them, or as they were `before`, whatever became of them since."""
@@ -279,7 +281,7 @@ def _named(paths: Sequence[str]) -> str:
     return ", ".join(map(shown, paths[:_MOST_NAMED])) + more
 
 
-def _hunk_steps(edit: Edit, chosen: Collection[str], blobs: Blobs) -> list[Step]:
+def _hunk_steps(edit: Edit, step: Step, chosen: Collection[str], blobs: Blobs) -> list[Step]:
     sides = edit.before, edit.after
     if not all(side.kept or side.kind == "absent" for side in sides):
         raise UsageError(f"What edit {edit.id} changed was not kept.", "Its hunks cannot be told apart.")
@@ -292,12 +294,13 @@ def _hunk_steps(edit: Edit, chosen: Collection[str], blobs: Blobs) -> list[Step]
     if any(side.kind == "absent" for side in sides):
         # The one hunk of a file that came or went: without it there is no file, or the one that was there.
         undoes = (Undone(edit.id), *(Undone(edit.id, id) for id in chosen))
-        return [replace(step, undoes=undoes) for step in steps([edit])]
+        return [replace(step, undoes=undoes)]
     made: list[Step] = []
     for id in chosen:
         stored = blobs.put_bytes(without_hunk(before, after, found[id]))
         then = Version(edit.after.kind, stored.digest, stored.size, edit.after.mode, stored.kept)
-        made.append(Step(FileChange(edit.path, then, edit.after), (Undone(edit.id, id),), edit.id))
+        change = FileChange(step.change.path, then, edit.after)
+        made.append(replace(step, change=change, undoes=(Undone(edit.id, id),)))
     return made
 
 

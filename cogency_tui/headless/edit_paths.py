@@ -37,8 +37,8 @@ class Paths:
             UsageError: nothing is.
         """
         changes = [each.change for each in plan.changes] + [*plan.unchanged]
-        left = {each.path for each in changes if not self.cover(each.path, each.old_path)}
-        left |= {each.path for each in (*plan.obstacles, *plan.left) if not self.cover(each.path)}
+        left = {each.path for each in changes if not self._cover_in(plan, each.path, each.old_path)}
+        left |= {each.path for each in (*plan.obstacles, *plan.left) if not self._cover_in(plan, each.path)}
         narrowed = plan.without(left)
         is_empty = not (narrowed.changes or narrowed.unchanged or narrowed.obstacles)
         if is_empty and narrowed.left:
@@ -49,3 +49,7 @@ class Paths:
                 "With --dry-run and no --path it says where there is.",
             )
         return narrowed
+
+    def _cover_in(self, plan: Plan, *paths: str) -> bool:
+        """Whether a plan's paths are among them, or what these were called when they were changed."""
+        return self.cover(*paths, *(name for path in paths for name in plan.former.get(path, ())))

@@ -1,15 +1,17 @@
 """`cogency-tui edits`: what the agent changed, listed, shown, taken back and restored.
 
-Invariant: whatever changes a file is printed before it is done, and done as a whole or not at all.
+Invariant: what changes a file is done as a whole or not at all, whether or not anybody reads what is printed
+of it. That is printed before where the user is asked, else once it is done.
 """
 
 import shlex
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cogency_tui.agent.journal import Journal
 from cogency_tui.agent.preview import Plan, difference
+from cogency_tui.agent.review.chains import path_today
 from cogency_tui.agent.review.fate import EditFate, fate_of
 from cogency_tui.agent.selection import RESTORE, UNDO, taken_back
 from cogency_tui.agent.undo import Undo
@@ -27,7 +29,7 @@ from cogency_tui.headless.edits_output import (
     plan_values,
     state_of,
 )
-from cogency_tui.headless.output import agreed, complain, print_json, print_text, talk
+from cogency_tui.headless.output import agreed, complain, print_json, print_text, talk, unread
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.edits import Edits
@@ -110,22 +112,25 @@ class EditCommands:
         state = state_of(edit, marks, undone)
         journal = await self._journal(edit.origin.project)
         contents, blobs = await journal.contents(), await journal.blobs()
+        edits = await self._edits.of_conversation(edit.origin.conversation)
+        today = path_today(edit.path, edits, edit.id)
 
         def work() -> tuple[str, Counts, EditFate]:
             text = difference(edit, blobs)
-            return text, diff.count(text), fate_of(edit, contents, blobs)
+            return text, diff.count(text), fate_of(replace(edit, path=today), contents, blobs)
 
         async with journal.lock:
             text, counts, fate = await in_thread(work)
         if self._as_json:
             value = edit_value(edit, state, counts, marks)
-            print_json({**value, "diff": text, "now": fate_value(fate)})
+            print_json({**value, "diff": text, "now": fate_value(fate, today)})
         else:
-            print_text(f"{edit_line(edit, state, counts)}\n\n{diff_text(text)}\n\n{fate_line(fate)}")
+            now = fate_line(fate, "" if today == edit.path else today)
+            print_text(f"{edit_line(edit, state, counts)}\n\n{diff_text(text)}\n\n{now}")
         return 0
 
     async def revert(self, choice: Choice, consent: Consent) -> int:
-        """Print what taking back the chosen edits would do, then do it."""
+        """Take back the chosen edits, and print what that does."""
         conversation = await self._conversation_of(choice.ids)
         journal = await self._journal(conversation.project)
         undo = Undo(journal, conversation.id)
@@ -141,7 +146,7 @@ class EditCommands:
         return await self._carry_out(conversation, journal, wanted.narrow(plan), consent)
 
     async def restore(self, id: int, consent: Consent, *, before: bool = False) -> int:
-        """Print what having a file as an edit left it would do, or as it was `before` that; then do it."""
+        """Have a file as an edit left it, or as it was `before` that, and print what that does."""
         edit = await self._edit(id)
         conversation = await self._conversation_of([id])
         journal = await self._journal(conversation.project)
@@ -155,29 +160,40 @@ class EditCommands:
     async def _carry_out(
         self, conversation: Conversation, journal: Journal, plan: Plan, consent: Consent
     ) -> int:
-        await self._print(plan, await journal.blobs())
+        blobs = await journal.blobs()
+        undo = Undo(journal, conversation.id)
+        lost = ", ".join(map(name_of, plan.for_good[:_MOST_NAMED]))
+        refused = bool(lost) and not consent.for_good
+        if plan.obstacles or consent.dry_run or refused:
+            await self._print(plan, blobs)
         if plan.obstacles:
             complain(_in_the_way(plan, "would be" if consent.dry_run else "was"))
             return 1
-        lost = ", ".join(map(name_of, plan.for_good[:_MOST_NAMED]))
         if consent.dry_run:
             talk("Nothing was changed: this is what would be done" + (", with --for-good." if lost else "."))
             return 0
-        if lost and not consent.for_good:
+        if refused:
             what = f"What is there now is too large to be kept, and would be lost for good: {lost}."
             complain(WorkspaceError(f"Nothing was changed. {what}", "--for-good does it all the same."))
             return 1
-        undo = Undo(journal, conversation.id)
-        question = await undo.asks_about(plan)
-        if question and not (consent.yes or agreed(f"{question} Do it?")):
-            complain(ConsentError(f"Nothing was changed. {question}", "--yes does it all the same."))
-            return 1
+        question = "" if consent.yes else await undo.asks_about(plan)
+        if question:
+            with unread():
+                await self._print(plan, blobs)
+            if not agreed(f"{question} Do it?"):
+                complain(ConsentError(f"Nothing was changed. {question}", "--yes does it all the same."))
+                return 1
         made = await undo.apply(plan, for_good=consent.for_good, agreed=True)
-        if self._as_json:
-            print_json({"type": "done", "tool": plan.tool, "edits": [edit.id for edit in made]})
         latest = await self._store.latest(str(self._project))
         is_default = latest is not None and latest.id == conversation.id
-        talk(_done(plan, made, "" if is_default else f" --conversation {conversation.id}"))
+        try:
+            with unread():
+                if not question:
+                    await self._print(plan, blobs)
+                if self._as_json:
+                    print_json({"type": "done", "tool": plan.tool, "edits": [edit.id for edit in made]})
+        finally:
+            talk(_done(plan, made, "" if is_default else f" --conversation {conversation.id}"))
         return 0
 
     async def _print(self, plan: Plan, blobs: Blobs) -> None:

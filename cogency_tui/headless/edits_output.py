@@ -94,18 +94,25 @@ def diff_text(text: str) -> str:
     return reveal(text).rstrip("\n") or "(Only line endings or the encoding differ.)"
 
 
-def fate_line(fate: EditFate) -> str:
-    """What became of an edit, as a sentence."""
+def fate_line(fate: EditFate, renamed: str = "") -> str:
+    """What became of an edit, as a sentence; `renamed` is where the file is now, where that is elsewhere."""
+    at = f", in {name_of(renamed)}" if renamed else ""
     if fate.reason:
-        return f"Now: {fate.state} ({name_of(fate.reason).removesuffix('.')})."
+        return f"Now: {fate.state}{at} ({name_of(fate.reason).removesuffix('.')})."
     if fate.state == "changed since" and fate.hunks:
-        return f"Now: changed since; {fate.there} of {fate.hunks} hunks are still there."
-    return f"Now: {fate.state}."
+        return f"Now: changed since{at}; {fate.there} of {fate.hunks} hunks are still there."
+    return f"Now: {fate.state}{at}."
 
 
-def fate_value(fate: EditFate) -> dict[str, Any]:
-    """What became of an edit."""
-    return {"state": fate.state, "there": fate.there, "hunks": fate.hunks, "reason": fate.reason}
+def fate_value(fate: EditFate, path: str) -> dict[str, Any]:
+    """What became of an edit, in the file that is at `path` now."""
+    return {
+        "state": fate.state,
+        "path": path,
+        "there": fate.there,
+        "hunks": fate.hunks,
+        "reason": fate.reason,
+    }
 
 
 def plan_text(plan: Plan, blobs: Blobs) -> Iterator[str]:

@@ -3,11 +3,12 @@
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from cogency_tui.errors import CogencyError, UsageError
-from cogency_tui.standard_streams import remark
+from cogency_tui.standard_streams import discard_unwritable, remark
 from cogency_tui.text import clean, reveal
 
 _ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -33,6 +34,15 @@ def _escape(match: re.Match[str]) -> str:
 def print_text(text: str) -> None:
     """Text for a person on stdout."""
     print(clean(text), flush=True)
+
+
+@contextmanager
+def unread() -> Generator[None]:
+    """Print in this block what decides nothing: where nobody reads it any more, the command goes on."""
+    try:
+        yield
+    except BrokenPipeError:
+        discard_unwritable()
 
 
 def talk(text: str, end: str = "\n") -> None:

@@ -7,7 +7,7 @@ from cogency_tui.agent.rules import FILE_NAME, Rule, Rules
 from cogency_tui.config import config_directory
 from cogency_tui.config_sources import load_settings
 from cogency_tui.errors import ConfigError
-from cogency_tui.headless.output import print_json, print_text, talk
+from cogency_tui.headless.output import print_json, print_text, talk, unread
 from cogency_tui.text import one_line
 
 
@@ -44,10 +44,11 @@ def revoke_permissions(project: Path, ids: Sequence[str], *, as_json: bool) -> i
     _require_sound(rules)
     for id in ids:
         rules.revoke(id)
-        if as_json:
-            print_json(_as_json(there[id], project))
-        else:
-            print_text(f"Asked about again: {_line(there[id], project)}")
+        with unread():
+            if as_json:
+                print_json(_as_json(there[id], project))
+            else:
+                print_text(f"Asked about again: {_line(there[id], project)}")
     return 0
 
 

@@ -8,7 +8,7 @@ from cogency_tui.agent.trust import FILE_NAME, Standing, Survey, Trust
 from cogency_tui.config import config_directory
 from cogency_tui.config_sources import load_settings
 from cogency_tui.errors import UsageError
-from cogency_tui.headless.output import agreed, print_json, print_text, talk
+from cogency_tui.headless.output import agreed, print_json, print_text, talk, unread
 from cogency_tui.text import one_line
 
 _MEANS = (
@@ -40,7 +40,8 @@ def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:
     if survey.standing is Standing.NOTHING:
         raise UsageError(f"{project} brings nothing to trust: there is no {FOLDER}/ with files in it.")
     if not as_json:
-        _print_survey(project, survey)
+        with unread():
+            _print_survey(project, survey)
     if survey.standing is not Standing.TRUSTED and survey.digest and (yes or agreed("Trust it as it is?")):
         settings.accept(survey)
         survey = settings.survey()

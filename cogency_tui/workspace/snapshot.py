@@ -110,7 +110,8 @@ def differences(
     """What differs between two snapshots, by path, and what may differ where no stamp can tell: what was
     written shortly before the first, and what is known to have been `touched` since.
 
-    What cannot be looked at is taken to be as it was, and what something leads to since, too.
+    What cannot be looked at is taken to be as it was, and what something leads to since, too, unless it was
+    known by another name.
     """
     found: list[Difference] = []
     gone: dict[str, Stamp] = {}
@@ -125,10 +126,14 @@ def differences(
     come = {
         path: new
         for path, new in after.files.items()
-        if not (path in before.files or (path in after.led and new.changed < before.began - TICK))
-        and not _was_unseen(path, before)
+        if path not in before.files and not _was_unseen(path, before)
     }
     found += _renamed(gone, come, before)
+    come = {
+        path: new
+        for path, new in come.items()
+        if not (path in after.led and new.changed < before.began - TICK)
+    }
     if before.closed or _rules_changed([*(each.path for each in found), *gone, *come]):
         come = {path: new for path, new in come.items() if new.changed >= before.began - TICK}
     found += [Difference(path, old, None) for path, old in gone.items()]

@@ -149,7 +149,7 @@ async def test_files_in_the_way_can_be_left_out(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("command", "since", "reason"),
     [
-        ("echo 2 >> a", "rm a", "it was removed since"),
+        ("echo 2 >> a", "rm a", "it was removed or renamed since"),
         ("rm a", "echo theirs > a", "something else was put there since"),
         ("rm a", "mkdir a", "a directory is there now"),
         ("mv a b", "echo theirs > a", "something else is there now"),
@@ -533,7 +533,7 @@ async def test_a_directory_swapped_for_a_link_is_not_written_through(desk: Desk,
     (desk.root / "src").rename(tmp_path / "away")
     (desk.root / "src").symlink_to(outside)
     plan = await desk.undo.of_turn()
-    assert [each.reason for each in plan.obstacles] == ["it was removed since"]
+    assert [each.reason for each in plan.obstacles] == ["it was removed or renamed since"]
     assert (outside / "a").read_text() == "2\n"
 
 

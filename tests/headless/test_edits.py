@@ -537,3 +537,18 @@ async def test_renames_modes_and_what_was_decided_are_told(run: Run, project: Pa
     (project / "greet.py").chmod(0o644)
     assert run("edits", "show", str(mode["id"])).stdout.endswith("Now: gone.\n")
     assert [each["path"] for each in listed(run, "--path", "a")] == ["b"]
+
+
+async def test_an_edit_is_shown_and_taken_back_by_the_name_that_its_file_has_now(
+    run: Run, act: Act, project: Path
+) -> None:
+    rename = "mkdir src && mv greet.py src/main.py"
+    await act(write("greet.py", 'print("goodbye")\n', overwrite=True), ("shell", {"command": rename}))
+    first = listed(run)[-1]
+    shown = run("edits", "show", str(first["id"]))
+    assert "Now: still there, in src/main.py." in shown.stdout
+    (planned,) = values(run("edits", "revert", str(first["id"]), "--path", "greet.py", "--dry-run", "--json"))
+    assert planned["path"] == "src/main.py"
+    assert planned["diff"].startswith("greet.py is src/main.py now.\n")
+    revert(run, str(first["id"]))
+    assert tree(project) == {"src/main.py": (0o644, b'print("hello")\n')}

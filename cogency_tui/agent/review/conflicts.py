@@ -89,7 +89,7 @@ async def _plan(book: Book, page: Page, target: Target) -> Plan:
                 wanted = [Replaced(each, reverted=True) for each in chosen]
                 undoes = undone(wanted, wish.outlines, page.standing, wish.chain)
                 found += wish.sheet(blobs).steps(wanted, undoes)
-        found += steps(to_undo(page.edits, whole)) if whole else []
+        found += steps(to_undo(page.edits, whole), page.edits) if whole else []
         return tried(UNDO, found, contents, blobs)
 
     return await looking(book, look)

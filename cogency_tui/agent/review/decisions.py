@@ -75,7 +75,7 @@ class Decisions:
         def plan(contents: Contents, blobs: Blobs) -> _Trial:
             trial = _Trial()
             ids = {id for wish in whole for id in wish.edits}
-            trial.steps += steps(to_undo(page.edits, ids)) if ids else []
+            trial.steps += steps(to_undo(page.edits, ids), page.edits) if ids else []
             for wish in wishes:
                 if wish in whole:
                     trial.marks |= dict.fromkeys([*wish.parts, *map(Part, wish.edits)], "reverted")

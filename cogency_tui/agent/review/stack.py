@@ -53,5 +53,7 @@ async def _take_back(book: Book, page: Page, action: Action, reversal: NewAction
     plan: Plan | None = None
     if chosen:
         tool = UNDO if reversal.kind == "undo" else REDO
-        plan = await looking(book, lambda contents, blobs: tried(tool, steps(chosen), contents, blobs))
+        plan = await looking(
+            book, lambda contents, blobs: tried(tool, steps(chosen, page.edits), contents, blobs)
+        )
     return await applied(book, new, plan)

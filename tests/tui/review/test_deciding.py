@@ -268,6 +268,6 @@ async def test_in_a_conflict_without_lines_it_is_said_that_none_can_be_written(p
         await reviewer.press("n")
         assert reviewer.states == ("conflict",)
         assert "What is in the way is said there" in told(reviewer.pilot)
-        assert "it was removed since" in shown(reviewer.view)
+        assert "it was removed or renamed since" in shown(reviewer.view)
         await reviewer.press("e")
         assert "1 leaves what is there now" in told(reviewer.pilot)

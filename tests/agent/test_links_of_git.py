@@ -1,0 +1,123 @@
+"""What git does to link working trees and submodules in a repository whose hooks are files of the project."""
+
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.agent.journaling import Desk, desk_at, settle
+from tests.agent.test_guarding import git, watched
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    library = tmp_path / "library"
+    library.mkdir()
+    git(library, "init", "-q", "-b", "main")
+    git(library, "commit", "-q", "--allow-empty", "-m", "x")
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        desk.put("a.py", "1\n")
+        desk.put(".githooks/pre-commit", "#!/bin/sh\n", 0o755)
+        git(desk.root, "init", "-q", "-b", "main")
+        git(desk.root, "config", "core.githooksPath", ".githooks")
+        for name in ("one", "two"):
+            add = ("submodule", "add", "-q", "--name", f"the.{name}", str(library), f"lib/{name}")
+            git(desk.root, "-c", "protocol.file.allow=always", *add)
+        git(desk.root, "add", "-A")
+        git(desk.root, "commit", "-qm", "x")
+        git(desk.root, "worktree", "add", "-q", "-b", "there", ".trees/there")
+        settle()
+        yield desk
+
+
+def output(directory: Path, *arguments: str) -> str:
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True).stdout
+
+
+MOVES = [
+    "git worktree move .trees/there .trees/elsewhere",
+    "git worktree move .trees/there there && git worktree move there .trees/elsewhere",
+    "git worktree add -q -b new .trees/new && git worktree move .trees/new .trees/elsewhere",
+    "mv .trees/there .trees/elsewhere && git worktree repair .trees/elsewhere",
+]
+
+
+@pytest.mark.parametrize("command", MOVES)
+async def test_a_working_tree_is_moved_with_the_hooks_in_it(desk: Desk, command: str) -> None:
+    found, asked = await watched(desk, command, keep=None)
+    assert (asked, found.put_back) == ([], [])
+    hook = ".trees/elsewhere/.githooks/pre-commit"
+    assert hook in [edit.path for edit in found.edits] or "worktree add" in command
+    assert output(desk.root / ".trees/elsewhere", "status", "--porcelain") == ""
+
+
+async def test_a_hook_that_is_changed_on_the_way_is_put_back(desk: Desk) -> None:
+    command = "git worktree move .trees/there .trees/new; echo evil >> .trees/new/.githooks/pre-commit"
+    found, _ = await watched(desk, command, keep=None)
+    assert any(path.endswith(".githooks/pre-commit") for path in found.put_back)
+    hooks = [path.read_text() for path in desk.root.rglob(".githooks/pre-commit")]
+    assert "evil" not in "".join(hooks)
+
+
+async def test_a_working_tree_that_came_and_went_leaves_nothing_to_take_back(desk: Desk) -> None:
+    before = desk.tree()
+    await watched(desk, "git worktree add -q -b new .trees/new", keep=None)
+    await desk.say()
+    await watched(desk, "git worktree remove .trees/new", keep=None)
+    assert not [edit.path for edit in await desk.edits() if edit.path.endswith("/.git")]
+    await desk.undo.apply(await desk.undo.of_turn(2), agreed=True)
+    assert not (desk.root / ".trees/new/.git").exists()
+    await desk.undo.apply(await desk.undo.back_to(0), agreed=True)
+    assert desk.tree().keys() - before.keys() <= {".git/refs/heads/new", ".git/logs/refs/heads/new"}
+
+
+async def test_the_pointer_of_a_working_tree_that_git_still_lists_comes_back(desk: Desk) -> None:
+    await watched(desk, "rm -r .trees/there", keep=None)
+    await desk.undo.apply(await desk.undo.of_turn(), agreed=True)
+    missing = output(desk.root / ".trees/there", "diff", "--name-only", "--ignore-submodules")
+    # Empty directories of submodules are no files.
+    assert set(missing.split()) <= {"lib/one", "lib/two"}
+    assert (desk.root / ".trees/there/.git").is_file()
+
+
+REMOVALS = {
+    "git rm -qf lib/two && git commit -qm x": ["one"],
+    "git rm -qf lib/one lib/two && git commit -qm x": [],
+    "git mv lib/one one && git rm -qf lib/two && git commit -qm x": ["one"],
+    "git rm -qf lib/one lib/two && git rm -qf .gitmodules && git commit -qm x": [],
+    "git config -f .gitmodules --remove-section submodule.the.two && rm -r lib/two": ["one"],
+}
+
+
+@pytest.mark.parametrize("command", REMOVALS)
+async def test_submodules_are_removed_from_the_list_with_what_was_there(desk: Desk, command: str) -> None:
+    found, asked = await watched(desk, command, keep=None)
+    assert (asked, found.put_back) == ([], [])
+    listed = desk.root / ".gitmodules"
+    text = listed.read_text() if listed.exists() else ""
+    assert [name for name in ("one", "two") if f"the.{name}" in text] == REMOVALS[command]
+
+
+KEPT = [
+    "git config -f .gitmodules --remove-section submodule.the.two",
+    "git config -f .gitmodules submodule.the.two.url /tmp/evil; rm -r lib/two",
+    "git config -f .gitmodules --unset submodule.the.two.url; rm -r lib/two",
+    "git config -f .gitmodules --rename-section submodule.the.two submodule.new; rm -r lib/two",
+    "git rm -qf lib/two; git config -f .gitmodules submodule.the.one.update '!sh'",
+    "git rm -qf lib/two; git config -f .gitmodules submodule.new.url ext::sh",
+    "git rm -qf lib/two; chmod 777 .gitmodules",
+    "rm .gitmodules",
+    "rm -r lib/two .gitmodules",
+    "rm -r lib; mv .gitmodules list",
+    "rm -r lib; rm .gitmodules; ln -s a.py .gitmodules",
+]
+
+
+@pytest.mark.parametrize("command", KEPT)
+async def test_any_other_change_of_the_list_is_put_back(desk: Desk, command: str) -> None:
+    before = (desk.root / ".gitmodules").read_bytes()
+    found, _ = await watched(desk, command, keep=None)
+    assert ".gitmodules" in found.put_back or "list" in found.put_back
+    assert (desk.root / ".gitmodules").read_bytes() == before
