@@ -21,9 +21,10 @@ from cogency_tui.tools.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.command_line import is_found, parse
 from cogency_tui.tools.git_destruction import examine_git
 from cogency_tui.tools.moved_files import MovedFiles
+from cogency_tui.tools.name_lists import lists_names
 from cogency_tui.tools.shell_paths import MOST, Places, joined
 from cogency_tui.tools.shell_scan import MOST_WORDS
-from cogency_tui.tools.shell_variables import is_new_temporary, lists_names
+from cogency_tui.tools.shell_variables import is_new_temporary
 from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Simple, Word
 from cogency_tui.tools.stakes import AtStake, Stakes
 from cogency_tui.workspace.names import shown

@@ -22,6 +22,7 @@ from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Address, Visit, only_probes, visit
 from cogency_tui.tools.made_files import MadeFiles
+from cogency_tui.tools.name_lists import lists_names
 from cogency_tui.tools.named_in_code import guarded_in_code, paths_in_code, unsure_code
 from cogency_tui.tools.named_paths import (
     UNSURE_READING,
@@ -34,7 +35,7 @@ from cogency_tui.tools.named_paths import (
 )
 from cogency_tui.tools.programs import facts, goes_to_network, is_interpreter
 from cogency_tui.tools.shell_paths import Places, joined
-from cogency_tui.tools.shell_variables import NameLoop, lists_names
+from cogency_tui.tools.shell_variables import NameLoop
 from cogency_tui.tools.shell_words import LISTED, TOO_MANY, Simple, Word
 from cogency_tui.tools.system_files import is_home, is_own_temporary, is_public
 from cogency_tui.workspace.guarded import own_files

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cogency_tui.tools.shell_variables import Variables, substituted
+from cogency_tui.tools.shell_variables import Value, Variables, substituted
 from cogency_tui.tools.shell_words import TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
 LONGEST = 1 << 17
@@ -89,6 +89,8 @@ class _Scanner:
         self._count = 0
         self._redirections: list[Redirection] = []
         self._operator = ""
+        self._reserved = 0
+        """Reserved words with which the command begins."""
         self._bodies: list[tuple[str, bool, list[str]]] = []
         self._variables = Variables(text, outer)
 
@@ -177,7 +179,7 @@ class _Scanner:
         elif text.startswith("$(", at):
             end = self._closing(at + 2, "(", ")")
             value = self._nested(text[at + 2 : end])
-            word.add_unknown("0" if text.startswith("((", at + 1) else value, quoted=quoted)
+            word.add_unknown(Value("0") if text.startswith("((", at + 1) else value, quoted=quoted)
             self._at = end + 1
         elif text.startswith("${", at):
             end = self._closing(at + 2, "{", "}")
@@ -217,7 +219,7 @@ class _Scanner:
                 if opening == "<(" and self.found:
                     self.found[-1] = replace(self.found[-1], then="|")
                 self._word = self._word or _Building()
-                self._word.add_unknown(_PIPE, quoted=True)
+                self._word.add_unknown(Value(_PIPE), quoted=True)
                 self._at = end + 1
                 return
         if self._word is not None and self._word.text.isdecimal() and not self._word.quoted:
@@ -233,6 +235,10 @@ class _Scanner:
             return
         built = word.build()
         if not self._operator:
+            if self._reserved == len(self._words) and built.known and built.text in _OPENING:
+                # What follows in the same command is expanded behind it.
+                self._variables.reserved(built.text)
+                self._reserved += 1
             self._words.append(built)
             self._count += 1
             return
@@ -250,6 +256,8 @@ class _Scanner:
         words = list(self._words)
         variables = self._variables
         assignments: list[Word] = []
+        del words[: self._reserved]
+        self._reserved = 0
         if words and words[0].text == "function":
             del words[:2]
         while words and words[0].known and words[0].text in _OPENING:
@@ -267,7 +275,8 @@ class _Scanner:
             assignments.append(words.pop(0))
         if words and words[0].text == "trap":
             self._nested(next((word.text for word in words[1:] if word.known and word.text[:1] != "-"), ""))
-        variables.ended(operator)
+        if words or assignments or operator != "\n":
+            variables.ended(operator)
         variables.reserved(operator)
         if words or self._redirections or assignments:
             simple = Simple(tuple(words), tuple(self._redirections), operator, tuple(assignments))
@@ -298,7 +307,7 @@ class _Scanner:
                 self._nested('"' + "\n".join(body).replace('"', '\\"') + '"')
         self._bodies.clear()
 
-    def _nested(self, text: str) -> str | None:
+    def _nested(self, text: str) -> Value | None:
         """Look into what is substituted; the result is what it comes to, where that is known."""
         scanner = _scanned(text, self._depth + 1, self._variables)
         self.found += scanner.found
@@ -340,6 +349,8 @@ class _Building:
     quoted: bool = False
     splits: bool = False
     lead: str = ""
+    certain: str = ""
+    exact: bool = True
     resolved: list[tuple[str, bool]] | None = field(default_factory=list[tuple[str, bool]])
     variables: list[str] = field(default_factory=list[str])
 
@@ -354,19 +365,22 @@ class _Building:
         self.quoted = True
         self._append(text, quoted=True)
 
-    def add_unknown(self, value: str | None = None, *, quoted: bool, variable: str = "") -> None:
-        """What the shell puts in; `value` is a pattern of it, as far as the command says."""
+    def add_unknown(self, value: Value | None = None, *, quoted: bool, variable: str = "") -> None:
+        """What the shell puts in; `value` is what it is, as far as the command says."""
         self.lead = self.text if self.known else self.lead
         self.known = False
         self.splits = self.splits or not quoted
         self.variables.append(variable)
+        self.exact = self.exact and value is not None and value.exact
+        self.certain += value.pattern if value is not None and self.exact else ""
         if value is None:
             self.resolved = None
         elif self.resolved is not None:
-            self.resolved.append((value, False))
+            self.resolved.append((value.pattern, False))
 
     def _append(self, text: str, *, quoted: bool) -> None:
         self.pieces.append((text, quoted))
+        self.certain += text if self.exact else ""
         if self.resolved is not None:
             self.resolved.append((text, quoted))
 
@@ -381,7 +395,8 @@ class _Building:
             pattern = ""
         else:
             pattern = _pattern(self.pieces)
-        return Word(text, self.known, pattern, self.splits, resolved, self.lead, variable)
+        certain = "" if self.known else self.certain
+        return Word(text, self.known, pattern, self.splits, resolved, self.lead, certain, variable)
 
     def _expand_tilde(self) -> None:
         """Put in the directory of `~` or `~user`; `~+` and `~-` only the shell knows."""
