@@ -309,9 +309,10 @@ def inside(simple: Simple) -> Simple | None:
     if not words:
         return None
     if simple.program in ("xargs", "parallel"):
-        from_pipe = not simple.has("a", "arg-file") and not simple.redirections
+        own = replace(simple, words=simple.words[: len(simple.words) - len(words)])
+        from_pipe = not own.has("a", "arg-file") and not simple.redirections
         given = LISTED if from_pipe else Word("", known=False)
-        place = _place_of_names(simple)
+        place = _place_of_names(own)
         words = [_with_name(word, place, given) if place in word.text else word for word in words]
         words.append(given)
     return Simple(tuple(words), simple.redirections, assignments=tuple(assignments))

@@ -211,8 +211,8 @@ def only_probes(simple: Simple) -> bool:
 
 
 def _told(simple: Simple) -> list[str] | None:
-    """The arguments of a client, with `_REST` for what only the shell knows at the end of one; None where they
-    may be other words."""
+    """The arguments of a client, with `_REST` for what only the shell knows at the end of one; None where
+    they may be other words."""
     found = [_words_of(word) for word in simple.arguments]
     return None if None in found else [text for texts in found for text in texts or ()]
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from cogency_tui.tools.argument_files import addressed, files_in_arguments
 from cogency_tui.tools.command_line import SHELLS, option_values
+from cogency_tui.tools.confinement import formats_json
 from cogency_tui.tools.git_places import moved_by_git
 from cogency_tui.tools.interpreter_code import inline_code
 from cogency_tui.tools.programs import GIT_READING, PLACE_OPTIONS, base_name, facts, is_interpreter
@@ -96,8 +97,9 @@ def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
     script = next(iter(simple.operands()), None) if runs_files(simple) else None
     takes_commits = _takes_commits(simple)
     for word in _path_words(simple):
-        is_path = not (takes_commits and word.text == "HEAD")
-        yield word, reads, is_path and can_write and word is not script
+        if takes_commits and word.text == "HEAD":
+            continue
+        yield word, reads, can_write and word is not script
         if address := addressed(word):
             yield address, True, False
     for word in files_in_arguments(simple):
@@ -142,6 +144,8 @@ def only_reads(simple: Simple) -> bool:
         return len(simple.operands("fswlsco")) <= 1
     if program == "sed":
         return not _writes(simple)
+    if formats_json(simple):
+        return True
     if program in AWK:
         return not simple.has("i", "include")
     return "prints" in facts(simple.program)
