@@ -11,7 +11,7 @@ import fnmatch
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
@@ -19,6 +19,7 @@ from pathlib import Path
 from cogency_tui.store.versions import Version
 from cogency_tui.tools.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.command_line import is_found, parse
+from cogency_tui.tools.find_expression import PRINTING, REMOVING, Expression
 from cogency_tui.tools.git_destruction import examine_git
 from cogency_tui.tools.moved_files import MovedFiles
 from cogency_tui.tools.name_lists import lists_names
@@ -141,13 +142,13 @@ def _moves_unknown(simple: Simple) -> bool:
 
 
 def _remove_found(find: Simple, simple: Simple, places: Places, stakes: Stakes) -> bool:
-    """Remove what the `find` before names, by its tests; whether that is all that a command removes."""
+    """Remove what the `find` before finds; whether that is all that a command removes."""
     operands = simple.operands()
     if find.program != "find" or len(operands) != 1 or not (operands[0] is LISTED or is_found(operands[0])):
         return False
     if operands[0] is LISTED and not (find.piped and lists_names(find, piped=False)):
         return False
-    _found(find, places, stakes)
+    _found(find, PRINTING if operands[0] is LISTED else REMOVING, places, stakes)
     return True
 
 
@@ -219,7 +220,7 @@ def _find(simple: Simple, places: Places, stakes: Stakes) -> None:
     before = [word.text for word in _tests(simple)]
     if {"-type d", "-empty"} <= {*map(" ".join, pairwise(before)), *before} and not _NEGATIONS & {*before}:
         return
-    _found(simple, places, stakes)
+    _found(simple, REMOVING, places, stakes)
 
 
 def _tests(simple: Simple) -> list[Word]:
@@ -227,31 +228,23 @@ def _tests(simple: Simple) -> list[Word]:
     return list(takewhile(lambda word: word.text not in ("-delete", "-exec", "-execdir"), simple.arguments))
 
 
-def _found(simple: Simple, places: Places, stakes: Stakes) -> None:
-    """Destroy what `find` finds."""
-    tests = _tests(simple)
-    texts = [word.text for word in tests]
-    starts: list[Word] = []
-    for word in simple.arguments:
-        if word.text.startswith(("-", "(", "!")):
-            break
-        starts.append(word)
-    tops, known = places.all_of(starts or [Word(".")])
-    names = [text for option, text in pairwise(texts) if option == "-name"]
-    known = known and all(word.known for word in tests)
-    if not known or _NEGATIONS.intersection(texts) or not names:
-        stakes.add_files(tops, whole=True)
+def _found(simple: Simple, actions: Set[str], places: Places, stakes: Stakes) -> None:
+    """Destroy what these actions of `find` reach."""
+    expression = Expression(simple)
+    tops, known = places.all_of(expression.starts)
+    if not (known and expression.known and expression.selects):
+        stakes.add_files((top.resolve() if expression.follows else top for top in tops), whole=True)
         return
-    patterns = [re.compile(fnmatch.translate(pattern)) for pattern in names]
-    below = (
-        Path(top, name)
-        for start in tops
-        for top, directories, files in os.walk(start)
-        for name in (*directories, *files)
+    walked = (
+        each
+        for start in expression.starts
+        for top in places.paths(start) or ()
+        for each in expression.walk("" if start.pattern else start.text, top, actions)
     )
-    looked_at = takewhile(lambda _path: places.lookups.entry(), below)
-    matching = (path for path in looked_at if all(pattern.match(path.name) for pattern in patterns))
-    stakes.add_files(islice(matching, MOST), whole=True)
+    looked_at = takewhile(lambda _each: places.lookups.entry(), walked)
+    # With `-delete` directories go only once they are empty.
+    whole = all(word.text != "-delete" for word in simple.arguments)
+    stakes.add_files(islice((path for path, reached in looked_at if reached), MOST), whole=whole)
 
 
 def _rsync(simple: Simple, places: Places, stakes: Stakes) -> None:

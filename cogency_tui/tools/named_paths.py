@@ -13,6 +13,7 @@ from typing import NamedTuple
 from cogency_tui.tools.argument_files import addressed, files_in_arguments
 from cogency_tui.tools.command_line import SHELLS, option_values
 from cogency_tui.tools.confinement import formats_json
+from cogency_tui.tools.find_expression import Expression
 from cogency_tui.tools.git_places import moved_by_git
 from cogency_tui.tools.interpreter_code import inline_code
 from cogency_tui.tools.programs import GIT_READING, PLACE_OPTIONS, base_name, facts, is_interpreter
@@ -231,13 +232,14 @@ def _path_words(simple: Simple) -> Iterator[Word]:
 
 def _without_patterns(simple: Simple) -> Iterator[Word]:
     """The arguments without slashes between fields, and without the values of options for patterns."""
+    passed_over = Expression(simple).passed_over() if simple.program == "find" else []
     separating = _SEPARATING.get(simple.program, "")
     before = ""
     for word in simple.arguments:
         is_pattern = simple.program in _SCRIPTED and _SCRIPT_OPTION.fullmatch(before)
         is_slash = separating and (word.text == f"{separating}/" or (before, word.text) == (separating, "/"))
         before = word.text
-        if not (is_pattern or is_slash):
+        if not (is_pattern or is_slash or any(word is each for each in passed_over)):
             yield word
 
 
