@@ -11,6 +11,7 @@ import fnmatch
 import os
 import re
 import stat
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import islice, pairwise, takewhile
@@ -75,7 +76,9 @@ def at_stake(
             _copy(simple, places, stakes, moves, sure=sure)
         elif simple.program in ("rm", "srm", "unlink"):
             if before is None or not _remove_found(before, simple, places, stakes):
-                _remove(simple if fills else _without_temporary(simple), places, stakes, moves)
+                _remove(
+                    simple if fills else _without_temporary(simple, places, stakes), places, stakes, moves
+                )
         elif examine := _PROGRAMS.get(simple.program):
             examine(simple, places, stakes)
         places.follow(simple)
@@ -126,9 +129,21 @@ def _remove(simple: Simple, places: Places, stakes: Stakes, moves: Moves) -> Non
         stakes.add(UNKNOWN)
 
 
-def _without_temporary(simple: Simple) -> Simple:
-    """The command without what `mktemp` made for it."""
-    return replace(simple, words=tuple(word for word in simple.words if not is_new_temporary(word)))
+def _without_temporary(simple: Simple, places: Places, stakes: Stakes) -> Simple:
+    """The command without what `mktemp` made for it, and what it names itself for temporary files."""
+    left = (
+        word
+        for word in simple.words
+        if not (is_new_temporary(word) or _is_named_temporary(word, places, stakes))
+    )
+    return replace(simple, words=tuple(left))
+
+
+def _is_named_temporary(word: Word, places: Places, stakes: Stakes) -> bool:
+    """Whether a word that only the shell knows names a temporary file all the same: `/tmp/x.$$`."""
+    begun = word.certain.startswith(("/tmp/", f"{tempfile.gettempdir()}/"))
+    found = places.targets(word) if begun and not word.known else None
+    return bool(found) and all(map(stakes.is_temporary, found or ()))
 
 
 def _moves_unknown(simple: Simple) -> bool:

@@ -5,7 +5,7 @@ A program that is not known may write each path that is given to it. The calls b
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -77,11 +77,14 @@ class Named(NamedTuple):
     writes: bool
 
 
-def named_paths(simple: Simple, places: Places, workspace: Workspace) -> Iterator[Named]:
-    """The paths that a command names."""
-    for word, reads, writes in _named(simple):
-        for each in located(word, places, workspace, written=not reads):
-            yield Named(each, reads, writes)
+def named_paths(
+    simple: Simple, places: Places, workspace: Workspace, targets: Mapping[int, Sequence[Word]]
+) -> Iterator[Named]:
+    """The paths that a command names. `targets` are those of links that it makes."""
+    for named, reads, writes in _named(simple):
+        for word in targets.get(id(named), (named,)):
+            for each in located(word, places, workspace, written=not reads):
+                yield Named(each, reads, writes)
 
 
 def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:

@@ -46,6 +46,10 @@ _LETTERS = {
 }
 _EVALUATED = re.compile(r"\[\s*(?:\$\(|`)")
 _OPERATOR = re.compile(r"&&|\|\||[;&|()]")
+_SUM = re.compile(r"\$\(\(((?:[\w\s+*/%<>=!&|^~?:,.\[\]$-]|\([\w\s+*/%<>=!&|^~?:,.\[\]$-]*+\))*+)\)\)")
+"""Arithmetic, as far as it surely is none of the commands that may look like it."""
+
+_BRANCH_END = re.compile(r";;&?|;&")
 _REDIRECTION = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>")
 _OPENING = frozenset(
     ("{", "}", "!", "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "coproc")
@@ -91,6 +95,11 @@ class _Scanner:
         self._operator = ""
         self._reserved = 0
         """Reserved words with which the command begins."""
+        self._is_case = False
+        """Whether the command begins with `case`, not in quotes."""
+        self._cases = 0
+        self._in_pattern = False
+        """Whether a pattern of `case` stands next."""
         self._bodies: list[tuple[str, bool, list[str]]] = []
         self._variables = Variables(text, outer)
 
@@ -117,6 +126,10 @@ class _Scanner:
                 self._skip_bodies()
             elif character in "<>" or text.startswith("&>", self._at):
                 self._redirect()
+            elif self._cases and (end := _BRANCH_END.match(text, self._at)):
+                self._at = end.end()
+                self._end_command(";")
+                self._in_pattern = True
             elif operator := _OPERATOR.match(text, self._at):
                 self._at = operator.end()
                 self._end_command(operator[0])
@@ -176,6 +189,11 @@ class _Scanner:
             value = self._nested(re.sub(r"\\([\\$`])", r"\1", text[at + 1 : end]))
             word.add_unknown(value, quoted=quoted)
             self._at = end + 1
+        elif sum_ := _SUM.match(text, at):
+            # It runs what is substituted in it, and nothing else.
+            self._nested(f': "{sum_[1]}"')
+            word.add_unknown(Value("0"), quoted=quoted)
+            self._at = sum_.end()
         elif text.startswith("$(", at):
             end = self._closing(at + 2, "(", ")")
             value = self._nested(text[at + 2 : end])
@@ -239,6 +257,8 @@ class _Scanner:
                 # What follows in the same command is expanded behind it.
                 self._variables.reserved(built.text)
                 self._reserved += 1
+            elif self._reserved == len(self._words):
+                self._is_case = built.text == "case" and not word.quoted
             self._words.append(built)
             self._count += 1
             return
@@ -256,6 +276,8 @@ class _Scanner:
         words = list(self._words)
         variables = self._variables
         assignments: list[Word] = []
+        if self._ends_pattern(operator):
+            return
         del words[: self._reserved]
         self._reserved = 0
         if words and words[0].text == "function":
@@ -267,7 +289,13 @@ class _Scanner:
             if words[0].text in ("for", "select"):
                 variables.loop(words)
                 assignments += [Word(f"{word.text}=") for word in words[1:2]]
+            elif words[0].text == "esac":
+                self._cases = max(self._cases - 1, 0)
+            elif self._is_case:
+                self._cases += 1
+                self._in_pattern = operator != ")"
             words.clear()
+        self._is_case = False
         if words and all(ASSIGNMENT.match(word.text) for word in words):
             variables.assigned(words, operator)
         while words and ASSIGNMENT.match(words[0].text):
@@ -284,6 +312,21 @@ class _Scanner:
             self.own.append(simple)
         self._words.clear()
         self._redirections.clear()
+
+    def _ends_pattern(self, operator: str) -> bool:
+        """Whether what ends here is a part of a pattern of `case`, which runs nothing."""
+        words = self._words
+        if not self._in_pattern or (words and words[0].text == "esac"):
+            self._in_pattern = False
+            return False
+        if words and operator not in ("|", ")"):
+            # It is none: a line may not end in one.
+            self._in_pattern = False
+            return False
+        self._in_pattern = operator != ")"
+        self._reserved = 0
+        words.clear()
+        return True
 
     def _move(self, assignment: Word) -> None:
         """Take a variable that says where git works, or where `cd` goes, for a `cd`."""
@@ -371,8 +414,8 @@ class _Building:
         self.known = False
         self.splits = self.splits or not quoted
         self.variables.append(variable)
-        self.exact = self.exact and value is not None and value.exact
-        self.certain += value.pattern if value is not None and self.exact else ""
+        self.certain += value.certain if value is not None and self.exact else ""
+        self.exact = self.exact and value is not None and value.certain == value.pattern
         if value is None:
             self.resolved = None
         elif self.resolved is not None:

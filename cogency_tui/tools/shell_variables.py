@@ -73,11 +73,11 @@ _BRANCHING = frozenset(("elif", "else"))
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a variable stands for, as a pattern of the shell. `exact`: that is it to the letter, or one of the
-    alternatives in braces is."""
+    """What a variable stands for, as a pattern of the shell, and what it begins with to the letter, with
+    alternatives in braces."""
 
     pattern: str
-    exact: bool = False
+    certain: str = ""
 
 
 class Variables:
@@ -150,7 +150,7 @@ class Variables:
         name = texts[1] if len(texts) > 1 else ""
         joined = values[0] if len(values) == 1 else f"{{{','.join(values)}}}"
         exact = all(word.known and not word.pattern and _EXACT.fullmatch(word.text) for word in words[3:])
-        self._loops.append((name, Value(joined, exact) if known else None))
+        self._loops.append((name, Value(joined, joined if exact else "") if known else None))
 
     def assigned(self, words: Sequence[Word], operator: str) -> None:
         """Note a command that only assigns, and what stands behind it."""
@@ -158,11 +158,11 @@ class Variables:
             return
         for word in words:
             name, _, value = word.text.partition("=")
-            exact = word.known or word.certain == word.resolved
+            certain = value
             if not word.known:
-                value = word.resolved.partition("=")[2]
+                value, certain = (each.partition("=")[2] for each in (word.resolved, word.certain))
             if _is_plain(value, word) and name.isidentifier():
-                self._blocks[-1][name] = Value(value, exact=exact and "," not in word.text)
+                self._blocks[-1][name] = Value(value, certain)
                 self._in_list[name] = self._operator == "&&"
 
     def ended(self, operator: str) -> None:
@@ -200,7 +200,7 @@ def _without_end(value: Value | None, end: str) -> Value | None:
     if value is None or not value.pattern.endswith(end) or _MANY.search(value.pattern):
         return None
     rest = value.pattern.removesuffix(end)
-    return replace(value, pattern=rest) if rest else None
+    return Value(rest) if rest else None
 
 
 def _part_of(value: Value, *, is_directory: bool) -> Value | None:
@@ -209,7 +209,7 @@ def _part_of(value: Value, *, is_directory: bool) -> Value | None:
     if not paths or not all(_WITH_DIRECTORY.fullmatch(path) for path in paths):
         return None
     parts = [path.rpartition("/")[0 if is_directory else 2] for path in paths]
-    return replace(value, pattern=_any_of(parts))
+    return Value(_any_of(parts))
 
 
 def _any_of(patterns: Sequence[str]) -> str:
@@ -237,6 +237,10 @@ def _printed(simple: Simple) -> str | None:
         return None
     if simple.program in _PARTS and len(texts) == 1:
         return _part(simple.arguments[0], _PARTS[simple.program])
+    if simple.program == "basename" and len(texts) == 2 and simple.arguments[1].known:
+        part = _part(simple.arguments[0], _PARTS[simple.program])
+        rest = _without_end(Value(part), texts[1]) if part else None
+        return rest and rest.pattern
     if not all(word.known and not word.pattern for word in simple.arguments):
         return None
     match simple.program:
