@@ -41,6 +41,9 @@ _UNSURE = re.compile(r"\\|\[(?![\w.-]+\])")
 """What Python's patterns take for something else than `find` does."""
 
 _DEEPEST = 50
+_MOST_NAMES = 64
+"""Names and paths of one expression that are looked at for whether it passes them over."""
+
 _DEEPEST_TREE = 10_000
 _LONGEST_NUMBER = 9
 
@@ -118,6 +121,8 @@ class Expression:
         if not self.known:
             return []
         found = [node for node in _tests(self._root) if node.option in _NAMING]
+        if len(found) > _MOST_NAMES:
+            return []
         values = [node.value for node in found if not self._reaches_if(node)]
         return [value for value in values if value is not None and not value.pattern]
 
@@ -249,10 +254,11 @@ class _Reader:
         """Whether there is an action, so that `find` does not print what it finds."""
         self.follows = not {"-follow", "-files0-from"}.isdisjoint(texts)
         self._commands = commands_in(words)
+        self._of_commands = {id(word) for run in self._commands.values() for word in run}
 
     def is_of_command(self, word: Word) -> bool:
         """Whether a word is one of a command that `find` runs."""
-        return any(word is each for at in self._commands.values() for each in at)
+        return id(word) in self._of_commands
 
     def read(self) -> _Node:
         """The whole expression.

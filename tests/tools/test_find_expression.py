@@ -120,3 +120,13 @@ def test_links_are_not_followed_unless_it_is_told_to(project: Path) -> None:
 def test_the_depth_of_brackets_is_bounded(project: Path) -> None:
     nested = "find . " + r"\( " * 500 + "-name '*.pyc' " + r"\) " * 500 + "-delete"
     assert ".env" in at_stake(nested, project, Workspace(project)).what
+
+
+def test_of_many_names_none_is_passed_over(project: Path) -> None:
+    few, many = (" -not -path './.git/config'" * count for count in (3, 300))
+    guarded = [
+        reach(f"find .{names} | xargs sed -i s/a/b/", project, Workspace(project)).guarded
+        for names in (few, many)
+    ]
+    assert guarded[0] == ""
+    assert ".git" in guarded[1]
