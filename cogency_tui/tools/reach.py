@@ -179,7 +179,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
 
 
 def _functions_in(command: str) -> set[str]:
-    """The functions that a command makes, whose own commands are looked at; none that has a program's name."""
+    """The functions that a command makes, whose own commands are looked at; none is also a program."""
     names = {found[1] or found[2] for found in _FUNCTION.finditer(command)}
     return {name for name in names if not (name in PROGRAMS or shutil.which(name))}
 
