@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile, zip_longest
 
+from cogency_tui.tools.find_expression import commands_in
 from cogency_tui.tools.programs import NETWORK_COMMANDS, PROGRAMS, SCRIPTS, facts, is_interpreter
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
 from cogency_tui.tools.shell_variables import SOME_NAME
@@ -59,7 +60,6 @@ _LOGGING = {"time": ("-o", "--output"), "strace": ("-o", "--output")}
 """Those that write a file, and by which options."""
 
 SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
-_RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 _ATTACHED_PLACE = re.compile(r"(?:-i|--replace=)(.+)")
 """How `xargs` is told what stands for a name, besides `-I`."""
@@ -199,13 +199,11 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
     elif program not in WRAPPERS and (launched := _launched(simple)) is not None:
         yield from _unwrapped(launched, depth + 1)
     elif program == "find":
-        for index, word in enumerate(simple.arguments):
-            if word.text in _RUNNING:
-                starts = [each for each in takewhile(_is_operand, simple.arguments) if each.known]
-                run = [each for each in simple.arguments[index + 1 :] if each.text not in (";", "+")]
-                words = tuple(_found(each, starts) if "{}" in each.text else each for each in run)
-                yield from _unwrapped(Simple(words), depth + 1)
-                return
+        starts = [each for each in takewhile(_is_operand, simple.arguments) if each.known]
+        for run in commands_in(simple.arguments).values():
+            given = (each for each in run if each.text not in (";", "+"))
+            words = tuple(_found(each, starts) if "{}" in each.text else each for each in given)
+            yield from _unwrapped(Simple(words), depth + 1)
 
 
 def _launched(simple: Simple) -> Simple | None:
@@ -309,9 +307,10 @@ def inside(simple: Simple) -> Simple | None:
     if not words:
         return None
     if simple.program in ("xargs", "parallel"):
-        from_pipe = not simple.has("a", "arg-file") and not simple.redirections
+        own = replace(simple, words=simple.words[: len(simple.words) - len(words)])
+        from_pipe = not own.has("a", "arg-file") and not simple.redirections
         given = LISTED if from_pipe else Word("", known=False)
-        place = _place_of_names(simple)
+        place = _place_of_names(own)
         words = [_with_name(word, place, given) if place in word.text else word for word in words]
         words.append(given)
     return Simple(tuple(words), simple.redirections, assignments=tuple(assignments))

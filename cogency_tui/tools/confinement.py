@@ -50,6 +50,9 @@ _CONFINED = frozenset(_FILE_PROGRAMS.split())
 GIT_COMMANDS = frozenset(_GIT_COMMANDS.split())
 """Commands of git that go to no other repository."""
 
+_TOLD_MORE = frozenset(("date", "find", "gofmt", "jq", "patch", "shellcheck"))
+"""Those of these programs whose arguments may say more than names of files, and how to print."""
+
 _SED = re.compile(r"[\d,$ ]*(?:[pdq=]|s([/|#,@])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gipIM\d]*)")
 """Scripts of one command that runs and reads nothing else."""
 
@@ -100,6 +103,8 @@ def _is_confined(simple: Simple) -> bool:
     if not first.known or "/" in first.text:
         return False
     if first.text in _PRINTING:
+        return True
+    if first.text in _CONFINED - _TOLD_MORE - _STARTING.keys():
         return True
     if not all(word.known for word in simple.arguments) or has_starting_option(simple):
         return False

@@ -11,7 +11,8 @@ import fnmatch
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
@@ -19,11 +20,13 @@ from pathlib import Path
 from cogency_tui.store.versions import Version
 from cogency_tui.tools.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.command_line import is_found, parse
+from cogency_tui.tools.find_expression import PRINTING, REMOVING, Expression
 from cogency_tui.tools.git_destruction import examine_git
 from cogency_tui.tools.moved_files import MovedFiles
+from cogency_tui.tools.name_lists import lists_names
 from cogency_tui.tools.shell_paths import MOST, Places, joined
 from cogency_tui.tools.shell_scan import MOST_WORDS
-from cogency_tui.tools.shell_variables import is_new_temporary, lists_names
+from cogency_tui.tools.shell_variables import is_new_temporary
 from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Simple, Word
 from cogency_tui.tools.stakes import AtStake, Stakes
 from cogency_tui.workspace.names import shown
@@ -73,7 +76,9 @@ def at_stake(
             _copy(simple, places, stakes, moves, sure=sure)
         elif simple.program in ("rm", "srm", "unlink"):
             if before is None or not _remove_found(before, simple, places, stakes):
-                _remove(simple if fills else _without_temporary(simple), places, stakes, moves)
+                _remove(
+                    simple if fills else _without_temporary(simple, places, stakes), places, stakes, moves
+                )
         elif examine := _PROGRAMS.get(simple.program):
             examine(simple, places, stakes)
         places.follow(simple)
@@ -124,9 +129,21 @@ def _remove(simple: Simple, places: Places, stakes: Stakes, moves: Moves) -> Non
         stakes.add(UNKNOWN)
 
 
-def _without_temporary(simple: Simple) -> Simple:
-    """The command without what `mktemp` made for it."""
-    return replace(simple, words=tuple(word for word in simple.words if not is_new_temporary(word)))
+def _without_temporary(simple: Simple, places: Places, stakes: Stakes) -> Simple:
+    """The command without what `mktemp` made for it, and what it names itself for temporary files."""
+    left = (
+        word
+        for word in simple.words
+        if not (is_new_temporary(word) or _is_named_temporary(word, places, stakes))
+    )
+    return replace(simple, words=tuple(left))
+
+
+def _is_named_temporary(word: Word, places: Places, stakes: Stakes) -> bool:
+    """Whether a word that only the shell knows names a temporary file all the same: `/tmp/x.$$`."""
+    begun = word.certain.startswith(("/tmp/", f"{tempfile.gettempdir()}/"))
+    found = places.targets(word) if begun and not word.known else None
+    return bool(found) and all(map(stakes.is_temporary, found or ()))
 
 
 def _moves_unknown(simple: Simple) -> bool:
@@ -140,13 +157,13 @@ def _moves_unknown(simple: Simple) -> bool:
 
 
 def _remove_found(find: Simple, simple: Simple, places: Places, stakes: Stakes) -> bool:
-    """Remove what the `find` before names, by its tests; whether that is all that a command removes."""
+    """Remove what the `find` before finds; whether that is all that a command removes."""
     operands = simple.operands()
     if find.program != "find" or len(operands) != 1 or not (operands[0] is LISTED or is_found(operands[0])):
         return False
     if operands[0] is LISTED and not (find.piped and lists_names(find, piped=False)):
         return False
-    _found(find, places, stakes)
+    _found(find, PRINTING if operands[0] is LISTED else REMOVING, places, stakes)
     return True
 
 
@@ -218,7 +235,7 @@ def _find(simple: Simple, places: Places, stakes: Stakes) -> None:
     before = [word.text for word in _tests(simple)]
     if {"-type d", "-empty"} <= {*map(" ".join, pairwise(before)), *before} and not _NEGATIONS & {*before}:
         return
-    _found(simple, places, stakes)
+    _found(simple, REMOVING, places, stakes)
 
 
 def _tests(simple: Simple) -> list[Word]:
@@ -226,31 +243,23 @@ def _tests(simple: Simple) -> list[Word]:
     return list(takewhile(lambda word: word.text not in ("-delete", "-exec", "-execdir"), simple.arguments))
 
 
-def _found(simple: Simple, places: Places, stakes: Stakes) -> None:
-    """Destroy what `find` finds."""
-    tests = _tests(simple)
-    texts = [word.text for word in tests]
-    starts: list[Word] = []
-    for word in simple.arguments:
-        if word.text.startswith(("-", "(", "!")):
-            break
-        starts.append(word)
-    tops, known = places.all_of(starts or [Word(".")])
-    names = [text for option, text in pairwise(texts) if option == "-name"]
-    known = known and all(word.known for word in tests)
-    if not known or _NEGATIONS.intersection(texts) or not names:
-        stakes.add_files(tops, whole=True)
+def _found(simple: Simple, actions: Set[str], places: Places, stakes: Stakes) -> None:
+    """Destroy what these actions of `find` reach."""
+    expression = Expression(simple)
+    tops, known = places.all_of(expression.starts)
+    if not (known and expression.known and expression.selects):
+        stakes.add_files((top.resolve() if expression.follows else top for top in tops), whole=True)
         return
-    patterns = [re.compile(fnmatch.translate(pattern)) for pattern in names]
-    below = (
-        Path(top, name)
-        for start in tops
-        for top, directories, files in os.walk(start)
-        for name in (*directories, *files)
+    walked = (
+        each
+        for start in expression.starts
+        for top in places.paths(start) or ()
+        for each in expression.walk("" if start.pattern else start.text, top, actions)
     )
-    looked_at = takewhile(lambda _path: places.lookups.entry(), below)
-    matching = (path for path in looked_at if all(pattern.match(path.name) for pattern in patterns))
-    stakes.add_files(islice(matching, MOST), whole=True)
+    looked_at = takewhile(lambda _each: places.lookups.entry(), walked)
+    # With `-delete` directories go only once they are empty.
+    whole = all(word.text != "-delete" for word in simple.arguments)
+    stakes.add_files(islice((path for path, reached in looked_at if reached), MOST), whole=whole)
 
 
 def _rsync(simple: Simple, places: Places, stakes: Stakes) -> None:

@@ -5,8 +5,10 @@ say, it is told without numbers. Aliases are not looked up.
 """
 
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 
+from cogency_tui.tools.command_line import option_values
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.tools.shell_paths import Places, joined
 from cogency_tui.tools.shell_words import Simple, Word
@@ -88,6 +90,9 @@ def _clean(command: Simple, directory: Path, stakes: Stakes) -> None:
     options = [f"-{letter}" for letter in "dxX" if command.has(letter)]
     paths = command.operands("e")
     known = all(word.known for word in paths)
+    before = takewhile(lambda word: word.text != "--", command.words)
+    kept = option_values(Simple(tuple(before)), ("-e", "--exclude"))
+    options += [f"--exclude={word.text}" for word in kept if word.known and not word.pattern]
     found = stakes.repository(directory).cleaned(options, [word.text for word in paths] if known else [])
     if found is None:
         stakes.add("untracked files")

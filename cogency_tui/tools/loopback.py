@@ -5,6 +5,7 @@ option that is not listed here, a host in another spelling, a proxy, a redirect 
 of them may lead elsewhere.
 """
 
+import glob
 import os
 import re
 import stat
@@ -13,11 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cogency_tui.tools.programs import is_interpreter
-from cogency_tui.tools.shell_words import Simple
+from cogency_tui.tools.shell_braces import alternatives
+from cogency_tui.tools.shell_variables import is_one_word
+from cogency_tui.tools.shell_words import Simple, Word
 
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _HOST = rf"localhost|127(?:\.{_OCTET}){{3}}|0\.0\.0\.0|\[::1\]"
 _URL = re.compile(rf"(?:(https?)://)?({_HOST})(?::(\d{{1,5}}))?(?:/[^\s\\]*)?", re.IGNORECASE)
+_LED = re.compile(rf"(?:https?://)?(?:{_HOST})(?::\d{{1,5}})?/", re.IGNORECASE)
+"""The beginning of an address on this machine, whatever follows."""
+
+_AUTHORITY = re.compile(r"(?:[a-z]+://)?[^/]*", re.IGNORECASE)
+_REST = "\0"
+"""Stands for the rest of a word that only the shell knows; no word has this character."""
+
 _BARE_HOST = re.compile(rf"localhost|127(?:\.{_OCTET}){{3}}|0\.0\.0\.0|::1", re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}
 _HIGHEST_PORT = 65535
@@ -71,6 +81,8 @@ class _Options:
         if name not in self.printing:
             return False
         pattern = self.printing[name]
+        if _REST in value:
+            return pattern is _ANY
         return pattern is None or bool(pattern.fullmatch(value))
 
 
@@ -156,9 +168,9 @@ _CODE_CALL = re.compile(
 
 def visit(simple: Simple, environ: Mapping[str, str] = os.environ) -> Visit | None:
     """Where on this machine a command goes that goes to the network; None where it may go elsewhere."""
-    if not all(word.known for word in simple.words):
+    texts = _told(simple)
+    if texts is None:
         return None
-    texts = [word.text for word in simple.arguments]
     match simple.program:
         case "curl":
             found = _curl(texts, environ)
@@ -169,7 +181,7 @@ def visit(simple: Simple, environ: Mapping[str, str] = os.environ) -> Visit | No
         case "nc" | "ncat" | "netcat":
             found = _nc(texts)
         case _ if is_interpreter(simple.program) and _INLINE_OPTIONS.intersection(texts):
-            found = _inline(texts)
+            found = _inline(texts) if all(word.known for word in simple.arguments) else None
         case _:
             return None
     if found is None or (simple.program not in _UNPROXIED and _proxied(found, environ)):
@@ -179,9 +191,9 @@ def visit(simple: Simple, environ: Mapping[str, str] = os.environ) -> Visit | No
 
 def only_probes(simple: Simple) -> bool:
     """Whether a client asks whether a server answers, and shows nothing that it says."""
-    if not all(word.known and not word.pattern for word in simple.words):
+    texts = _told(simple)
+    if texts is None:
         return False
-    texts = [word.text for word in simple.arguments]
     match simple.program:
         case "curl":
             given = _read(texts, _PROBING)
@@ -196,6 +208,25 @@ def only_probes(simple: Simple) -> bool:
         case _:
             return False
     return silent and given is not None and given.prints
+
+
+def _told(simple: Simple) -> list[str] | None:
+    """The arguments of a client, with `_REST` for what only the shell knows at the end of one; None where
+    they may be other words."""
+    found = [_words_of(word) for word in simple.arguments]
+    return None if None in found else [text for texts in found for text in texts or ()]
+
+
+def _words_of(word: Word) -> list[str] | None:
+    """What the shell makes of a word; None where that may be several that are not known."""
+    if word.known and word.pattern:
+        texts = alternatives(word.pattern) or []
+        if texts and not any(map(glob.has_magic, texts)):
+            return texts
+    told = word.text if word.known else word.certain
+    if (word.pattern and not _LED.match(told)) or not is_one_word(word):
+        return None
+    return [told if word.known or told == word.resolved else f"{told}{_REST}"]
 
 
 def _curl(texts: Sequence[str], environ: Mapping[str, str]) -> Visit | None:
@@ -241,9 +272,10 @@ def _nc(texts: Sequence[str]) -> Visit | None:
     if given is None or len(given.operands) != 2:
         return None
     host, port = given.operands
-    if not _BARE_HOST.fullmatch(host) or not _is_port(port):
+    ports = alternatives(port) or []
+    if not _BARE_HOST.fullmatch(host) or not ports or not all(map(_is_port, ports)):
         return None
-    return Visit((Address(host, int(port)),))
+    return Visit(tuple(Address(host, int(each)) for each in ports))
 
 
 def _inline(texts: Sequence[str]) -> Visit | None:
@@ -292,9 +324,16 @@ class _Given:
 
     def visit(self, more: Sequence[str] = ()) -> Visit | None:
         """The visit of all operands; None where one of them is not on this machine, or there is none."""
-        found = [address_of(url) for url in (*self.operands, *more)]
+        found = [address_of(each) for url in (*self.operands, *more) for each in _with_hosts(url)]
         addresses = tuple(address for address in found if address is not None)
         return Visit(addresses, self.prints) if addresses and len(addresses) == len(found) else None
+
+
+def _with_hosts(url: str) -> list[str]:
+    """An address with each of the hosts and ports that a loop, or curl, puts in."""
+    authority = _AUTHORITY.match(url)
+    several = authority is not None and "{" in authority[0]
+    return (alternatives(url) if several else None) or [url]
 
 
 def _read(texts: Sequence[str], known: _Options) -> _Given | None:
@@ -330,7 +369,9 @@ def _split(text: str, rest: Iterator[str], known: _Options) -> Iterator[tuple[st
             yield None
             return
         if takes:
-            yield f"-{letter}", text[at + 1 :] or next(rest, "")
+            attached = text[at + 1 :]
+            # Without it the next word would be the value.
+            yield None if attached == _REST else (f"-{letter}", attached or next(rest, ""))
             return
         yield f"-{letter}", ""
 

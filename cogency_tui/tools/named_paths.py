@@ -5,13 +5,15 @@ A program that is not known may write each path that is given to it. The calls b
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from cogency_tui.tools.argument_files import addressed, files_in_arguments
 from cogency_tui.tools.command_line import SHELLS, option_values
+from cogency_tui.tools.confinement import formats_json
+from cogency_tui.tools.find_expression import Expression
 from cogency_tui.tools.git_places import moved_by_git
 from cogency_tui.tools.interpreter_code import inline_code
 from cogency_tui.tools.programs import GIT_READING, PLACE_OPTIONS, base_name, facts, is_interpreter
@@ -75,11 +77,14 @@ class Named(NamedTuple):
     writes: bool
 
 
-def named_paths(simple: Simple, places: Places, workspace: Workspace) -> Iterator[Named]:
-    """The paths that a command names."""
-    for word, reads, writes in _named(simple):
-        for each in located(word, places, workspace, written=not reads):
-            yield Named(each, reads, writes)
+def named_paths(
+    simple: Simple, places: Places, workspace: Workspace, targets: Mapping[int, Sequence[Word]]
+) -> Iterator[Named]:
+    """The paths that a command names. `targets` are those of links that it makes."""
+    for named, reads, writes in _named(simple):
+        for word in targets.get(id(named), (named,)):
+            for each in located(word, places, workspace, written=not reads):
+                yield Named(each, reads, writes)
 
 
 def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
@@ -96,8 +101,9 @@ def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
     script = next(iter(simple.operands()), None) if runs_files(simple) else None
     takes_commits = _takes_commits(simple)
     for word in _path_words(simple):
-        is_path = not (takes_commits and word.text == "HEAD")
-        yield word, reads, is_path and can_write and word is not script
+        if takes_commits and word.text == "HEAD":
+            continue
+        yield word, reads, can_write and word is not script
         if address := addressed(word):
             yield address, True, False
     for word in files_in_arguments(simple):
@@ -142,6 +148,8 @@ def only_reads(simple: Simple) -> bool:
         return len(simple.operands("fswlsco")) <= 1
     if program == "sed":
         return not _writes(simple)
+    if formats_json(simple):
+        return True
     if program in AWK:
         return not simple.has("i", "include")
     return "prints" in facts(simple.program)
@@ -227,13 +235,14 @@ def _path_words(simple: Simple) -> Iterator[Word]:
 
 def _without_patterns(simple: Simple) -> Iterator[Word]:
     """The arguments without slashes between fields, and without the values of options for patterns."""
+    passed_over = Expression(simple).passed_over() if simple.program == "find" else []
     separating = _SEPARATING.get(simple.program, "")
     before = ""
     for word in simple.arguments:
         is_pattern = simple.program in _SCRIPTED and _SCRIPT_OPTION.fullmatch(before)
         is_slash = separating and (word.text == f"{separating}/" or (before, word.text) == (separating, "/"))
         before = word.text
-        if not (is_pattern or is_slash):
+        if not (is_pattern or is_slash or any(word is each for each in passed_over)):
             yield word
 
 

@@ -6,7 +6,8 @@ It is for asking, and no boundary: any program may go anywhere (only a sandbox h
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -19,9 +20,11 @@ from cogency_tui.tools.direct_network import network_in_input, network_program, 
 from cogency_tui.tools.found_programs import shadows_modules
 from cogency_tui.tools.indirect_network import indirect_network, settings_in
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
+from cogency_tui.tools.link_targets import link_targets, moves_links
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Address, Visit, only_probes, visit
 from cogency_tui.tools.made_files import MadeFiles
+from cogency_tui.tools.name_lists import lists_names
 from cogency_tui.tools.named_in_code import guarded_in_code, paths_in_code, unsure_code
 from cogency_tui.tools.named_paths import (
     UNSURE_READING,
@@ -32,9 +35,9 @@ from cogency_tui.tools.named_paths import (
     placed,
     unsure_writing,
 )
-from cogency_tui.tools.programs import facts, goes_to_network, is_interpreter
+from cogency_tui.tools.programs import PROGRAMS, facts, goes_to_network, is_interpreter
 from cogency_tui.tools.shell_paths import Places, joined
-from cogency_tui.tools.shell_variables import NameLoop, lists_names
+from cogency_tui.tools.shell_variables import NameLoop
 from cogency_tui.tools.shell_words import LISTED, TOO_MANY, Simple, Word
 from cogency_tui.tools.system_files import is_home, is_own_temporary, is_public
 from cogency_tui.workspace.guarded import own_files
@@ -58,6 +61,9 @@ _OWN_LIMITS = frozenset(("config", "permissions", "trust"))
 """Commands of this program by which a person says what the agent may do."""
 
 _MOST_COVERED = 1000
+_NO_TARGETS: Mapping[int, Sequence[Word]] = {}
+
+_FUNCTION = re.compile(r"(?:^|[\s;&|])(?:function\s+(\w+)|(\w+)\s*\(\s*\))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,9 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     made = MadeFiles()
     piped = False
     listing = dict[Location, None]()
+    functions = _functions_in(command)
     loop = NameLoop(command)
+    moving = any(map(moves_links, commands))
     if _REROUTED.search(command):
         ports = None
     for written_out in commands:
@@ -120,7 +128,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
                 # They say what the project has them say.
                 could_bring, source = could_bring or source, ""
         brings = brings or ("" if probes else source if reads else written) or reading.unknown or reading.many
-        could_bring = could_bring or ("" if local or probes else _unconfined(simple, made, places, workspace))
+        could = "" if local or probes else _unconfined(simple, made, places, workspace)
+        could_bring = could_bring or ("" if could in functions else could)
         if limits := _own_limits(simple):
             named |= dict.fromkeys(own_files(), limits)
         unsure = unsure or unsure_writing(simple, places, listed=listed)
@@ -132,9 +141,10 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         listing = listing if listed else {}
         through = _through(reading, places, workspace)
         code = _in_code(simple, made, places, workspace)
+        targets = link_targets(simple) if not moving else _NO_TARGETS
         changed = (Named(each, reads=False, writes=True) for each in given)
         for location, read, written_to in chain(
-            named_paths(simple, places, workspace), code, through, changed
+            named_paths(simple, places, workspace, targets), code, through, changed
         ):
             listing |= {location: None} if listed else {}
             if not location.inside:
@@ -166,6 +176,12 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     inside = (place / name for name in names for place in into if place.is_dir())
     covers = *named, *islice(inside, _MOST_COVERED)
     return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour, covers)
+
+
+def _functions_in(command: str) -> set[str]:
+    """The functions that a command makes, whose own commands are looked at; none is also a program."""
+    names = {found[1] or found[2] for found in _FUNCTION.finditer(command)}
+    return {name for name in names if not (name in PROGRAMS or shutil.which(name))}
 
 
 def _unconfined(simple: Simple, made: MadeFiles, places: Places, workspace: Workspace) -> str:

@@ -9,10 +9,11 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 
 from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.shell_braces import all_alternatives, alternatives
 from cogency_tui.tools.shell_variables import TOPMOST
 from cogency_tui.tools.shell_words import Simple, Word
 
@@ -30,14 +31,8 @@ MOST_LINK_ENTRIES = 50_000
 
 _DEEPEST_GLOB = 3
 _MOST_PLACES = 20
-_MOST_ALTERNATIVES = 64
-_DEEPEST_BRACES = 5
 LONGEST_PATH = 4096
 """Characters: the system knows no longer path."""
-
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_ROW = re.compile(r"\{(?:-?\d+|[A-Za-z])\.\.(?:-?\d+|[A-Za-z])(?:\.\.-?\d+)?\}")
-
 
 _REPEATING = re.compile(
     r"\b(?:for|while|until|select|function|xargs|parallel|watch|eval|source|alias|trap|mv|rename|chroot"
@@ -147,7 +142,7 @@ class Places:
         globbing = bool(word.pattern)
         if self._gives_up(word.pattern):
             return None
-        names = _alternatives(word.pattern) if globbing else [word.text]
+        names = alternatives(word.pattern) if globbing else [word.text]
         if names is None:
             return None
         found = (path for place in self.directories for path in self._expanded(place, names, globbing))
@@ -161,7 +156,7 @@ class Places:
             return None
         if self._gives_up(pattern):
             return None
-        names = _all_alternatives(pattern) if pattern else [word.text]
+        names = all_alternatives(pattern) if pattern else [word.text]
         if names is None:
             return None
         seen = [(place, name) for place in self.directories for name in self._seen_from(place, names)]
@@ -236,45 +231,6 @@ def joined(place: Path, text: str) -> Path:
     path = resolved(Path(place, ending or text))
     # A slash at the end means what a link leads to.
     return Path(os.path.realpath(path)) if ending and ending != text else path
-
-
-def _alternatives(pattern: str) -> list[str] | None:
-    """What braces make of a pattern; None where they count, stand in each other, or make too many words."""
-    found = _innermost(pattern)
-    return None if found is None or any(map(_may_expand, found)) else found
-
-
-def _all_alternatives(pattern: str) -> list[str] | None:
-    """The alternatives of braces, within braces too; a row of numbers or letters counts as one name. None
-    where they are nested too deeply, or make too many words."""
-    names = [_ROW.sub("0", pattern)]
-    for _ in range(_DEEPEST_BRACES):
-        if not any(map(_may_expand, names)):
-            return names
-        found = [_innermost(name) for name in names]
-        names = [name for each in found for name in each or ()]
-        if None in found or len(names) > _MOST_ALTERNATIVES:
-            return None
-    return None
-
-
-def _innermost(pattern: str) -> list[str] | None:
-    """What braces within no others make of a pattern; None where they count, or make too many words."""
-    pieces = _BRACES.split(pattern)
-    if any(".." in piece and "," not in piece for piece in pieces[1::2]):
-        return None
-    choices = [
-        [piece] if index % 2 == 0 else piece.split(",") if "," in piece else [f"{{{piece}}}"]
-        for index, piece in enumerate(pieces)
-    ]
-    found = ["".join(parts) for parts in islice(product(*choices), _MOST_ALTERNATIVES + 1)]
-    return found if len(found) <= _MOST_ALTERNATIVES else None
-
-
-def _may_expand(name: str) -> bool:
-    """Whether the shell may take braces in it for alternatives or for a row."""
-    start, end = name.find("{"), name.rfind("}")
-    return 0 <= start < end and ("," in name[start:end] or ".." in name[start:end])
 
 
 def _matches(place: Path, parts: Sequence[str], lookups: Lookups, above: str = "") -> Iterator[str]:

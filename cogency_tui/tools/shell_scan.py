@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from cogency_tui.tools.shell_variables import Variables, substituted
+from cogency_tui.tools.shell_variables import Value, Variables, substituted
 from cogency_tui.tools.shell_words import TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
 LONGEST = 1 << 17
@@ -46,6 +46,10 @@ _LETTERS = {
 }
 _EVALUATED = re.compile(r"\[\s*(?:\$\(|`)")
 _OPERATOR = re.compile(r"&&|\|\||[;&|()]")
+_SUM = re.compile(r"\$\(\(((?:[\w\s+*/%<>=!&|^~?:,.\[\]$-]|\([\w\s+*/%<>=!&|^~?:,.\[\]$-]*+\))*+)\)\)")
+"""Arithmetic, as far as it surely is none of the commands that may look like it."""
+
+_BRANCH_END = re.compile(r";;&?|;&")
 _REDIRECTION = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>")
 _OPENING = frozenset(
     ("{", "}", "!", "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "coproc")
@@ -89,6 +93,13 @@ class _Scanner:
         self._count = 0
         self._redirections: list[Redirection] = []
         self._operator = ""
+        self._reserved = 0
+        """Reserved words with which the command begins."""
+        self._is_case = False
+        """Whether the command begins with `case`, not in quotes."""
+        self._cases = 0
+        self._in_pattern = False
+        """Whether a pattern of `case` stands next."""
         self._bodies: list[tuple[str, bool, list[str]]] = []
         self._variables = Variables(text, outer)
 
@@ -115,6 +126,10 @@ class _Scanner:
                 self._skip_bodies()
             elif character in "<>" or text.startswith("&>", self._at):
                 self._redirect()
+            elif self._cases and (end := _BRANCH_END.match(text, self._at)):
+                self._at = end.end()
+                self._end_command(";")
+                self._in_pattern = True
             elif operator := _OPERATOR.match(text, self._at):
                 self._at = operator.end()
                 self._end_command(operator[0])
@@ -174,10 +189,15 @@ class _Scanner:
             value = self._nested(re.sub(r"\\([\\$`])", r"\1", text[at + 1 : end]))
             word.add_unknown(value, quoted=quoted)
             self._at = end + 1
+        elif sum_ := _SUM.match(text, at):
+            # It runs what is substituted in it, and nothing else.
+            self._nested(f': "{sum_[1]}"')
+            word.add_unknown(Value("0"), quoted=quoted)
+            self._at = sum_.end()
         elif text.startswith("$(", at):
             end = self._closing(at + 2, "(", ")")
             value = self._nested(text[at + 2 : end])
-            word.add_unknown("0" if text.startswith("((", at + 1) else value, quoted=quoted)
+            word.add_unknown(Value("0") if text.startswith("((", at + 1) else value, quoted=quoted)
             self._at = end + 1
         elif text.startswith("${", at):
             end = self._closing(at + 2, "{", "}")
@@ -217,7 +237,7 @@ class _Scanner:
                 if opening == "<(" and self.found:
                     self.found[-1] = replace(self.found[-1], then="|")
                 self._word = self._word or _Building()
-                self._word.add_unknown(_PIPE, quoted=True)
+                self._word.add_unknown(Value(_PIPE), quoted=True)
                 self._at = end + 1
                 return
         if self._word is not None and self._word.text.isdecimal() and not self._word.quoted:
@@ -233,6 +253,12 @@ class _Scanner:
             return
         built = word.build()
         if not self._operator:
+            if self._reserved == len(self._words) and built.known and built.text in _OPENING:
+                # What follows in the same command is expanded behind it.
+                self._variables.reserved(built.text)
+                self._reserved += 1
+            elif self._reserved == len(self._words):
+                self._is_case = built.text == "case" and not word.quoted
             self._words.append(built)
             self._count += 1
             return
@@ -250,6 +276,10 @@ class _Scanner:
         words = list(self._words)
         variables = self._variables
         assignments: list[Word] = []
+        if self._ends_pattern(operator):
+            return
+        del words[: self._reserved]
+        self._reserved = 0
         if words and words[0].text == "function":
             del words[:2]
         while words and words[0].known and words[0].text in _OPENING:
@@ -259,7 +289,13 @@ class _Scanner:
             if words[0].text in ("for", "select"):
                 variables.loop(words)
                 assignments += [Word(f"{word.text}=") for word in words[1:2]]
+            elif words[0].text == "esac":
+                self._cases = max(self._cases - 1, 0)
+            elif self._is_case:
+                self._cases += 1
+                self._in_pattern = operator != ")"
             words.clear()
+        self._is_case = False
         if words and all(ASSIGNMENT.match(word.text) for word in words):
             variables.assigned(words, operator)
         while words and ASSIGNMENT.match(words[0].text):
@@ -267,7 +303,8 @@ class _Scanner:
             assignments.append(words.pop(0))
         if words and words[0].text == "trap":
             self._nested(next((word.text for word in words[1:] if word.known and word.text[:1] != "-"), ""))
-        variables.ended(operator)
+        if words or assignments or operator != "\n":
+            variables.ended(operator)
         variables.reserved(operator)
         if words or self._redirections or assignments:
             simple = Simple(tuple(words), tuple(self._redirections), operator, tuple(assignments))
@@ -275,6 +312,21 @@ class _Scanner:
             self.own.append(simple)
         self._words.clear()
         self._redirections.clear()
+
+    def _ends_pattern(self, operator: str) -> bool:
+        """Whether what ends here is a part of a pattern of `case`, which runs nothing."""
+        words = self._words
+        if not self._in_pattern or (words and words[0].text == "esac"):
+            self._in_pattern = False
+            return False
+        if words and operator not in ("|", ")"):
+            # It is none: a line may not end in one.
+            self._in_pattern = False
+            return False
+        self._in_pattern = operator != ")"
+        self._reserved = 0
+        words.clear()
+        return True
 
     def _move(self, assignment: Word) -> None:
         """Take a variable that says where git works, or where `cd` goes, for a `cd`."""
@@ -298,7 +350,7 @@ class _Scanner:
                 self._nested('"' + "\n".join(body).replace('"', '\\"') + '"')
         self._bodies.clear()
 
-    def _nested(self, text: str) -> str | None:
+    def _nested(self, text: str) -> Value | None:
         """Look into what is substituted; the result is what it comes to, where that is known."""
         scanner = _scanned(text, self._depth + 1, self._variables)
         self.found += scanner.found
@@ -340,6 +392,8 @@ class _Building:
     quoted: bool = False
     splits: bool = False
     lead: str = ""
+    certain: str = ""
+    exact: bool = True
     resolved: list[tuple[str, bool]] | None = field(default_factory=list[tuple[str, bool]])
     variables: list[str] = field(default_factory=list[str])
 
@@ -354,19 +408,22 @@ class _Building:
         self.quoted = True
         self._append(text, quoted=True)
 
-    def add_unknown(self, value: str | None = None, *, quoted: bool, variable: str = "") -> None:
-        """What the shell puts in; `value` is a pattern of it, as far as the command says."""
+    def add_unknown(self, value: Value | None = None, *, quoted: bool, variable: str = "") -> None:
+        """What the shell puts in; `value` is what it is, as far as the command says."""
         self.lead = self.text if self.known else self.lead
         self.known = False
         self.splits = self.splits or not quoted
         self.variables.append(variable)
+        self.certain += value.certain if value is not None and self.exact else ""
+        self.exact = self.exact and value is not None and value.certain == value.pattern
         if value is None:
             self.resolved = None
         elif self.resolved is not None:
-            self.resolved.append((value, False))
+            self.resolved.append((value.pattern, False))
 
     def _append(self, text: str, *, quoted: bool) -> None:
         self.pieces.append((text, quoted))
+        self.certain += text if self.exact else ""
         if self.resolved is not None:
             self.resolved.append((text, quoted))
 
@@ -381,7 +438,8 @@ class _Building:
             pattern = ""
         else:
             pattern = _pattern(self.pieces)
-        return Word(text, self.known, pattern, self.splits, resolved, self.lead, variable)
+        certain = "" if self.known else self.certain
+        return Word(text, self.known, pattern, self.splits, resolved, self.lead, certain, variable)
 
     def _expand_tilde(self) -> None:
         """Put in the directory of `~` or `~user`; `~+` and `~-` only the shell knows."""

@@ -1,7 +1,8 @@
 """The values of variables that a command sets itself, where it is certain what they are.
 
 Invariant: a value is known only if the command names the variable once, as it sets it, on a way that it
-surely goes; or as the variable of the `for` around. The rest is not known.
+surely goes; or as the variable of the `for` around. What is set in a block, or behind `&&`, is known to its
+end. The rest is not known.
 """
 
 import os
@@ -9,9 +10,11 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from cogency_tui.tools.name_lists import lists_names
+from cogency_tui.tools.shell_braces import all_alternatives
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 
 _NAME = re.compile(r"(\$\{?)?(?<!\w)(?<![\w ]-)(?<![/.])(?<!-type )([A-Za-z_]\w*)(:?[=-])?")
@@ -24,10 +27,18 @@ _HIDING = re.compile(
 _CUT = re.compile(r"([A-Za-z_]\w*)%%?([\w./-]+)")
 """A variable whose end is taken off: `${f%.py}`."""
 
+_PART = re.compile(r"([A-Za-z_]\w*)(%/\*|##\*/)")
+"""The directory of a variable's path, or its last component: `${f%/*}`, `${f##*/}`."""
+
 _MANY = re.compile(r"[{}]|(?:\A|/)\.[^/]*[*?\[][^/]*\Z")
 """Patterns in parts, and those for names that begin with a dot: what is left of one may be `..`."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:+@%,-]+")
+_EXACT = re.compile(r"[A-Za-z0-9_./:+@%-]+")
+_PATTERN = re.compile(r"[A-Za-z0-9_./:+@%,*?{}-]+")
+_ONE_WORD = re.compile(r"[^\s*?\[\\]+")
+_DOTS = re.compile(r"(?:.*/)?\.{1,2}/*")
+_WITH_DIRECTORY = re.compile(r"[A-Za-z0-9_./:+@%*?-]+/[A-Za-z0-9_.:+@%*?-]*")
 _NUMBERS = frozenset(("$", "?", "#", "!", "RANDOM", "SECONDS", "UID", "EUID", "PPID", "LINENO"))
 _NUMBER = "0"
 _HERE = "."
@@ -57,12 +68,16 @@ _DEEPEST = 20
 
 _OPENING = frozenset(("if", "while", "until", "for", "select", "{", "("))
 _CLOSING = frozenset(("fi", "done", "}", ")"))
+_BRANCHING = frozenset(("elif", "else"))
 
-_FILTERS = frozenset(("head", "sort", "tail", "uniq"))
-_ODD_OPTION = re.compile(
-    r"-.*(?:format|printf|label|prefix|exec|replace|hyperlink|only-matching|time-style).*|-[a-zA-Z]*[or]"
-)
-"""Options by which what lists names may print something else."""
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a variable stands for, as a pattern of the shell, and what it begins with to the letter, with
+    alternatives in braces."""
+
+    pattern: str
+    certain: str = ""
 
 
 class Variables:
@@ -76,32 +91,35 @@ class Variables:
         found = _NAME.finditer(text) if "$" in text and not outer else ()
         self._mentions = Counter(name[2] for name in found if not name[1] or (name[3] or "")[-1:] == "=")
         self._hidden = not outer and bool(_HIDING.search(text))
-        self._values: dict[str, str] = {}
-        self._loops: list[tuple[str, str | None]] = []
-        self._open = 0
-        self._chained = False
+        self._blocks: list[dict[str, Value]] = [{}]
+        self._loops: list[tuple[str, Value | None]] = []
+        self._operator = ""
+        self._in_list: dict[str, bool] = {}
+        """What the list of commands around sets, and whether it may end before."""
         self._left = _LONGEST
 
-    def value(self, name: str) -> str | None:
-        """What a variable stands for, as a pattern of the shell; None where that is not known."""
+    def value(self, name: str) -> Value | None:
+        """What a variable stands for; None where that is not known."""
         if name in _NUMBERS or name == "PWD":
-            return None if self._command._mentions[name] else _HERE if name == "PWD" else _NUMBER
+            return None if self._command._mentions[name] else Value(_HERE if name == "PWD" else _NUMBER)
         if cut := _CUT.fullmatch(name):
             return _without_end(self.value(cut[1]), cut[2])
-        if not self.is_set_once(name):
-            return None
-        value = self._found(name)
+        if part := _PART.fullmatch(name):
+            value = self.value(part[1])
+            return value and _part_of(value, is_directory=part[2].startswith("%"))
+        value = self._found(name) if self.is_set_once(name) else None
         # Values within values multiply.
-        self._command._left -= len(value)
-        return value if value and self._command._left >= 0 else None
+        self._command._left -= len(value.pattern) if value else 0
+        return value if self._command._left >= 0 else None
 
     def is_set_once(self, name: str) -> bool:
         """Whether the command names a variable once where it may set it."""
         return not self._is_hidden() and self._command._mentions[name] == 1
 
-    def _found(self, name: str) -> str:
+    def _found(self, name: str) -> Value | None:
         around = (value for each, value in reversed(self._loops[-_DEEPEST:]) if each == name)
-        value = next(around, None) or self._values.get(name, "")
+        blocks = (block[name] for block in self._blocks[-_DEEPEST:] if name in block)
+        value = next(around, None) or next(blocks, None)
         return value if value or self._outer is None else self._outer._found(name)
 
     def _is_hidden(self) -> bool:
@@ -112,7 +130,12 @@ class Variables:
         if word == "case":
             # Its branches have brackets that nothing opens.
             self._hidden = True
-        self._open += (word in _OPENING) - (word in _CLOSING)
+        if word in _OPENING:
+            self._blocks.append({})
+        elif word in _CLOSING and len(self._blocks) > 1:
+            self._blocks.pop()
+        elif word in _BRANCHING:
+            self._blocks[-1].clear()
         if word in ("while", "until"):
             self._loops.append(("", None))
         elif word == "done" and self._loops:
@@ -126,22 +149,33 @@ class Variables:
         known = listed and values and all(values)
         name = texts[1] if len(texts) > 1 else ""
         joined = values[0] if len(values) == 1 else f"{{{','.join(values)}}}"
-        self._loops.append((name, joined if known else None))
+        exact = all(word.known and not word.pattern and _EXACT.fullmatch(word.text) for word in words[3:])
+        self._loops.append((name, Value(joined, joined if exact else "") if known else None))
 
     def assigned(self, words: Sequence[Word], operator: str) -> None:
         """Note a command that only assigns, and what stands behind it."""
-        if self._open or self._chained or operator in ("|", "&", "||"):
+        if self._operator in ("|", "||") or operator in ("|", "&", "||"):
             return
         for word in words:
             name, _, value = word.text.partition("=")
+            certain = value
             if not word.known:
-                value = word.resolved.partition("=")[2]
+                value, certain = (each.partition("=")[2] for each in (word.resolved, word.certain))
             if _is_plain(value, word) and name.isidentifier():
-                self._values[name] = value
+                self._blocks[-1][name] = Value(value, certain)
+                self._in_list[name] = self._operator == "&&"
 
     def ended(self, operator: str) -> None:
         """Note what stands behind a command."""
-        self._chained = operator in ("|", "||", "&&")
+        self._operator = operator
+        if operator == "&&":
+            return
+        for name, doubtful in self._in_list.items():
+            # What runs in the background sets them for itself.
+            if doubtful or operator == "&":
+                for block in self._blocks:
+                    block.pop(name, None)
+        self._in_list.clear()
 
 
 def _taken(word: Word) -> str:
@@ -157,32 +191,57 @@ def _is_plain(value: str, word: Word) -> bool:
     if not word.known:
         for pattern in (_NAME_OR_NOTHING, SOME_NAME, TOPMOST):
             value = value.replace(pattern, _NUMBER)
+        return bool(_PATTERN.fullmatch(value))
     return bool(_PLAIN.fullmatch(value))
 
 
-def _without_end(value: str | None, end: str) -> str | None:
-    """A pattern without its end; None where that does not surely stand there."""
-    if value is None or not value.endswith(end) or _MANY.search(value):
+def _without_end(value: Value | None, end: str) -> Value | None:
+    """A value without its end; None where that does not surely stand there."""
+    if value is None or not value.pattern.endswith(end) or _MANY.search(value.pattern):
         return None
-    return value.removesuffix(end) or None
+    rest = value.pattern.removesuffix(end)
+    return Value(rest) if rest else None
 
 
-def substituted(commands: Sequence[Simple]) -> str | None:
-    """What a substitution of these commands comes to, as a pattern; None where that is not known."""
+def _part_of(value: Value, *, is_directory: bool) -> Value | None:
+    """The directory in which a path lies, or its last component; None where that is not known."""
+    paths = all_alternatives(value.pattern) or []
+    if not paths or not all(_WITH_DIRECTORY.fullmatch(path) for path in paths):
+        return None
+    parts = [path.rpartition("/")[0 if is_directory else 2] for path in paths]
+    return Value(_any_of(parts))
+
+
+def _any_of(patterns: Sequence[str]) -> str:
+    """A pattern for all that these stand for."""
+    different = list(dict.fromkeys(patterns))
+    return different[0] if len(different) == 1 else f"{{{','.join(different)}}}"
+
+
+def substituted(commands: Sequence[Simple]) -> Value | None:
+    """What a substitution of these commands comes to; None where that is not known."""
     if len(commands) == 1 and (value := _printed(commands[0])) is not None:
-        return value
+        return Value(value)
     if not all(simple.piped for simple in commands[:-1]):
         return None
     listed = False
     for simple in commands:
         listed = lists_names(simple, piped=listed)
-    return _NAME_OR_NOTHING if listed else None
+    return Value(_NAME_OR_NOTHING) if listed else None
 
 
 def _printed(simple: Simple) -> str | None:
     """What a program that prints one word prints, as a pattern; None where that is not known."""
     texts = [word.text for word in simple.arguments]
-    if simple.redirections or not all(word.known and not word.pattern for word in simple.arguments):
+    if simple.redirections:
+        return None
+    if simple.program in _PARTS and len(texts) == 1:
+        return _part(simple.arguments[0], _PARTS[simple.program])
+    if simple.program == "basename" and len(texts) == 2 and simple.arguments[1].known:
+        part = _part(simple.arguments[0], _PARTS[simple.program])
+        rest = _without_end(Value(part), texts[1]) if part else None
+        return rest and rest.pattern
+    if not all(word.known and not word.pattern for word in simple.arguments):
         return None
     match simple.program:
         case "pwd":
@@ -194,12 +253,6 @@ def _printed(simple: Simple) -> str | None:
             return _NUMBER if all(map(form.fullmatch, texts)) else None
         case "mktemp":
             return _temporary(simple)
-        case "dirname" | "basename" | "realpath" if len(texts) == 1 and _PLAIN.fullmatch(texts[0]):
-            if texts[0].startswith("-"):
-                return None
-            path = texts[0].rstrip("/") or "/"
-            named = {"dirname": os.path.dirname(path) or _HERE, "basename": path.rpartition("/")[2] or "/"}  # noqa: PTH120 (as text)
-            return named.get(simple.program, path)
         case "git" if _COMMIT.fullmatch(" ".join(texts)):
             return _NUMBER
         case "which" if len(texts) == 1:
@@ -208,6 +261,31 @@ def _printed(simple: Simple) -> str | None:
             return _program(texts[1])
         case _:
             return None
+
+
+def _part(word: Word, part: Callable[[str], str]) -> str | None:
+    """A part of the path that a word stands for; None where that is not known."""
+    if word.known and word.pattern:
+        return None
+    if word.resolved == SOME_NAME:
+        return SOME_NAME
+    paths = [word.text] if word.known else all_alternatives(word.resolved) or []
+    plain = _PLAIN if word.known else _PATTERN
+    unsure = SOME_NAME in word.resolved or _NAME_OR_NOTHING in word.resolved
+    if unsure or not paths or not all(plain.fullmatch(path) and path[0] != "-" for path in paths):
+        return None
+    # It may stand for the directory that the command is in, whose name is not in it.
+    if not word.known and any(_DOTS.fullmatch(path) for path in paths):
+        return None
+    return _any_of([part(path.rstrip("/") or "/") for path in paths])
+
+
+_PARTS: Mapping[str, Callable[[str], str]] = {
+    "basename": lambda path: path.rpartition("/")[2] or "/",
+    "dirname": lambda path: os.path.dirname(path) or _HERE,  # noqa: PTH120 (as text)
+    "realpath": lambda path: path,
+}
+"""Programs that print a part of a path that they are given."""
 
 
 def _program(name: str) -> str | None:
@@ -224,6 +302,14 @@ def _temporary(simple: Simple) -> str | None:
 
 def _temporary_name() -> str:
     return f"{tempfile.gettempdir()}/tmp.{_NUMBER}"
+
+
+def is_one_word(word: Word) -> bool:
+    """Whether a word surely is one, whatever the shell puts in."""
+    if word.known or not word.splits:
+        return True
+    named = SOME_NAME in word.resolved or _NAME_OR_NOTHING in word.resolved
+    return bool(_ONE_WORD.fullmatch(word.resolved)) and not named
 
 
 def is_new_temporary(word: Word) -> bool:
@@ -265,39 +351,3 @@ _READING_LOOP = re.compile(
 )
 _READING_ELSEWHERE = re.compile(r"\bdone\s*\d*<")
 _UNKNOWN = Word("", known=False)
-
-
-def lists_names(simple: Simple, *, piped: bool) -> bool:
-    """Whether a command prints names of files below what it names, and nothing else. `piped`: it is given
-    such names."""
-    return (piped and _filters(simple)) or _lists(simple)
-
-
-def _lists(simple: Simple) -> bool:
-    texts = [word.text for word in simple.arguments]
-    if simple.redirections or any(_ODD_OPTION.fullmatch(text) for text in texts if text != "-r"):
-        return False
-    match simple.program:
-        case "ls" if simple.has("af", "all"):
-            # `..` is among them.
-            return False
-        case "fd" | "fdfind" if simple.has("xX"):
-            return False
-        case "fd" | "fdfind" | "find" | "ls":
-            return all(word.known for word in simple.arguments)
-        case "git":
-            return texts[:1] == ["ls-files"] or (texts[:1] == ["diff"] and "--name-only" in texts)
-        case "grep" | "rg":
-            return simple.has("l", "files-with-matches") or texts[:1] == ["--files"]
-        case _:
-            return False
-
-
-def _filters(simple: Simple) -> bool:
-    # Pieces of names may be any.
-    plain = not simple.redirections and not simple.has("o", "output", "only-matching")
-    if simple.program in ("head", "tail") and simple.has("c", "bytes"):
-        return False
-    if simple.program == "grep":
-        return plain and len(simple.operands()) == 1
-    return plain and simple.program in _FILTERS and all(word.text.isdecimal() for word in simple.operands())

@@ -9,8 +9,9 @@ class Word:
     """A word without its quotes. `pattern` is set where the shell makes paths of it: the same with quoted
     `*`, `?` and `[` made plain. `known` is False where only the shell knows what it will be, and `splits` set
     where that may be several words. `resolved` is then a pattern of the paths that it comes to, as far as the
-    command itself says, `lead` what stands before all that the shell puts in, and `variable` the one that it
-    is the value of, in quotes and with nothing else."""
+    command itself says, `lead` what stands before all that the shell puts in, `certain` what it begins with
+    to the letter, values of variables included (as alternatives in braces where a loop sets one), and
+    `variable` the one that it is the value of, in quotes and with nothing else."""
 
     text: str
     known: bool = True
@@ -18,6 +19,7 @@ class Word:
     splits: bool = field(default=False, compare=False)
     resolved: str = field(default="", compare=False)
     lead: str = field(default="", compare=False)
+    certain: str = field(default="", compare=False)
     variable: str = field(default="", compare=False)
 
     @property
@@ -27,12 +29,12 @@ class Word:
 
     def after(self, beginning: str) -> "Word":
         """What follows in it; programs and some shells put in the home directory there."""
-        text, pattern, resolved, lead = (
+        text, pattern, resolved, lead, certain = (
             each.removeprefix(beginning) if each.startswith(beginning) else ""
-            for each in (self.text, self.pattern, self.resolved, self.lead)
+            for each in (self.text, self.pattern, self.resolved, self.lead, self.certain)
         )
         text = os.path.expanduser(text)  # noqa: PTH111 (as text)
-        return Word(text, self.known, pattern, self.splits, resolved, lead)
+        return Word(text, self.known, pattern, self.splits, resolved, lead, certain)
 
 
 @dataclass(frozen=True, slots=True)

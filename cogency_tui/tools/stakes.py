@@ -70,6 +70,10 @@ class Stakes:
         roots = (self._workspace.root, *self._workspace.added)
         return any(path.is_relative_to(root) for root in roots)
 
+    def is_temporary(self, path: Path) -> bool:
+        """Whether a path is a temporary file of the user's own, or may become one."""
+        return is_own_temporary(path, self._workspace.root)
+
     def add(self, phrase: str, paths: Iterable[Path] = ()) -> None:
         """Something that would be lost, in words, and where it is."""
         self._phrases[phrase] = None
@@ -96,7 +100,7 @@ class Stakes:
                 continue
             if self.inside(path):
                 self._targets[path] = None
-            elif not is_own_temporary(path, self._workspace.root):
+            elif not self.is_temporary(path):
                 self._phrases[f"{shown(str(path))}, outside the project"] = None
 
     def result(self) -> AtStake:

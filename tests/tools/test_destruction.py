@@ -108,7 +108,7 @@ FILE_COMMANDS = [
     ("dd if=/dev/zero of=new.txt", {"new.txt"}),
     ("find . -name new.txt -delete", {"new.txt", "fresh/deep/new.txt"}),
     ("find fresh -delete", {"fresh"}),
-    ("find fresh ! -name x -delete", {"fresh"}),
+    ("find fresh ! -name x -delete", {"fresh/deep/new.txt"}),
     ("find fresh -type f -exec rm {} +", {"fresh"}),
     ("mv clean.py new.txt", {"new.txt"}),
     ("mv clean.py fresh/deep/new.txt", {"fresh/deep/new.txt"}),
