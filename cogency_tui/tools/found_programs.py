@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from cogency_tui.search_paths import is_outside
 from cogency_tui.workspace.paths import Workspace
 
 _PYTHON_PATHS = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
@@ -16,9 +17,15 @@ _MODULES = (".py", ".pyc", ".so")
 
 
 def is_of_system(program: str, workspace: Workspace) -> bool:
-    """Whether the name of a program leads to a file that is not in the project."""
-    found = shutil.which(program) if "/" not in program else None
-    return found is not None and _lies_outside(found, workspace)
+    """Whether the name of a program leads to a file that is not in the project, wherever it is started."""
+    if "/" in program:
+        return False
+    for entry in os.get_exec_path():
+        if not Path(entry).is_absolute():
+            return False
+        if found := shutil.which(program, path=entry):
+            return _lies_outside(found, workspace)
+    return False
 
 
 def looks_in_project(workspace: Workspace) -> bool:
@@ -36,11 +43,7 @@ def shadows_modules(directory: Path, workspace: Workspace) -> bool:
 
 
 def _lies_outside(path: str, workspace: Workspace) -> bool:
-    places = (Path(path), Path(path).resolve())
-    roots = (workspace.root, *workspace.added)
-    return places[0].is_absolute() and not any(
-        place.is_relative_to(root) for place in places for root in roots
-    )
+    return is_outside(path, (workspace.root, *workspace.added))
 
 
 def _shadows(name: str) -> bool:

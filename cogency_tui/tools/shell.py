@@ -31,6 +31,7 @@ from cogency_tui.tools.base import (
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
 from cogency_tui.tools.destruction import at_stake
+from cogency_tui.tools.found_programs import is_of_system
 from cogency_tui.tools.git_bringing import bringing
 from cogency_tui.tools.git_destinations import destinations
 from cogency_tui.tools.journaling import Found
@@ -196,7 +197,7 @@ class Shell:
         notes: Sequence[str],
     ) -> Outcome:
         produced = Kept(LONGEST_VALUE)
-        async with _recorded(context, self.name, stake, args.command) as found:
+        async with await in_thread(_recorded, context, self.name, stake, args.command) as found:
             ended = await run_command(
                 args.command,
                 cwd,
@@ -232,7 +233,7 @@ class Shell:
         background = self._background
         if background is None:
             raise ToolError("Commands cannot run in the background here.", "Leave background out.")
-        async with _recorded(context, self.name, stake, command) as found:
+        async with await in_thread(_recorded, context, self.name, stake, command) as found:
             id = await background.start(command, cwd, environ, wrapper, context.secrets, context.known)
             try:
                 process = await background.settle(id, _FIRST_LOOK)
@@ -255,10 +256,12 @@ class Shell:
 def _recorded(
     context: ToolContext, tool: str, stake: Sequence[Path], command: str
 ) -> AbstractAsyncContextManager[Found | None]:
-    """Has the journal record what changes meanwhile, if there is one."""
+    """Has the journal record what changes meanwhile, if there is one. Blocks."""
     if context.journal is None:
         return nullcontext()
-    brings, leads = bringing(command), destinations(command)
+    # A git of the project brings and writes whatever it likes.
+    brings = bringing(command) if is_of_system("git", context.workspace) else None
+    leads = destinations(command)
     consent = replace(context.consent, brings=brings, destinations=leads)
     return context.journal.around_command(context.call_id, tool, stake, consent)
 
