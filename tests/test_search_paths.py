@@ -1,12 +1,11 @@
 """The programs that this program needs itself: found where no command could have put them."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cogency_tui import search_paths
 from cogency_tui.search_paths import (
     distrust,
     find_program,
@@ -18,16 +17,14 @@ from cogency_tui.tools.git_facts import Repository
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project in which each command could have written a `git`, and a system that has another."""
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
-    before = set(search_paths._written)  # pyright: ignore[reportPrivateUsage] (restored below)
     root = tmp_path.resolve() / "project"
     program(root / ".venv/bin/git")
     program(root.parent / "system/git")
     distrust([root])
-    yield root
-    search_paths._written.intersection_update(before)  # pyright: ignore[reportPrivateUsage]
+    return root
 
 
 def program(path: Path) -> Path:
