@@ -6,7 +6,7 @@ Those of the project do what whoever changes the project wants. The calls block.
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from cogency_tui.search_paths import is_outside
@@ -18,14 +18,12 @@ _MODULES = (".py", ".pyc", ".so")
 
 def is_of_system(program: str, workspace: Workspace) -> bool:
     """Whether the name of a program leads to a file that is not in the project, wherever it is started."""
-    if "/" in program:
-        return False
-    for entry in os.get_exec_path():
-        if not Path(entry).is_absolute():
-            return False
-        if found := shutil.which(program, path=entry):
-            return _lies_outside(found, workspace)
-    return False
+    return "/" not in program and _found_outside(program, workspace) is True
+
+
+def are_replaced(programs: Iterable[str], workspace: Workspace) -> bool:
+    """Whether one of these names of programs may lead to a file of the project."""
+    return any(_found_outside(program, workspace) is False for program in programs)
 
 
 def looks_in_project(workspace: Workspace) -> bool:
@@ -40,6 +38,16 @@ def shadows_modules(directory: Path, workspace: Workspace) -> bool:
         if given and not all(_lies_outside(path, workspace) for path in given.split(os.pathsep)):
             return True
     return any(_shadows(entry) for entry in _names_in(directory))
+
+
+def _found_outside(program: str, workspace: Workspace) -> bool | None:
+    """Whether what a name leads to is certainly not in the project; None where it leads to nothing."""
+    for entry in os.get_exec_path():
+        if not Path(entry).is_absolute():
+            return False
+        if found := shutil.which(program, path=entry):
+            return _lies_outside(found, workspace)
+    return None
 
 
 def _lies_outside(path: str, workspace: Workspace) -> bool:

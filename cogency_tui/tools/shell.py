@@ -30,8 +30,9 @@ from cogency_tui.tools.base import (
 )
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
+from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.destruction import at_stake
-from cogency_tui.tools.found_programs import is_of_system
+from cogency_tui.tools.found_programs import are_replaced
 from cogency_tui.tools.git_bringing import bringing
 from cogency_tui.tools.git_destinations import destinations
 from cogency_tui.tools.journaling import Found
@@ -54,6 +55,9 @@ _FIRST_LOOK = 0.5
 
 LONGEST_VALUE = 8 << 20
 """Bytes of standard output that an `output_key` may stand for."""
+
+_OF_GIT = ("git", "ssh", "gpg")
+"""What runs where git brings commits."""
 
 _IN_SANDBOX = "[it ran in a sandbox: no network, and only the project and /tmp can be written]"
 
@@ -259,8 +263,9 @@ def _recorded(
     """Has the journal record what changes meanwhile, if there is one. Blocks."""
     if context.journal is None:
         return nullcontext()
-    # A git of the project brings and writes whatever it likes.
-    brings = bringing(command) if is_of_system("git", context.workspace) else None
+    # A program of the project brings and writes whatever it likes, a git first of all.
+    programs = {simple.program for simple in parse(command)}.union(_OF_GIT)
+    brings = None if are_replaced(programs, context.workspace) else bringing(command)
     leads = destinations(command)
     consent = replace(context.consent, brings=brings, destinations=leads)
     return context.journal.around_command(context.call_id, tool, stake, consent)
