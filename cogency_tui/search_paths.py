@@ -31,9 +31,10 @@ def distrust(directories: Iterable[Path]) -> None:
 
 def is_outside(path: str, directories: Collection[Path]) -> bool:
     """Whether a path is absolute, and neither it nor a link on its way is in these directories (resolved)."""
-    if not Path(path).is_absolute():
+    if not path.startswith("/"):
         return False
-    return not any(step.is_relative_to(each) for step in _steps(path) for each in directories)
+    tops = tuple(f"{str(each).rstrip('/')}/" for each in directories)
+    return not any(f"{step}/".startswith(tops) for step in _steps(path))
 
 
 def find_program(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
@@ -70,7 +71,7 @@ def with_own_search_paths(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _entries(search: str) -> list[str]:
     """The entries that are the same wherever a program is started."""
-    return [entry for entry in search.split(os.pathsep) if Path(entry).is_absolute()]
+    return [entry for entry in search.split(os.pathsep) if entry.startswith("/")]
 
 
 def _distrusted() -> set[Path]:
@@ -78,16 +79,16 @@ def _distrusted() -> set[Path]:
     return _written | ({Path(os.path.realpath(environment))} if environment else set())
 
 
-def _steps(path: str) -> Iterator[Path]:
+def _steps(path: str) -> Iterator[str]:
     """Each file, directory and link by which the system comes to what is at an absolute path."""
-    there, links = Path(os.sep), 0
+    there, links = "", 0
     left = _parts(path)
     while left:
         part = left.pop()
         if part == os.pardir:
-            there = there.parent
+            there = there.rpartition("/")[0]
             continue
-        there /= part
+        above, there = there, f"{there}/{part}"
         yield there
         try:
             target = os.readlink(there)  # noqa: PTH115 (as it is written)
@@ -96,10 +97,10 @@ def _steps(path: str) -> Iterator[Path]:
         links += 1
         if links > _MOST_LINKS:
             return
-        there = Path(os.sep) if Path(target).is_absolute() else there.parent
+        there = "" if target.startswith("/") else above
         left += _parts(target)
 
 
 def _parts(path: str) -> list[str]:
     """The components of a path, the last first."""
-    return [*reversed(Path(path).relative_to(Path(path).anchor).parts)]
+    return [part for part in path.split("/")[::-1] if part not in ("", ".")]
