@@ -3,7 +3,7 @@
 Invariant: no environment made here has a key of ours, or a variable that looks like a secret; git takes no
 directory in it for a bare repository by itself. An interpreter started here imports this very package and
 nothing from where it is started, whatever `PYTHON…` variables say. A program that is looked up by its name is
-never found by a relative entry of the search path.
+found where no command could have put it (see `search_paths`).
 
 Beside this module only the supervision of commands starts processes (`tools.strays`); a test walks all that
 could. What is started here, and what it leaves behind, is in our session or bears `MARK`; nothing that a
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cogency_tui.redaction import looks_like_key
+from cogency_tui.search_paths import require_program, with_own_search_paths
 
 _SECRET_NAME = re.compile(
     r"(^|_)(KEY|KEYS|APIKEY|TOKEN|TOKENS|SECRET|SECRETS|PAT|PWD|PASS|CREDENTIAL|CREDENTIALS|AUTH)$"
@@ -99,12 +100,7 @@ def is_session_starting() -> bool:
 def helper_environment(*also: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment of a program that only answers us: what every program needs, and the variables that
     `also` names."""
-    return _found_absolutely({name: environ[name] for name in (*_HELPER_NAMES, *also) if name in environ})
-
-
-def absolute_search_path(path: str) -> str:
-    """A search path without the entries that depend on where a program is started."""
-    return os.pathsep.join(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())
+    return _own_environment({name: environ[name] for name in (*_HELPER_NAMES, *also) if name in environ})
 
 
 def run_helper(
@@ -117,7 +113,7 @@ def run_helper(
     target: BinaryIO | None = None,
 ) -> tuple[int, bytes]:
     """The status of a program that only answers us, and what it wrote, unless that goes to `target`; its
-    environment is that of a helper with `environ` over it. Blocks.
+    environment is that of a helper with `environ` over it; its name is looked up on our search path. Blocks.
 
     Raises:
         OSError, ValueError: it could not be started.
@@ -125,7 +121,7 @@ def run_helper(
     """
     try:
         ended = subprocess.run(
-            command,
+            [require_program(command[0]), *command[1:]],
             cwd=cwd,
             env=helper_environment() | dict(environ),
             input=request,
@@ -192,12 +188,13 @@ async def start_in_background(
     quiet = asyncio.subprocess.DEVNULL
     with new_session_starting():
         return await asyncio.create_subprocess_exec(
-            *command,
+            require_program(command[0], environ),
+            *command[1:],
             stdin=asyncio.subprocess.PIPE if takes_input else quiet,
             # Some stay in the background: they must not hold our pipes open.
             stdout=quiet,
             stderr=quiet,
-            env=_found_absolutely(environ),
+            env=_own_environment(environ),
             start_new_session=True,
         )
 
@@ -208,7 +205,8 @@ async def start_in_terminal(command: Sequence[str], environ: Mapping[str, str]) 
     Raises:
         OSError: it could not be started.
     """
-    return await asyncio.create_subprocess_exec(*command, env=_found_absolutely(environ))
+    program = require_program(command[0], environ)
+    return await asyncio.create_subprocess_exec(program, *command[1:], env=_own_environment(environ))
 
 
 async def start_with_keys(
@@ -246,11 +244,9 @@ def take_keys() -> None:
         os.environ.update(json.loads(source.read()))
 
 
-def _found_absolutely(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` without secrets, with our mark, and with a search path that finds nothing in the project by
-    its place."""
-    kept = without_secrets(environ) | dict([MARK])
-    return kept | ({"PATH": absolute_search_path(kept["PATH"])} if "PATH" in kept else {})
+def _own_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """`environ` without secrets, with our mark, and with our search paths."""
+    return with_own_search_paths(without_secrets(environ)) | dict([MARK])
 
 
 def _hand_over(sink: int, data: bytes) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui import search_paths
 from tests.settling import settle_surely
 
 # A test process that pytest-xdist starts has the two sizes of a terminal that is none of ours.
@@ -22,11 +23,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 @pytest.fixture(autouse=True)
 def sealed_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home; the offline model without its pauses."""
+    """An empty home; the offline model without its pauses; no project is open."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith(_OURS) or name in _SIZES:
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("COGENCY_OFFLINE_DELAY", "0")
+    monkeypatch.setattr(search_paths, "_written", set[Path]())
     return home

@@ -12,7 +12,7 @@ import pytest
 
 import cogency_tui
 from cogency_tui.child_processes import (
-    absolute_search_path,
+    MARK,
     helper_environment,
     interpreter,
     keep_from_children,
@@ -96,9 +96,13 @@ def hostile(tmp_path: Path) -> Path:
     (project / "cogency_tui").mkdir(parents=True)
     for name in (*(f"{each}.py" for each in SHADOWED), "cogency_tui/__init__.py", "cogency_tui/cli.py"):
         (project / name).write_text(trap)
-    for name in ("git", "bash", "python", "python3", "xdg-open", "xclip", "editor"):
-        (project / name).write_text(f"#!/bin/sh\necho {name} >> {tmp_path}/canary\n")
-        (project / name).chmod(0o755)
+    places = project / ".venv" / "bin"
+    places.mkdir(parents=True)
+    for name in ("git", "bash", "python", "python3", "xdg-open", "xclip", "our-editor", "bwrap", "ps"):
+        for program in (project / name, places / name):
+            program.write_text(f"#!/bin/sh\necho {name} >> {tmp_path}/canary\n")
+            program.chmod(0o755)
+    (tmp_path / "linked").symlink_to(places)
     (project / "pyvenv.cfg").write_text("home = .\n")
     return project
 
@@ -196,7 +200,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 @pytest.fixture
 def walked(hostile: Path, tmp_path: Path) -> dict[str, Any]:
-    """All that our program starts in a hostile project, with a key and a relative search path."""
+    """All that our program starts in a hostile project, with a key and a search path that leads into it."""
     (hostile / "a.txt").write_text("a\n")
     subprocess.run(["git", "init", "-q"], cwd=hostile, check=True)
     config = tmp_path / "config.toml"
@@ -210,7 +214,8 @@ def walked(hostile: Path, tmp_path: Path) -> dict[str, Any]:
         (places / name).chmod(0o755)
     environ = {
         **{name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ},
-        "PATH": f".::{places}:{os.environ['PATH']}",
+        "PATH": f".::{hostile}/.venv/bin:{tmp_path}/linked:{places}:{os.environ['PATH']}",
+        "LD_LIBRARY_PATH": f"{hostile}:",
         "ODD_ONE": KEY,
         "SOME_API_KEY": "short",
         "DISPLAY": ":0",
@@ -244,7 +249,7 @@ def test_every_start_is_without_keys_and_imports_nothing_of_the_project(
     lines = [" ".join(argv) for argv, _environ in starts]
     for what in (
         *("workspace.isolated", "web_child", "search.child", "supervision.supervisor", "git -c", "--version"),
-        *("xclip", "xdg-open", "our-editor a.txt"),
+        *("/bin/xclip", "/bin/xdg-open", "/bin/our-editor a.txt"),
     ):
         assert any(what in line for line in lines), (what, lines)
     assert walked["ready"] == "ready"
@@ -256,6 +261,12 @@ def test_every_start_is_without_keys_and_imports_nothing_of_the_project(
         assert "safe.bareRepository" in settings, argv
         if argv[0] == sys.executable:
             assert argv[1] in ("-P", "-I"), argv
+        assert Path(argv[0]).is_absolute(), argv
+        assert not Path(argv[0]).is_relative_to(tmp_path / "project"), argv
+        if MARK[0] in environ:
+            assert not {".", "", f"{tmp_path}/linked"} & {*environ["PATH"].split(os.pathsep)}, argv
+            assert str(tmp_path / "project") not in environ["PATH"], argv
+            assert "LD_LIBRARY_PATH" not in environ, argv
     assert KEY not in walked["said"]
     assert "SOME_API_KEY=short" not in walked["said"]
     assert not (tmp_path / "canary").exists()
@@ -292,6 +303,5 @@ def test_a_variable_that_was_named_is_in_no_environment() -> None:
     assert {"PLAIN"} == {name for name in without_secrets(environ) if not name.startswith("GIT_")}
 
 
-def test_a_search_path_has_no_entry_of_the_project() -> None:
-    assert absolute_search_path(".:/usr/bin::bin:/bin") == "/usr/bin:/bin"
-    assert helper_environment(environ={"PATH": ".:/bin"})["PATH"] == "/bin"
+def test_a_search_path_has_no_relative_entry() -> None:
+    assert helper_environment(environ={"PATH": ".:/usr/bin::bin:/bin"})["PATH"] == "/usr/bin:/bin"

@@ -534,6 +534,7 @@ def _is_ordinary_configuration(
     place = Path(workspace.root, change.path)
     is_shared = not _is_of_repository(place)
     added = change.before.kind == "absent" and not is_shared
+    of_tree = place.name == "config.worktree"
     sides = change.before, change.after
     before, after = (_settings(each, workspace, blobs) for each in sides)
     if before is None or after is None:
@@ -543,7 +544,7 @@ def _is_ordinary_configuration(
         before = [each for each in before if not each.startswith(_WORKTREE) or each in after]
     if not added and (
         leads_elsewhere(before, after, destinations, is_shared=is_shared)
-        or loses(before, after, destinations)
+        or loses(before, after, destinations, of_tree=of_tree)
     ):
         return False
     demanding = [[each for each in side if not _is_ordinary(each, local=added)] for side in (before, after)]

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from cogency_tui.config import Settings
 from cogency_tui.errors import CogencyError, WorkspaceError
 from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
+from cogency_tui.search_paths import find_program
 from cogency_tui.tools.sandbox import Sandbox
 from cogency_tui.workspace.paths import Workspace
 
@@ -57,7 +57,7 @@ async def _sandbox(project: Path, settings: Settings) -> Answer:
 
 
 def _git() -> Answer:
-    path = shutil.which("git")
+    path = find_program("git")
     if path:
         return ("git", "ok", path, "")
     return ("git", "note", "not found", "Install git to see branch and state in the header.")

@@ -6,9 +6,10 @@ Those of the project do what whoever changes the project wants. The calls block.
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from cogency_tui.search_paths import is_outside
 from cogency_tui.workspace.paths import Workspace
 
 _PYTHON_PATHS = ("PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE")
@@ -16,9 +17,13 @@ _MODULES = (".py", ".pyc", ".so")
 
 
 def is_of_system(program: str, workspace: Workspace) -> bool:
-    """Whether the name of a program leads to a file that is not in the project."""
-    found = shutil.which(program) if "/" not in program else None
-    return found is not None and _lies_outside(found, workspace)
+    """Whether the name of a program leads to a file that is not in the project, wherever it is started."""
+    return "/" not in program and _found_outside(program, workspace) is True
+
+
+def are_replaced(programs: Iterable[str], workspace: Workspace) -> bool:
+    """Whether one of these names of programs may lead to a file of the project."""
+    return any(_found_outside(program, workspace) is False for program in programs)
 
 
 def looks_in_project(workspace: Workspace) -> bool:
@@ -35,12 +40,18 @@ def shadows_modules(directory: Path, workspace: Workspace) -> bool:
     return any(_shadows(entry) for entry in _names_in(directory))
 
 
+def _found_outside(program: str, workspace: Workspace) -> bool | None:
+    """Whether what a name leads to is certainly not in the project; None where it leads to nothing."""
+    for entry in os.get_exec_path():
+        if not Path(entry).is_absolute():
+            return False
+        if found := shutil.which(program, path=entry):
+            return _lies_outside(found, workspace)
+    return None
+
+
 def _lies_outside(path: str, workspace: Workspace) -> bool:
-    places = (Path(path), Path(path).resolve())
-    roots = (workspace.root, *workspace.added)
-    return places[0].is_absolute() and not any(
-        place.is_relative_to(root) for place in places for root in roots
-    )
+    return is_outside(path, (workspace.root, *workspace.added))
 
 
 def _shadows(name: str) -> bool:

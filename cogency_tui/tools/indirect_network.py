@@ -8,13 +8,13 @@ project (scripts, builds, tests) are not meant: they are named by the user's own
 import filecmp
 import os
 import re
-import shutil
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from cogency_tui.search_paths import find_program
 from cogency_tui.tools.command_line import SHELLS, WRAPPERS, reads_as_written
 from cogency_tui.tools.confinement import GIT_COMMANDS, has_starting_option, unconfined
 from cogency_tui.tools.interpreter_code import has_reaching_code, inline_code, is_code_option, script
@@ -317,7 +317,7 @@ def _is_copy(path: Path) -> bool:
         if not stat.S_ISREG(status.st_mode):
             return False
         for name in _COPYABLE:
-            own = shutil.which(name)
+            own = find_program(name)
             if own and Path(own).stat().st_size == status.st_size and filecmp.cmp(path, own, shallow=False):
                 return True
     except OSError:

@@ -23,6 +23,7 @@ from typing import Literal
 
 from cogency_tui.child_processes import helper_environment
 from cogency_tui.errors import ToolError
+from cogency_tui.search_paths import find_program
 from cogency_tui.temporary import make_directory
 from cogency_tui.text import one_line
 from cogency_tui.tools.blocking import in_thread
@@ -135,7 +136,7 @@ class Sandbox:
 
     async def _problem(self, workspace: Workspace) -> str:
         """Why there is no sandbox; empty where a command ran in one."""
-        self._program = self._given or await in_thread(_find, workspace)
+        self._program = self._given or await in_thread(find_program, "bwrap") or ""
         if not self._program:
             return "bwrap is not installed"
         try:
@@ -242,13 +243,3 @@ def _resolved(path: Path) -> Path:
 
 def _within(path: Path, places: Iterable[Path]) -> bool:
     return any(path.is_relative_to(place) for place in places)
-
-
-def _find(workspace: Workspace) -> str:
-    """The program on the search path; one that the project could have put there is none."""
-    for directory in os.get_exec_path():
-        program = _resolved(Path(directory, "bwrap"))
-        outside = not _within(program, (workspace.root, *workspace.added))
-        if Path(directory).is_absolute() and outside and os.access(program, os.X_OK):
-            return str(program)
-    return ""

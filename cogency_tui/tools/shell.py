@@ -30,7 +30,9 @@ from cogency_tui.tools.base import (
 )
 from cogency_tui.tools.blocking import completed, in_thread
 from cogency_tui.tools.command import Ended, run_command
+from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.destruction import at_stake
+from cogency_tui.tools.found_programs import are_replaced
 from cogency_tui.tools.git_bringing import bringing
 from cogency_tui.tools.git_destinations import destinations
 from cogency_tui.tools.journaling import Found
@@ -53,6 +55,9 @@ _FIRST_LOOK = 0.5
 
 LONGEST_VALUE = 8 << 20
 """Bytes of standard output that an `output_key` may stand for."""
+
+_OF_GIT = ("git", "ssh", "gpg")
+"""What runs where git brings commits."""
 
 _IN_SANDBOX = "[it ran in a sandbox: no network, and only the project and /tmp can be written]"
 
@@ -196,7 +201,7 @@ class Shell:
         notes: Sequence[str],
     ) -> Outcome:
         produced = Kept(LONGEST_VALUE)
-        async with _recorded(context, self.name, stake, args.command) as found:
+        async with await in_thread(_recorded, context, self.name, stake, args.command) as found:
             ended = await run_command(
                 args.command,
                 cwd,
@@ -232,7 +237,7 @@ class Shell:
         background = self._background
         if background is None:
             raise ToolError("Commands cannot run in the background here.", "Leave background out.")
-        async with _recorded(context, self.name, stake, command) as found:
+        async with await in_thread(_recorded, context, self.name, stake, command) as found:
             id = await background.start(command, cwd, environ, wrapper, context.secrets, context.known)
             try:
                 process = await background.settle(id, _FIRST_LOOK)
@@ -255,10 +260,14 @@ class Shell:
 def _recorded(
     context: ToolContext, tool: str, stake: Sequence[Path], command: str
 ) -> AbstractAsyncContextManager[Found | None]:
-    """Has the journal record what changes meanwhile, if there is one."""
+    """Has the journal record what changes meanwhile, if there is one. Blocks."""
     if context.journal is None:
         return nullcontext()
     brings, leads = bringing(command), destinations(command)
+    # A program of the project brings and writes whatever it likes, a git first of all.
+    programs = {simple.program for simple in parse(command)}.union(_OF_GIT)
+    if brings is not None and are_replaced(programs, context.workspace):
+        brings = replace(brings, alone=False)
     consent = replace(context.consent, brings=brings, destinations=leads)
     return context.journal.around_command(context.call_id, tool, stake, consent)
 

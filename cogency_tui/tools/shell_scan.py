@@ -358,22 +358,27 @@ class _Scanner:
 
     def _closing(self, start: int, opening: str, closing: str) -> int:
         """Where the bracket that was opened before `start` is closed; quotes are stepped over."""
-        open_brackets = 1
-        at = start
-        while at < len(self.text):
-            character = self.text[at]
+        text, at = self.text, start
+        awaited = [closing]
+        while at < len(text):
+            character, last = text[at], awaited[-1]
             if character == "\\":
                 at += 1
-            elif character == "'":
-                at = self._find("'", at + 1)
-            elif character == opening:
-                open_brackets += 1
-            elif character == closing:
-                open_brackets -= 1
-                if not open_brackets:
+            elif character == last:
+                awaited.pop()
+                if not awaited:
                     return at
+            elif text.startswith(("$(", "${"), at):
+                awaited.append(")" if text[at + 1] == "(" else "}")
+                at += 1
+            elif last != '"' and character == "'":
+                at = self._find("'", at + 1)
+            elif last != '"' and character == '"':
+                awaited.append('"')
+            elif last == closing and character == opening:
+                awaited.append(closing)
             at += 1
-        return len(self.text)
+        return len(text)
 
     def _line_end(self) -> int:
         return self._find("\n", self._at)

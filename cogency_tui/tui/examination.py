@@ -1,12 +1,12 @@
 """How the interface stands with configuration and terminal: looked at by the doctor, never while it runs."""
 
 import os
-import shutil
 from typing import Literal
 
 from cogency_tui.config import Settings
 from cogency_tui.errors import ConfigError
 from cogency_tui.palettes import load_palette
+from cogency_tui.search_paths import find_program
 from cogency_tui.tui.key_table import describe_problems
 from cogency_tui.tui.manners.clipboard import ways
 from cogency_tui.tui.manners.terminal import Terminal
@@ -30,7 +30,7 @@ def examine_interface(settings: Settings) -> list[Answer]:
 
 
 def _clipboard() -> Answer:
-    found = ways(os.environ, lambda name: shutil.which(name) is not None)
+    found = ways(os.environ, lambda name: find_program(name) is not None)
     if found:
         return ("clipboard", "ok", f"copies go to {found[0].name}", "")
     if Terminal.of(os.environ).has_osc52:

@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 
-from cogency_tui.child_processes import absolute_search_path, start_in_background
+from cogency_tui.child_processes import start_in_background
 from cogency_tui.errors import UsageError
+from cogency_tui.search_paths import find_program
 
 _SCHEMES = ("https://", "http://", "mailto:")
 _PATIENCE = 5.0
@@ -16,12 +16,11 @@ _PATIENCE = 5.0
 
 def opener(environ: Mapping[str, str]) -> str | None:
     """The program that opens addresses here; None where there is no desktop."""
-    places = absolute_search_path(environ.get("PATH", ""))
     if sys.platform == "darwin":
-        return shutil.which("open", path=places)
+        return find_program("open", environ)
     if "DISPLAY" not in environ and "WAYLAND_DISPLAY" not in environ:
         return None
-    return shutil.which("xdg-open", path=places)
+    return find_program("xdg-open", environ)
 
 
 async def open_address(address: str, environ: Mapping[str, str] | None = None) -> None:

@@ -41,8 +41,11 @@ _MOST_LINKED_REPOSITORIES = 500
 
 _LONGEST_POINTER = 4096
 
-_REPOSITORY = ("config", "config.worktree", "commondir", "gitdir", "info/attributes")
-"""What in a git directory leads to programs and to other directories, beside the hooks."""
+_REPOSITORY = ("config", "config.worktree", "commondir", "gitdir", "info/attributes", "info/grafts")
+"""What in a git directory leads to programs, other directories and other commits, beside the hooks."""
+
+_REMOTES = ("remotes", "branches")
+"""Where git had remotes before its configuration did; it still reads them, and writes none."""
 
 _DIRECTORIES = ("objects", "refs")
 """What every repository has, beside its `HEAD`."""
@@ -453,6 +456,8 @@ def _of_git_directory(directory: Path, listing: Listing) -> Iterator[Path]:
         yield hooks
         hooks = hooks.resolve()
     yield from _hooks_in(hooks, listing)
+    for name in _REMOTES:
+        yield from listing.files(directory / name, _DEEPEST)
     yield from (directory / name for name in _REPOSITORY if os.path.lexists(directory / name))
 
 

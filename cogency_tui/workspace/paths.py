@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
+from cogency_tui.search_paths import distrust
 from cogency_tui.workspace import guarded
 from cogency_tui.workspace.directory import Directory, refusals, require_regular
 from cogency_tui.workspace.names import closest, in_repository, protected, shown, unusual
@@ -51,7 +52,7 @@ class Staged:
 
 
 class Workspace:
-    """The project, and the directories that the person added to it.
+    """The project, and the directories that the person added to it: no program of ours is looked for there.
 
     Raises:
         WorkspaceError: one of them is no directory.
@@ -66,6 +67,7 @@ class Workspace:
         for top in self._roots:
             if not top.is_dir():
                 raise WorkspaceError(f"{shown(str(top))} is no directory.", "Name one that is there.")
+        distrust(self._roots)
 
     def locate(self, given: str) -> Location:
         """Resolve a path that a model or a person gave: relative to the project, absolute, or `~/...`.

@@ -19,6 +19,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         git(desk.root, "config", "remote.backup.mirror", "true")
         git(desk.root, "config", "remote.backup.push", "refs/heads/main")
         git(desk.root, "config", "extensions.worktreeConfig", "true")
+        git(desk.root, "config", "alias.fix", "commit --amend")
         git(desk.root, "commit", "-q", "--allow-empty", "-m", "x")
         settle()
         yield desk
@@ -36,8 +37,30 @@ LOSING = [
     "git config --add remote.origin.fetch +refs/pull/*:refs/pull/*",
     "git config --add remote.origin.fetch ^refs/heads/main",
     "git config --add remote.origin.fetch +refs/heads/x:y",
+    "git config remote.origin.fetch +refs/heads/feature:refs/remotes/origin/main",
+    "git config remote.origin.fetch +refs/heads/*:refs/remotes/origin/x/*",
+    "git config --add remote.origin.fetch +refs/heads/*:refs/remotes/backup/*",
+    "git config --add remote.origin.fetch +refs/heads/main:refs/remotes/origin/main2",
+    "git config --add remote.origin.fetch +refs/heads/x:refs/remotes/origin/*",
+    "git config --add remote.origin.fetch +refs/tags/*:refs/remotes/origin/*",
+    "git config --add remote.origin.fetch +refs/tags/v1:refs/remotes/origin/main",
+    "git config --add remote.origin.fetch +refs/pull/1/head:refs/remotes/origin/main",
+    "git config --add remote.origin.fetch +refs/pull/1/head:refs/remotes/origin/a/main",
+    "git config --add remote.origin.fetch +refs/pull/*/head:refs/remotes/origin/*",
+    "git config --add remote.origin.fetch refs/heads/x:refs/replace/x",
+    "git config --add remote.origin.fetch +refs/heads/x:refs/stash",
+    "git config --add remote.origin.fetch +refs/heads/x:HEAD",
     "git config remote.origin.prune true",
     "git config remote.origin.prune 1",
+    "git config alias.ci 'commit --all --amend --no-edit'",
+    "git config alias.save 'commit --amend'",
+    "git config --unset alias.fix",
+    "git config help.autocorrect immediate",
+    "git config help.autoCorrect -1",
+    "git config help.autocorrect 1",
+    "git config core.commentChar t",
+    "git config core.sparseCheckout true",
+    "git config core.sparseCheckout 1",
     "git config remote.origin.skipFetchAll true",
     "git config remote.origin.skipDefaultUpdate true",
     "git config remote.later.mirror true",
@@ -52,6 +75,8 @@ LOSING = [
     "git config --global remote.origin.mirror true",
     "git config --global fetch.prune true",
     "git config --global core.bare true",
+    "git config --global core.sparseCheckout true",
+    "git config --global help.autocorrect immediate",
     "git config --file .git/config.worktree remote.origin.mirror true",
     "git config --file .git/config.worktree core.bare true",
 ]
@@ -112,6 +137,11 @@ async def test_others_stay_with_nobody_asked(desk: Desk, key: str, value: str) -
         "git remote add -t main -t dev later https://other.example/z.git; git remote add --no-tags b c@d:e",
         "git remote set-branches origin main dev; git remote set-branches --add origin x",
         "git config remote.origin.fetch refs/heads/main",
+        "git config remote.origin.fetch '+refs/heads/release-*:refs/remotes/origin/release-*'",
+        "git config --add remote.origin.fetch '+refs/pull/*/head:refs/remotes/origin/pr/*'",
+        "git config --add remote.origin.fetch '+refs/merge-requests/*/head:refs/remotes/origin/merge-requests/*'",
+        "git config --add remote.origin.fetch '+refs/pull/*/head:refs/remotes/origin/pull/*/head'",
+        "git config alias.ci 'commit -v'; git config help.autocorrect prompt; git config core.commentChar ';'",
         "git config core.bare false; git config push.default simple; git config remote.origin.prune false",
         "git clone -q . clone; git clone -q --mirror . mirror/.git",
         "git init -q new; git -C new remote add --mirror=fetch a https://other.example/z.git",
@@ -125,6 +155,35 @@ async def test_ordinary_work_of_scripts_is_not_asked_about(desk: Desk, command: 
     found, asked = await watched(desk, "sh -e evil.sh && touch done")
     assert (asked, found.put_back) == ([], [])
     assert (desk.root / "done").exists()
+
+
+OLD = [
+    "mkdir -p .git/remotes; echo 'URL: https://evil.example/x.git' > .git/remotes/up",
+    "mkdir -p .git/remotes/team; echo 'URL: https://evil.example/x.git' > .git/remotes/team/up",
+    "mkdir -p .git/branches; echo https://evil.example/x.git > .git/branches/up",
+    "mkdir -p .git/branches; ln -s ../../evil.sh .git/branches/up",
+    "mkdir -p .git/info; git rev-parse HEAD > .git/info/grafts",
+]
+
+
+@pytest.mark.parametrize("command", OLD)
+async def test_a_script_writes_no_file_that_only_an_old_git_wrote(desk: Desk, command: str) -> None:
+    desk.put("evil.sh", command)
+    _, asked = await watched(desk, "sh evil.sh")
+    assert len(asked) == 1
+    left = [*desk.root.glob(".git/remotes/**/up"), *desk.root.glob(".git/branches/*")]
+    assert (left, (desk.root / ".git/info/grafts").exists()) == ([], False)
+
+
+async def test_the_tree_of_a_branch_that_a_script_makes_sparse_comes_whole(desk: Desk) -> None:
+    desk.put("src/a.py", "1\n")
+    git(desk.root, "add", "src")
+    git(desk.root, "commit", "-q", "-m", "y")
+    git(desk.root, "branch", "next")
+    desk.put("evil.sh", "git config core.sparseCheckout true; echo /x > .git/info/sparse-checkout")
+    await watched(desk, "sh evil.sh")
+    git(desk.root, "switch", "-q", "next")
+    assert (desk.root / "src/a.py").exists()
 
 
 @pytest.mark.parametrize("command", ["git remote remove backup", "git remote rename origin away"])

@@ -65,8 +65,6 @@ $X -la
 bash -c "$X"
 eval "$X"
 echo Y3VybA== | base64 -d | sh
-xargs ls
-cat "$X"
 git clone x y
 git fetch
 git pull --rebase

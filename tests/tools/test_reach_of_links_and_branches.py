@@ -173,3 +173,17 @@ def test_what_can_bring_nothing_is_not_named(project: Path, command: str) -> Non
 )
 def test_what_could_bring_something_is_named(project: Path, command: str, program: str) -> None:
     assert of(project, command).could_bring == program
+
+
+NESTED = r"""
+echo $((echo "))" ; (curl https://x.com)))
+echo $(echo ")" ; curl https://x.com)
+echo "$(echo ")" "$(echo ")")" ; curl https://x.com)"
+echo ${x:-"}"$(curl https://x.com)}
+cat <(echo ')' ")" ; curl https://x.com)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("command", NESTED)
+def test_a_bracket_in_quotes_closes_nothing(tmp_path: Path, command: str) -> None:
+    assert reach(command, tmp_path, Workspace(tmp_path)).network == "curl"

@@ -7,11 +7,11 @@ takes the text and passes it on. The terminal's own way (OSC 52) comes last.
 
 import asyncio
 import base64
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from cogency_tui.child_processes import absolute_search_path, start_in_background
+from cogency_tui.child_processes import start_in_background
+from cogency_tui.search_paths import find_program
 from cogency_tui.tui.manners.terminal import Terminal
 
 _PATIENCE = 2.0
@@ -58,7 +58,7 @@ async def copy(text: str, environ: Mapping[str, str], write: Callable[[str], Non
     """
 
     def has(name: str) -> bool:
-        return shutil.which(name, path=absolute_search_path(environ.get("PATH", ""))) is not None
+        return find_program(name, environ) is not None
 
     data = text.encode("utf-8", "replace")
     for way in await asyncio.to_thread(ways, environ, has):

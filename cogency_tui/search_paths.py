@@ -1,0 +1,106 @@
+"""Where the programs and libraries are looked for that this program needs itself.
+
+Invariant: none is found where commands write unwatched: in a project or a directory added to it, in the
+virtual environment that is active, or by a link there. What depends on the directory of the start is not
+looked through. The calls block.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+_LISTS = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
+"""Variables that name directories in which programs or libraries are looked for."""
+
+_NOWHERE = os.devnull
+"""A search path that finds nothing; an empty one means the directory of the start."""
+
+_MOST_LINKS = 40
+"""Links of one path that a system follows."""
+
+_written = set[Path]()
+"""Directories of projects, resolved."""
+
+
+def distrust(directories: Iterable[Path]) -> None:
+    """Look for nothing of ours in these directories (resolved) from now on."""
+    _written.update(directories)
+
+
+def is_outside(path: str, directories: Collection[Path]) -> bool:
+    """Whether a path is absolute, and neither it nor a link on its way is in these directories (resolved)."""
+    if not path.startswith("/"):
+        return False
+    tops = tuple(f"{str(each).rstrip('/')}/" for each in directories)
+    return not any(f"{step}/".startswith(tops) for step in _steps(path))
+
+
+def find_program(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """The absolute path of the program that a name stands for."""
+    distrusted = _distrusted()
+    found = (shutil.which(name, path=entry) for entry in _entries(environ.get("PATH", os.defpath)))
+    return next((path for path in found if path and is_outside(path, distrusted)), None)
+
+
+def require_program(name: str, environ: Mapping[str, str] = os.environ) -> str:
+    """The path of a program that is named by its path or its name.
+
+    Raises:
+        FileNotFoundError: there is none of this name.
+    """
+    path = name if "/" in name else find_program(name, environ)
+    if path is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    return path
+
+
+def with_own_search_paths(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a program of ours, which looks for others only where we do."""
+    kept = {name: value for name, value in environ.items() if name not in _LISTS}
+    distrusted = _distrusted()
+    for name in _LISTS:
+        # The loader takes both.
+        search = environ.get(name, "") if name == "PATH" else environ.get(name, "").replace(";", os.pathsep)
+        entries = [each for each in _entries(search) if is_outside(each, distrusted)]
+        if entries:
+            kept[name] = os.pathsep.join(entries)
+    return {"PATH": _NOWHERE} | kept if "PATH" in environ else kept
+
+
+def _entries(search: str) -> list[str]:
+    """The entries that are the same wherever a program is started."""
+    return [entry for entry in search.split(os.pathsep) if entry.startswith("/")]
+
+
+def _distrusted() -> set[Path]:
+    environment = os.environ.get("VIRTUAL_ENV")
+    return _written | ({Path(os.path.realpath(environment))} if environment else set())
+
+
+def _steps(path: str) -> Iterator[str]:
+    """Each file, directory and link by which the system comes to what is at an absolute path."""
+    there, links = "", 0
+    left = _parts(path)
+    while left:
+        part = left.pop()
+        if part == os.pardir:
+            there = there.rpartition("/")[0]
+            continue
+        above, there = there, f"{there}/{part}"
+        yield there
+        try:
+            target = os.readlink(there)  # noqa: PTH115 (as it is written)
+        except OSError:
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            return
+        there = "" if target.startswith("/") else above
+        left += _parts(target)
+
+
+def _parts(path: str) -> list[str]:
+    """The components of a path, the last first."""
+    return [part for part in path.split("/")[::-1] if part not in ("", ".")]
