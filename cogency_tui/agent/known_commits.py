@@ -116,14 +116,16 @@ class KnownCommits:
 
     def begin(self, brings: Bringing | None) -> None:
         """A command is about to run."""
-        histories = self._started().values()
-        for history in histories if brings is not None else ():
-            history.begin(brings)
+        histories = self._started()
+        if brings is not None:
+            for history in histories.values():
+                history.begin(brings)
 
     def end(self, brings: Bringing | None) -> None:
         """A command is over beside which no other ran."""
-        for history in self._started().values() if brings is not None else ():
-            history.end(brings)
+        if brings is not None:
+            for history in self._started().values():
+                history.end(brings)
 
     def of(self, tree: Path) -> History | None:
         """The history of the repository of a working tree; None for one that is neither the project's nor a
