@@ -95,12 +95,14 @@ class _Files:
         merges = not self._brings.takes_paths and (self._brings.alone or self._repository.is_half_way())
         staged = self._staged() if merges else set[Path]()
         stashed = (self._same(each) for each in self._history.stashes)
-        placed = committed.union(staged, self._unmerged(), *stashed)
+        unmerged = self._unmerged()
+        placed = committed.union(staged, unmerged, *stashed)
         found |= placed - self._made
         for commit in sources:
             found |= self._undoubted(self._same(commit) & placed, commit)
         if self._brings.alone:
-            found |= {path for path in placed - found if self._is_composed(path, sources)}
+            left = placed - found
+            found |= {path for path in left if self._is_composed(path, sources, marked=path in unmerged)}
         return found
 
     def _same(self, commit: str) -> set[Path]:
@@ -129,8 +131,8 @@ class _Files:
         names = self._repository.unmerged() or ()
         return {path for path in self._found if self._names[path] in names}
 
-    def _is_composed(self, path: Path, sources: Sequence[str]) -> bool:
-        """Whether all lines are from these commits, but for the marks of conflicts."""
+    def _is_composed(self, path: Path, sources: Sequence[str], *, marked: bool) -> bool:
+        """Whether all lines are from these commits, but for the marks of conflicts where it has such."""
         lines, name = set[bytes](), self._names[path]
         for commit in sources:
             _, file = (self._repository.committed([name], commit) or {}).get(name, ("", ""))
@@ -140,7 +142,8 @@ class _Files:
             text = path.read_bytes() if path.lstat().st_size <= _LONGEST else b"\0"
         except OSError:
             return False
-        return all(line in lines or _MARK.match(line) for line in text.removesuffix(b"\n").split(b"\n"))
+        others = [line for line in text.removesuffix(b"\n").split(b"\n") if line not in lines]
+        return not others or (marked and all(map(_MARK.match, others)))
 
     def _lines(self, name: str) -> list[bytes]:
         with TemporaryFile() as target:

@@ -45,12 +45,12 @@ def loses(
     nor by those that git has in the configuration of a working tree, where this is one.
     """
     were, are = Counter(before), Counter(after)
-    keys, sections = {_key(word) for word in said}, {_section(each) for each in are}
+    keys, sections = {_key(word) for word in said}, {section_of(each) for each in are}
     come, gone = (
         [each for each in changed if not (_is_harmless(each) or (of_tree and each.startswith(_OF_TREE)))]
         for changed in (are - were, were - are)
     )
-    gone = [each for each in gone if not each.startswith("remote.") or _section(each) in sections]
+    gone = [each for each in gone if not each.startswith("remote.") or section_of(each) in sections]
     pairs = [each.partition("\n")[::2] for each in come]
     return any(key not in keys or value not in said for key, value in pairs) or any(
         each.partition("\n")[0] not in keys for each in gone
@@ -62,7 +62,8 @@ def _is_harmless(setting: str) -> bool:
     return all(values.fullmatch(f"{key}\n{value}") for keys, values in _VALUES.items() if keys.fullmatch(key))
 
 
-def _section(setting: str) -> str:
+def section_of(setting: str) -> str:
+    """The section of a setting, with what stands between its quotes."""
     return setting.partition("\n")[0].rpartition(".")[0]
 
 

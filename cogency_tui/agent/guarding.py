@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
 from cogency_tui.agent.brought import brought
-from cogency_tui.agent.git_losses import loses
+from cogency_tui.agent.git_losses import loses, section_of
 from cogency_tui.agent.git_transfers import leads_elsewhere
 from cogency_tui.agent.preview import difference
 from cogency_tui.agent.selection import GUARD, taken_back
@@ -572,18 +572,14 @@ def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs
         return False
     if change.after.kind == "file" and change.before.mode != change.after.mode:
         return False
-    listed = {_section(each) for each in after}
-    left = [each for each in before if _section(each) in listed]
-    removed = [each for each in before if _section(each) not in listed]
+    listed = {section_of(each) for each in after}
+    left = [each for each in before if section_of(each) in listed]
+    removed = [each for each in before if section_of(each) not in listed]
     places = [each.partition("\n")[2] for each in removed if _SUBMODULE_PATH.match(each)]
     if any(os.path.lexists(workspace.root / place) for place in places):
         return False
     urls = ([each for each in side if not _SUBMODULE_PATH.match(each)] for side in (left, after))
     return next(urls) == next(urls)
-
-
-def _section(setting: str) -> str:
-    return setting.partition("\n")[0].rpartition(".")[0]
 
 
 def _is_configuration(path: str) -> bool:

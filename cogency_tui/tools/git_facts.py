@@ -20,6 +20,8 @@ from cogency_tui.tools.git_blockers import blocked
 
 _PATIENCE = 5.0
 _SAFE = (
+    # It says of commits what they had for parents as it was written.
+    "core.commitGraph=false",
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
     "core.quotePath=false",

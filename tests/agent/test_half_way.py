@@ -250,6 +250,10 @@ ROUNDABOUT = [
     (MADE + "git update-ref refs/remotes/origin/y $c", "git switch -q --detach origin/y && touch x"),
     (MADE + "git update-ref refs/heads/y $c", "git merge -q y; touch x"),
     (STAGED, "git commit -qm x; git checkout -q ."),
+    (
+        STAGED.replace("echo evil", "echo '>>>>>>> evil'"),
+        "git commit -qm x; git switch -q --detach other; git switch -q main",
+    ),
     (STAGED, "git commit -qm x && git switch -q other && git switch -q main"),
     ("true", MADE + "git fetch -q; git merge -q $c"),
     ("true", MADE + "git update-ref ORIG_HEAD $c; git reset -q --hard $c; git rebase --abort"),
