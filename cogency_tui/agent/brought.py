@@ -11,11 +11,12 @@ import re
 import stat
 from collections import defaultdict
 from collections.abc import Collection, Sequence, Set
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TypeVar
 
 from cogency_tui.agent.known_commits import History, KnownCommits
+from cogency_tui.agent.merged_files import Sides, is_merged, sides
 from cogency_tui.store.versions import FileChange
 from cogency_tui.tools.git_bringing import Bringing
 from cogency_tui.tools.git_facts import Repository
@@ -25,8 +26,15 @@ _MOST = 500
 """Edits that git is asked about."""
 
 _LONGEST = 1 << 20
-_MARK = re.compile(rb"(?:<{7}|>{7}|\|{7}) .{0,200}$|={7}$")
-"""The marks that git puts between the sides of a conflict."""
+_MOST_VERSIONS = 20
+_LABELS = frozenset(
+    ("HEAD", "ours", "theirs", "Updated upstream", "Stashed changes", "merged common ancestors")
+)
+_COMMIT = re.compile(r"(?:parent of )?([0-9a-f]{7,64})(?: \((.*)\))?")
+_BRANCH = re.compile(r"[\w./-]{1,100}")
+"""What git writes behind the marks of conflicts."""
+
+_FAVORING = ("ours", "theirs")
 
 
 _Change = TypeVar("_Change", bound=FileChange)
@@ -100,10 +108,8 @@ class _Files:
         found |= placed - self._made
         for commit in sources:
             found |= self._undoubted(self._same(commit) & placed, commit)
-        if self._brings.alone:
-            left = placed - found
-            found |= {path for path in left if self._is_composed(path, sources, marked=path in unmerged)}
-        return found
+        left = placed - found
+        return found | {path for path in left if self._is_merged(path, sources, marked=path in unmerged)}
 
     def _same(self, commit: str) -> set[Path]:
         committed = self._repository.committed(self._names.values(), commit)
@@ -131,26 +137,43 @@ class _Files:
         names = self._repository.unmerged() or ()
         return {path for path in self._found if self._names[path] in names}
 
-    def _is_composed(self, path: Path, sources: Sequence[str], *, marked: bool) -> bool:
-        """Whether all lines are from these commits, but for the marks of conflicts where it has such."""
-        lines, name = set[bytes](), self._names[path]
-        for commit in sources:
-            _, file = (self._repository.committed([name], commit) or {}).get(name, ("", ""))
-            if file and self._undoubted([path], commit):
-                lines.update(self._lines(file))
+    def _is_merged(self, path: Path, sources: Sequence[str], *, marked: bool) -> bool:
+        """Whether it is what git makes of these commits, with the marks of conflicts where it has such."""
+        name, repository = self._names[path], self._repository
+        commits = [commit for commit in sources if self._undoubted([path], commit)]
+        held = [(repository.committed([name], commit) or {}).get(name, ("", "")) for commit in commits]
+        if _mode(path) not in {mode for mode, _ in held}:
+            return False
+        objects = repository.versions(commits, name, _MOST_VERSIONS) or ()
+        texts = {each: repository.blob(each, _LONGEST) for each in objects}
+        versions = [b"", *(text for text in texts.values() if text is not None)]
+        tips = [text for _, each in held if (text := texts.get(each)) is not None]
+        if "revert" in self._brings.words:
+            versions += reversed(versions)
         try:
-            text = path.read_bytes() if path.lstat().st_size <= _LONGEST else b"\0"
+            text = path.read_bytes() if path.lstat().st_size <= _LONGEST else b""
         except OSError:
             return False
-        others = [line for line in text.removesuffix(b"\n").split(b"\n") if line not in lines]
-        return not others or (marked and all(map(_MARK.match, others)))
+        lines = frozenset(line.rstrip(b"\r") for each in versions for line in each.split(b"\n"))
+        wanted = sides(text, partial(self._is_label, path), lines) if marked else Sides.of(text)
+        favors = any(word.endswith(_FAVORING) for word in self._brings.words)
+        return wanted is not None and is_merged(repository, wanted, tips, versions, favors=favors)
 
-    def _lines(self, name: str) -> list[bytes]:
-        with TemporaryFile() as target:
-            if not self._repository.read(name, target):
-                return []
-            target.seek(0)
-            return target.read(_LONGEST).removesuffix(b"\n").split(b"\n")
+    def _is_label(self, path: Path, label: str) -> bool:
+        """Whether git names a side of a conflict like this: by a branch, or by a commit that changed the file
+        and its subject."""
+        if label in _LABELS or label in self._brings.words:
+            return True
+        repository = self._repository
+        if not (found := _COMMIT.fullmatch(label)):
+            return bool(_BRANCH.fullmatch(label) and repository.named([label]))
+        subject = found[2]
+        return subject is None or any(
+            subject == repository.subject(commit)
+            and self._names[path] in (repository.changed_in([commit]) or ())
+            and path in self._undoubted([path], commit)
+            for commit in repository.named([found[1]]) or ()
+        )
 
 
 def _mode(path: Path) -> str:

@@ -9,7 +9,7 @@ is one that a command has made. The calls block.
 import os
 import re
 from collections.abc import Collection, Iterable, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 from cogency_tui.tools.git_bringing import Bringing
@@ -62,7 +62,10 @@ class History:
         stashes = self._repository.stash_commits() if "stash" in brings.words else ()
         self.stashes = (stashes or ())[:_MOST_STASHES]
         named = self._repository.named([*words, *(f"{each}^" for each in words)])
-        self._sources = *(named or ())[:_MOST_NAMED], *(self._repository.half_way() or ())
+        half_way = self._repository.half_way() or ()
+        # What goes on is what an earlier command began.
+        begun = self._sources if self._repository.is_half_way() else ()
+        self._sources = [*dict.fromkeys((*(named or ())[:_MOST_NAMED], *half_way, *begun))][:_MOST_NAMED]
         self._fetched_before = _stamp(self._repository)
 
     def end(self, brings: Bringing) -> None:
@@ -73,7 +76,8 @@ class History:
         """The commits of which a command may make another: those that its words name, between which git stood
         and stands where it has stopped half way, that it fetches, and that it takes out of the stash."""
         fetched = self._repository.fetched() if brings.alone and brings.fetches else ()
-        now = *(tree.half_way() or ()), *tree.merge_bases(), *(fetched or ())[:_MOST_NAMED]
+        remote = tree.named(_remote_names(brings)) if brings.fetches else ()
+        now = *(tree.half_way() or ()), *(fetched or ())[:_MOST_NAMED], *(remote or ())
         return [*dict.fromkeys((*self._sources, *now, *self.stashes))]
 
     def doubted(self, commit: str, brings: Bringing, tree: Repository) -> Doubted:
@@ -160,6 +164,12 @@ class KnownCommits:
         mode, commit = (above.committed([name]) or {}).get(name, ("", ""))
         doubted = name in history.doubted("HEAD", Bringing(), above)
         return [commit] if mode == "160000" and not doubted else []
+
+
+def _remote_names(brings: Bringing) -> list[str]:
+    """The remote-tracking branches that a command which fetches may merge."""
+    words = [*brings.words, *(f"{remote}/{branch}" for remote, branch in pairwise(brings.words))]
+    return ["@{upstream}", *(f"refs/remotes/{each}" for each in words[:_MOST_NAMED])]
 
 
 def common_directory(directory: Path) -> Path | None:

@@ -6,6 +6,7 @@ with all of these switched off; nothing goes to the network, no key is in git's 
 for long. Where git cannot say, the answer is None. The calls block.
 """
 
+import hashlib
 import os
 import re
 import time
@@ -13,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO
 
 from cogency_tui.child_processes import run_helper
@@ -80,6 +82,10 @@ _STOPPED = (
     "rebase-apply/onto",
 )
 
+_SHA1 = 40
+"""Digits of a name; others are of SHA-256."""
+
+_OF_LOG = "@{"
 _NAME = re.compile(r"[0-9a-f]{40,64}")
 _AS_IT_IS = frozenset((b"unspecified", b"unset"))
 
@@ -244,7 +250,18 @@ class Repository:
 
     def named(self, words: Iterable[str]) -> list[str] | None:
         """The names of the objects that these words name; a word that names none is left out."""
-        lines = "".join(f"{each}\n" for each in words if "\n" not in each)
+        asked = [each for each in words if "\n" not in each]
+        # Of a log that does not go back so far, and of no upstream, git says nothing else either.
+        fatal = [each for each in asked if _OF_LOG in each]
+        found = self._named([each for each in asked if _OF_LOG not in each])
+        return (
+            None
+            if found is None
+            else [*found, *(name for each in fatal for name in self._named([each]) or ())]
+        )
+
+    def _named(self, words: Sequence[str]) -> list[str] | None:
+        lines = "".join(f"{each}\n" for each in words)
         answer = self._run(["cat-file", "--batch-check=%(objectname)"], said=os.fsencode(lines))
         # Of a word that names nothing, the answer says so behind it.
         found = () if answer is None else os.fsdecode(answer).split("\n")
@@ -296,10 +313,53 @@ class Repository:
         entries = [] if answer is None else answer.split(b"\0")
         return None if answer is None else {os.fsdecode(each.partition(b"\t")[2]) for each in entries if each}
 
-    def merge_bases(self) -> list[str]:
-        """The commits that what is merged half way has in common with the last one."""
-        answer = self._run(["merge-base", "--all", "HEAD", "MERGE_HEAD"])
-        return [] if answer is None else answer.decode().split()
+    def versions(self, commits: Sequence[str], path: str, most: int) -> list[str] | None:
+        """The objects that these commits have of a path from the topmost directory, and those that the last
+        `most` commits changed it from and to since all of them parted, the oldest first."""
+        bases = self._run(["merge-base", "--octopus", *commits]) or b""
+        tips = [*bases.decode().split()[:1], *commits]
+        flags = ("--topo-order", "--reverse", "--no-merges", "--full-history", f"--max-count={most}")
+        since = (f"^{each}" for each in tips[: len(tips) - len(commits)])
+        listed = self._run(["rev-list", *flags, *commits, *since, "--", path], literal=True)
+        raw = ("-r", "--raw", "--root", "--no-commit-id", "--no-renames", "--no-abbrev", "--stdin")
+        changes = None if listed is None else self._run(["diff-tree", *raw, "--", path], said=listed)
+        held = [self.committed([path], each) for each in tips]
+        if changes is None or None in held:
+            return None
+        found = [(each or {}).get(path, ("", ""))[1] for each in held]
+        # A line is `:mode mode name name letter`, tab, path.
+        changed = [
+            name for line in changes.decode(errors="replace").split("\n") for name in line.split()[2:4]
+        ]
+        ordered = dict.fromkeys((*found[: len(tips) - len(commits)], *changed, *found))
+        return [each for each in ordered if each.strip("0")]
+
+    def merged(self, ours: bytes, base: bytes, theirs: bytes, favor: str) -> bytes | None:
+        """What git makes of `ours` with what changed from `base` to `theirs`; conflicts go to the side that
+        `favor` names, `ours` or `theirs`."""
+        with TemporaryDirectory() as directory:
+            files = [Path(directory, name) for name in ("ours", "base", "theirs")]
+            for file, text in zip(files, (ours, base, theirs), strict=True):
+                file.write_bytes(text)
+            return self._run(["merge-file", "--stdout", f"--{favor}", *map(str, files)])
+
+    def blob(self, name: str, most: int) -> bytes | None:
+        """The content of an object that is what its name stands for, and has `most` bytes at most."""
+        with TemporaryFile() as target:
+            if not self.read(name, target) or target.seek(0, os.SEEK_END) > most:
+                return None
+            target.seek(0)
+            text = target.read()
+        digest = hashlib.sha1 if len(name) == _SHA1 else hashlib.sha256
+        found = digest(b"blob %d\0%b" % (len(text), text), usedforsecurity=False)
+        return text if found.hexdigest() == name else None
+
+    def subject(self, commit: str) -> str | None:
+        """The first paragraph of a commit's message, in one line."""
+        answer = self._run(["cat-file", "commit", commit])
+        _, _, message = (answer or b"").partition(b"\n\n")
+        paragraph, _, _ = message.lstrip(b"\n").partition(b"\n\n")
+        return None if answer is None else " ".join(paragraph.decode(errors="replace").split("\n")).strip()
 
     def names_of(self, files: Sequence[Path]) -> list[str] | None:
         """The names of the objects that would hold the bytes of these files."""

@@ -62,6 +62,7 @@ PULLED = [
     "git checkout -q -b work && git pull -q origin topic && touch x",
     "cd packages && git pull -q && touch x",
     "git -C packages pull -q",
+    "git log HEAD@{9}; git log no@{upstream}.. ; git pull -q; git diff HEAD@{9} && touch x",
 ]
 
 
