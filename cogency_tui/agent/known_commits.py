@@ -14,6 +14,7 @@ from pathlib import Path
 
 from cogency_tui.tools.git_bringing import Bringing
 from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.git_objects import ObjectStore
 
 _PARTS = re.compile(r"\.{2,3}|=|^\^")
 """What stands around the names of commits in a word: `a..b`, `--onto=a`."""
@@ -51,6 +52,7 @@ class History:
         self.stashes: Sequence[str] = ()
         """The commits that the last command which brings anything may take out of the stash."""
         self._fetched_before: object = None
+        self._objects = ObjectStore(repository.directory)
 
     def begin(self, brings: Bringing) -> None:
         """A command is about to run; it can bring what the repository has, and what its words name."""
@@ -83,7 +85,7 @@ class History:
     def doubted(self, commit: str, brings: Bringing, tree: Repository) -> Doubted:
         """The paths that a commit, as a working tree names it, has from those that are not known, or that
         commands have made."""
-        if self._any_made:
+        if self._any_made or not self._objects.is_sound():
             return Doubted(None)
         unknown = tree.commits_since([commit], self._before | self._fetched(brings), _MOST)
         if unknown is None or len(unknown) >= _MOST:
@@ -104,7 +106,7 @@ class History:
 
     def _note_made(self, tips: Collection[str] | None) -> None:
         made = None if tips is None else self._repository.commits_since(tips, self._known, _MOST)
-        if made is None or len(made) >= _MOST:
+        if made is None or len(made) >= _MOST or not self._objects.is_sound():
             self._any_made = True
         else:
             self._made |= frozenset(made)

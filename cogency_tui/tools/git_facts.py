@@ -22,8 +22,9 @@ from cogency_tui.tools.git_blockers import blocked
 
 _PATIENCE = 5.0
 _SAFE = (
-    # It says of commits what they had for parents as it was written.
+    # They say of commits and packs what they held as these files were written.
     "core.commitGraph=false",
+    "core.multiPackIndex=false",
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
     "core.quotePath=false",
@@ -353,6 +354,12 @@ class Repository:
         digest = hashlib.sha1 if len(name) == _SHA1 else hashlib.sha256
         found = digest(b"blob %d\0%b" % (len(text), text), usedforsecurity=False)
         return text if found.hexdigest() == name else None
+
+    def is_pack_sound(self, index: Path) -> bool:
+        """Whether a pack holds what its index says."""
+        algorithm = self._run(["rev-parse", "--show-object-format"])
+        flags = [f"--object-format={algorithm.decode().strip()}"] if algorithm else []
+        return self._run(["verify-pack", *flags, "--", str(index)]) is not None
 
     def subject(self, commit: str) -> str | None:
         """The first paragraph of a commit's message, in one line."""

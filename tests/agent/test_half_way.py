@@ -210,6 +210,31 @@ MADE = (
     + "c=$(git commit-tree -p HEAD -m x $(git write-tree)); unset GIT_INDEX_FILE; rm x.index; "
 )
 HALTED = "git rev-parse other > .git/MERGE_HEAD; "
+FORGED = """
+import os, pathlib, subprocess, zlib
+def written_over(kind, word, change):
+    name = subprocess.run(["git", "rev-parse", word], capture_output=True, text=True).stdout.strip()
+    text = change(subprocess.run(["git", "cat-file", kind, name], capture_output=True).stdout)
+    path = pathlib.Path(".git/objects", name[:2], name[2:])
+    path.unlink()
+    path.write_bytes(zlib.compress(b"%b %d%c%b" % (kind.encode(), len(text), 0, text)))
+"""
+OTHER_PARENT = (
+    f"cat > f.py << 'END'{FORGED}"
+    "line = b'parent ' + os.environb[b'c'] + b'%cauthor' % 10\n"
+    "written_over('commit', 'main^', lambda text: text.replace(b'author', line, 1))\nEND\n"
+    + MADE
+    + "export c; git branch y $c; python3 f.py"
+)
+OTHER_TREE = (
+    f"cat > f.py << 'END'{FORGED}"
+    "entry = b'100644 .envrc%c' % 0\n"
+    "blob = bytes.fromhex(os.environ['b'])\n"
+    "def change(text):\n start = text.index(entry) + len(entry)\n"
+    " return text[:start] + blob + text[start + 20:]\n"
+    "written_over('tree', 'other:sub', change)\nEND\n"
+    "export b=$(echo evil | git hash-object -w --stdin); python3 f.py"
+)
 ROUNDABOUT = [
     (STAGED, "git stash -q; git reset -q --hard stash@{0}^2"),
     (STAGED + HALTED, "git checkout -q ."),
@@ -265,6 +290,9 @@ ROUNDABOUT = [
         "echo 'exec echo evil > AGENTS.md; git commit -qam x' >> .git/rebase-merge/git-rebase-todo;"
         " git add -A; git rebase --continue",
     ),
+    (OTHER_PARENT, "git switch -q y"),
+    (OTHER_PARENT, "git log --oneline; git merge -q --no-edit y; git switch -q y"),
+    (OTHER_PARENT + "; git commit-graph write", "git switch -q y && touch x"),
     (
         "git rebase other",
         MADE + "echo $c > .git/rebase-merge/orig-head; git rebase --abort; git reset -q --hard $c",
@@ -279,3 +307,9 @@ async def test_what_a_command_made_by_plumbing_is_put_back(desk: Desk, before: s
     assert at_first != "evil\n"
     found, _ = await watched(desk, command)
     assert (desk.root / "AGENTS.md").read_text() in (at_first, OURS), found.notes
+
+
+async def test_a_directory_that_a_command_writes_over_within_a_commit_is_put_back(desk: Desk) -> None:
+    await watched(desk, OTHER_TREE)
+    await watched(desk, "git switch -q --force other; git checkout -q --force other")
+    assert not (desk.root / "sub/.envrc").exists() or (desk.root / "sub/.envrc").read_text() == "x\n"
