@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from cogency_tui.agent.known_commits import History, KnownCommits
+from cogency_tui.agent.known_commits import Doubted, History, KnownCommits
 from cogency_tui.agent.merged_files import Sides, is_merged, sides
 from cogency_tui.store.versions import FileChange
 from cogency_tui.tools.git_bringing import Bringing
@@ -27,6 +27,9 @@ _MOST = 500
 
 _LONGEST = 1 << 20
 _MOST_VERSIONS = 20
+_MOST_MERGED = 20
+"""Files that are merged again."""
+
 _LABELS = frozenset(
     ("HEAD", "ours", "theirs", "Updated upstream", "Stashed changes", "merged common ancestors")
 )
@@ -35,7 +38,7 @@ _BRANCH = re.compile(r"[\w./-]{1,100}")
 """What git writes behind the marks of conflicts."""
 
 _FAVORING = ("ours", "theirs")
-
+"""Ends of the words by which git takes one side of a conflict."""
 
 _Change = TypeVar("_Change", bound=FileChange)
 
@@ -84,6 +87,7 @@ class _Files:
         self._history = history
         self._brings = brings
         self._repository = Repository(tree)
+        self._doubted: dict[str, Doubted] = {}
         modes = {path: _mode(path) for path in paths}
         files = [path for path, mode in modes.items() if mode.startswith("100")]
         objects = self._repository.names_of(files)
@@ -108,7 +112,7 @@ class _Files:
         found |= placed - self._made
         for commit in sources:
             found |= self._undoubted(self._same(commit) & placed, commit)
-        left = placed - found
+        left = sorted(placed - found)[:_MOST_MERGED]
         return found | {path for path in left if self._is_merged(path, sources, marked=path in unmerged)}
 
     def _same(self, commit: str) -> set[Path]:
@@ -121,7 +125,9 @@ class _Files:
         """Those that do not have to be known, or that the commit has from known ones."""
         if self._made.isdisjoint(paths):
             return set(paths)
-        doubted = self._history.doubted(commit, self._brings, self._repository)
+        if commit not in self._doubted:
+            self._doubted[commit] = self._history.doubted(commit, self._brings, self._repository)
+        doubted = self._doubted[commit]
         return {path for path in paths if path not in self._made or self._names[path] not in doubted}
 
     def _staged(self) -> set[Path]:

@@ -11,7 +11,7 @@ from itertools import combinations
 
 from cogency_tui.tools.git_facts import Repository
 
-_MOST = 200
+_MOST = 100
 """Merges that are tried."""
 
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+")
