@@ -6,11 +6,12 @@ directory of git does, nor what a commit of the project's repository changed tha
 calls block.
 """
 
+import hashlib
 import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -40,18 +41,22 @@ _BRANCH = re.compile(r"[\w./-]{1,100}")
 _FAVORING = ("ours", "theirs")
 """Ends of the words by which git takes one side of a conflict."""
 
+Kept = Set[tuple[str, str, str]]
+"""What files have had that nobody put back: paths, kinds and digests."""
+
 _Change = TypeVar("_Change", bound=FileChange)
 
 
 def brought(
     edits: Sequence[_Change],
     workspace: Workspace,
-    new: Sequence[_Change],
+    kept: Kept | None,
     commits: KnownCommits,
     brings: Bringing,
 ) -> list[_Change]:
     """The edits that left files as the last commit has them, or what is about to be one, or removed what it
-    does not have. Those that are `new` have to come from commits that are not in doubt."""
+    does not have. Those that were not `kept` before have to come from commits that are not in doubt; with
+    None, none have to."""
     if len(edits) > _MOST:
         return []
     trees: dict[Path, Path | None] = {}
@@ -63,12 +68,18 @@ def brought(
         tree = trees[directory]
         if tree is not None and ".git" not in path.parts:
             inside[tree].append(path)
-    made = {path for edit in new for path in _paths(edit, workspace)}
+    kept = _all(edits) if kept is None else kept
+    made = {path for edit in edits if _all([edit]) - kept for path in _paths(edit, workspace)}
+    texts = {(workspace.root / path, digest) for path, kind, digest in kept if kind == "file"}
     same = set[Path]()
     for tree, paths in inside.items():
         if history := commits.of(tree):
-            same |= _Files(tree, paths, made, history, brings).brought()
+            same |= _Files(tree, paths, made, texts, history, brings).brought()
     return [edit for edit in edits if same.issuperset(_paths(edit, workspace))]
+
+
+def _all(edits: Iterable[FileChange]) -> Kept:
+    return {(edit.path, edit.after.kind, edit.after.digest) for edit in edits}
 
 
 def _paths(edit: FileChange, workspace: Workspace) -> list[Path]:
@@ -77,11 +88,18 @@ def _paths(edit: FileChange, workspace: Workspace) -> list[Path]:
 
 class _Files:
     """Files of a working tree as they are, beside what git has of them; those that a command has `made` may
-    not come from what is in doubt."""
+    not come from what is in doubt, but from the digests that were `kept` of their content."""
 
     def __init__(
-        self, tree: Path, paths: Sequence[Path], made: Set[Path], history: History, brings: Bringing
+        self,
+        tree: Path,
+        paths: Sequence[Path],
+        made: Set[Path],
+        kept: Set[tuple[Path, str]],
+        history: History,
+        brings: Bringing,
     ) -> None:
+        self._kept = kept
         self._names = {path: os.path.relpath(path, tree) for path in paths}
         self._made = made
         self._history = history
@@ -103,6 +121,7 @@ class _Files:
         if found == self._found.keys():
             return found
         sources = self._history.sources(self._repository, self._brings)
+        sources += self._repository.parted(sources)
         # Beside other commands, what is staged may be anything that one has taken from somewhere.
         merges = not self._brings.takes_paths and (self._brings.alone or self._repository.is_half_way())
         staged = self._staged() if merges else set[Path]()
@@ -146,14 +165,16 @@ class _Files:
     def _is_merged(self, path: Path, sources: Sequence[str], *, marked: bool) -> bool:
         """Whether it is what git makes of these commits, with the marks of conflicts where it has such."""
         name, repository = self._names[path], self._repository
-        commits = [commit for commit in sources if self._undoubted([path], commit)]
-        held = [(repository.committed([name], commit) or {}).get(name, ("", "")) for commit in commits]
+        held = [(repository.committed([name], commit) or {}).get(name, ("", "")) for commit in sources]
         if _mode(path) not in {mode for mode, _ in held}:
             return False
-        objects = repository.versions(commits, name, _MOST_VERSIONS) or ()
-        texts = {each: repository.blob(each, _LONGEST) for each in objects}
-        versions = [b"", *(text for text in texts.values() if text is not None)]
-        tips = [text for _, each in held if (text := texts.get(each)) is not None]
+        undoubted = [commit for commit in sources if self._undoubted([path], commit)]
+        sound = repository.versions(undoubted, name, _MOST_VERSIONS) or ()
+        objects = repository.versions(sources, name, _MOST_VERSIONS) or ()
+        texts = {each: repository.blob(each, _LONGEST) or b"" for each in objects}
+        texts = {each: text for each, text in texts.items() if each in sound or self._is_kept(path, text)}
+        versions = [b"", *texts.values()]
+        tips = [texts[each] for _, each in held if each in texts]
         if "revert" in self._brings.words:
             versions += reversed(versions)
         try:
@@ -164,6 +185,9 @@ class _Files:
         wanted = sides(text, partial(self._is_label, path), lines) if marked else Sides.of(text)
         favors = any(word.endswith(_FAVORING) for word in self._brings.words)
         return wanted is not None and is_merged(repository, wanted, tips, versions, favors=favors)
+
+    def _is_kept(self, path: Path, text: bytes) -> bool:
+        return (path, hashlib.sha256(text).hexdigest()) in self._kept
 
     def _is_label(self, path: Path, label: str) -> bool:
         """Whether git names a side of a conflict like this: by a branch, or by a commit that changed the file

@@ -14,7 +14,7 @@ from itertools import compress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
-from cogency_tui.agent.brought import brought
+from cogency_tui.agent.brought import Kept, brought
 from cogency_tui.agent.git_losses import loses, section_of
 from cogency_tui.agent.git_transfers import leads_elsewhere
 from cogency_tui.agent.preview import difference
@@ -263,8 +263,8 @@ async def settle_guarded(
     came: list[Edit] = []
     if consent.brings is not None:
         recorded = await (await journal.edits()).of_conversation(conversation)
-        new = _never_accepted(edits, recorded)
-        came = await in_thread(brought, edits, journal.workspace, new, journal.commits, consent.brings)
+        kept = _kept(edits, recorded)
+        came = await in_thread(brought, edits, journal.workspace, kept, journal.commits, consent.brings)
     edits = [edit for edit in edits if edit not in came]
     notes = [f"[Came with the commits: {', '.join(shown(edit.path) for edit in came)}]"] if came else []
     settled = await _settle(journal, conversation, edits, consent.keeps) if edits else Settled()
@@ -287,17 +287,16 @@ def _differing(workspace: Workspace, paths: Sequence[str]) -> list[str]:
     )
 
 
-def _never_accepted(edits: Sequence[Edit], recorded: Sequence[Edit]) -> list[Edit]:
-    """The edits that gave files a content which they did not have before, or which was put back."""
+def _kept(edits: Sequence[Edit], recorded: Sequence[Edit]) -> Kept:
+    """What files had before these edits, and was not put back."""
     ids, undone = {edit.id for edit in edits}, taken_back(recorded)
-    held = {
+    return frozenset(
         (path, side.kind, side.digest)
         for each in recorded
         if each.id not in ids and each.id not in undone and each.tool != GUARD
         for path, side in ((each.old_path or each.path, each.before), (each.path, each.after))
         if side.known
-    }
-    return [edit for edit in edits if (edit.path, edit.after.kind, edit.after.digest) not in held]
+    )
 
 
 async def put_back(

@@ -203,7 +203,7 @@ def _to_put_back(journal: "Journal", guarded: Sequence[FileChange], lifetime: Li
     """The paths of the guarded files that a command provably changed, and of which the last commit does not
     hold what they are now. Blocks."""
     proven = [change for change in guarded if lifetime.proves(change)]
-    committed = brought(proven, journal.workspace, (), journal.commits, Bringing(()))
+    committed = brought(proven, journal.workspace, None, journal.commits, Bringing(()))
     return frozenset(change.path for change in proven if change not in committed)
 
 

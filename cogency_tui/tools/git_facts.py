@@ -314,25 +314,28 @@ class Repository:
         entries = [] if answer is None else answer.split(b"\0")
         return None if answer is None else {os.fsdecode(each.partition(b"\t")[2]) for each in entries if each}
 
+    def parted(self, commits: Sequence[str]) -> list[str]:
+        """The commit that all of these have in common last; empty where there is none."""
+        answer = self._run(["merge-base", "--octopus", *commits]) if commits else None
+        return (answer or b"").decode().split()[:1]
+
     def versions(self, commits: Sequence[str], path: str, most: int) -> list[str] | None:
         """The objects that these commits have of a path from the topmost directory, and those that the last
         `most` commits changed it from and to since all of them parted, the oldest first."""
-        bases = self._run(["merge-base", "--octopus", *commits]) or b""
-        tips = [*bases.decode().split()[:1], *commits]
+        base = self.parted(commits)
         flags = ("--topo-order", "--reverse", "--no-merges", "--full-history", f"--max-count={most}")
-        since = (f"^{each}" for each in tips[: len(tips) - len(commits)])
-        listed = self._run(["rev-list", *flags, *commits, *since, "--", path], literal=True)
+        tips = [*commits, *(f"^{each}" for each in base)]
+        listed = self._run(["rev-list", *flags, *tips, "--", path], literal=True) if commits else b""
         raw = ("-r", "--raw", "--root", "--no-commit-id", "--no-renames", "--no-abbrev", "--stdin")
         changes = None if listed is None else self._run(["diff-tree", *raw, "--", path], said=listed)
-        held = [self.committed([path], each) for each in tips]
-        if changes is None or None in held:
+        if changes is None:
             return None
-        found = [(each or {}).get(path, ("", ""))[1] for each in held]
+        held = [(self.committed([path], each) or {}).get(path, ("", ""))[1] for each in (*base, *commits)]
         # A line is `:mode mode name name letter`, tab, path.
         changed = [
             name for line in changes.decode(errors="replace").split("\n") for name in line.split()[2:4]
         ]
-        ordered = dict.fromkeys((*found[: len(tips) - len(commits)], *changed, *found))
+        ordered = dict.fromkeys((*held[: len(base)], *changed, *held))
         return [each for each in ordered if each.strip("0")]
 
     def merged(self, ours: bytes, base: bytes, theirs: bytes, favor: str) -> bytes | None:

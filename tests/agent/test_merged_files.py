@@ -87,6 +87,17 @@ async def test_what_git_merges_stays(desk: Desk, command: str, text: str) -> Non
     assert rules(desk) == text
 
 
+async def test_what_the_agent_committed_of_it_is_merged_again(desk: Desk) -> None:
+    git(desk.root, "switch", "-qc", "later", "plain")
+    desk.put("AGENTS.md", with_rules(r1="first", r3="third", r5="fifth"))
+    git(desk.root, "commit", "-qam", "third rule")
+    git(desk.root, "switch", "-q", "main")
+    settle()
+    await ordinary(desk, "git merge -q --squash plain && git commit -qm y && touch z")
+    await ordinary(desk, "git merge -q --no-edit later && touch z")
+    assert rules(desk) == with_rules(r1="first", r3="third", r5="fifth", r9="last")
+
+
 GOING_ON = [
     ("git merge feature", "git commit -qm y && touch z"),
     ("git merge feature; touch z", "git -c core.editor=true merge --continue"),
