@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cogency_tui.agent.known_commits import Doubted, History, KnownCommits
-from cogency_tui.agent.merged_files import Sides, is_merged, sides
+from cogency_tui.agent.repeated_merges import Sides, is_merged, sides
 from cogency_tui.store.versions import FileChange
 from cogency_tui.tools.git_bringing import Bringing
 from cogency_tui.tools.git_facts import Repository

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.merged_files import Sides, sides
+from cogency_tui.agent.repeated_merges import Sides, sides
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.test_guarding import git, watched
 from tests.agent.test_half_way import ordinary, unclean
