@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from cogency_tui.tools.command_line import SHELLS
 from cogency_tui.tools.interpreter_code import has_unknown_code, inline_code, script
-from cogency_tui.tools.made_files import MadeFiles
+from cogency_tui.tools.made_files import MadeFiles, is_patching
 from cogency_tui.tools.named_paths import UNSURE, only_reads, runs_files
 from cogency_tui.tools.programs import facts, is_interpreter
 from cogency_tui.tools.shell_paths import LONGEST_PATH
@@ -144,6 +144,8 @@ def _code(simple: Simple, made: MadeFiles) -> Iterator[str]:
     written = bool({"words", "writer"} & facts(program))
     if only_reads(simple) or (written and program not in _PATCHING):
         return
+    if is_patching(simple):
+        yield made.gives(simple)
     for redirection in simple.redirections:
         if redirection.operator == "<<<":
             yield redirection.target.resolved or redirection.target.text
