@@ -144,6 +144,11 @@ GUARDED = [
     "unknown --map=a=b,c=.vscode/tasks.json",
     "unknown --out=$PLACE/AGENTS.md",
     "unknown 'a;AGENTS.md'",
+    "git checkout --theirs AGENTS.md > .vscode/tasks.json",
+    "git checkout --theirs AGENTS.md; echo x > AGENTS.md",
+    "git --work-tree=.git/hooks checkout --theirs x",
+    "git restore --source=other --merge AGENTS.md",
+    "git checkout AGENTS.md",
 ]
 
 ORDINARY = [
@@ -152,6 +157,12 @@ ORDINARY = [
     "git log -L1,2:AGENTS.md",
     "git checkout -- . ':!AGENTS.md'",
     "git restore . ':(exclude)AGENTS.md'",
+    "git checkout --theirs AGENTS.md 2>/dev/null",
+    "git checkout -q --ours -- AGENTS.md .vscode/tasks.json && git add AGENTS.md",
+    "git checkout --conflict diff3 AGENTS.md",
+    "git checkout -m AGENTS.md",
+    "git restore --theirs AGENTS.md",
+    "git restore --merge AGENTS.md",
     "git rebase --onto main HEAD~3",
     "echo 'See AGENTS.md' | git commit -F -",
     "echo 'See AGENTS.md' > notes.txt && git mv notes.txt docs",
