@@ -1,21 +1,18 @@
 """What git does to link working trees and submodules in a repository whose hooks are files of the project."""
 
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git, library_at, output
+from tests.agent.test_guarding import watched
 
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    library = tmp_path / "library"
-    library.mkdir()
-    git(library, "init", "-q", "-b", "main")
-    git(library, "commit", "-q", "--allow-empty", "-m", "x")
+    library = library_at(tmp_path / "library")
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("a.py", "1\n")
         desk.put(".githooks/pre-commit", "#!/bin/sh\n", 0o755)
@@ -29,11 +26,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         git(desk.root, "worktree", "add", "-q", "-b", "there", ".trees/there")
         settle()
         yield desk
-
-
-def output(directory: Path, *arguments: str) -> str:
-    command = ["git", *arguments]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True).stdout
 
 
 MOVES = [
