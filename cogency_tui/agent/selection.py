@@ -52,7 +52,8 @@ def to_undo(edits: Sequence[Edit], wanted: Collection[int]) -> list[Edit]:
 def latest_turn(edits: Sequence[Edit]) -> int | None:
     """The last turn with an edit of the agent's that is not undone."""
     undone = taken_back(edits)
-    turns = [edit.origin.turn for edit in edits if edit.id not in undone and not _is_passive(edit)]
+    own = (edit for edit in edits if edit.id not in undone and not (edit.is_merged or _is_passive(edit)))
+    turns = [edit.origin.turn for edit in own]
     return max(turns, default=None)
 
 

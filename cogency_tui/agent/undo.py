@@ -65,9 +65,10 @@ class Undo:
         return await self._plan(UNDO, steps(chosen, edits))
 
     async def of_own(self, ids: Collection[int]) -> Plan:
-        """Take back these edits but for those that another conversation may have made; errors as
-        `of_edits`."""
-        left = [edit for edit in to_undo(await self._edits(), ids) if edit.shared_with]
+        """Take back these edits but for those that another conversation may have made, or that came with
+        commits of a remote; errors as `of_edits`."""
+        chosen = to_undo(await self._edits(), ids)
+        left = [edit for edit in chosen if edit.shared_with or edit.is_merged]
         own = set(ids).difference(edit.id for edit in left)
         if left and not own:
             raise UsageError(f"Nothing was changed. {left_out(left)}")
