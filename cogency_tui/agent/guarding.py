@@ -609,9 +609,10 @@ def _is_own_tree(directory: Path, setting: str) -> bool:
 
 
 def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    """Whether nothing differs in the list of submodules but where they are, and that some are not in it any
-    more of which nothing is there."""
-    if change.path != _SUBMODULES or change.old_path or change.before.kind != "file":
+    """Whether nothing differs in the list of submodules of a working tree but where they are, and that some
+    are not in it any more of which nothing is there."""
+    top, _, name = change.path.rpartition("/")
+    if name != _SUBMODULES or change.old_path or change.before.kind != "file":
         return False
     before, after = (_settings(each, workspace, blobs) for each in (change.before, change.after))
     if before is None or after is None or change.after.kind == "link":
@@ -622,7 +623,8 @@ def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs
     left = [each for each in before if section_of(each) in listed]
     removed = [each for each in before if section_of(each) not in listed]
     places = [each.partition("\n")[2] for each in removed if _SUBMODULE_PATH.match(each)]
-    if any(os.path.lexists(workspace.root / place) for place in places):
+    tree = workspace.root / top
+    if not os.path.lexists(tree / ".git") or any(os.path.lexists(tree / place) for place in places):
         return False
     urls = ([each for each in side if not _SUBMODULE_PATH.match(each)] for side in (left, after))
     return next(urls) == next(urls)
