@@ -45,13 +45,17 @@ _FOREIGN = re.compile(r"^#!(?!.*\b(?:ba|da|k|z)?sh\b)", re.MULTILINE)
 """The first line of a script that is for no shell."""
 
 _PATCHING = frozenset(("git", "patch"))
+_SIDE = re.compile(r"^[ab]/")
+"""What stands before the names of files in a patch."""
 
 
 def guarded_in_code(simple: Simple, made: MadeFiles) -> Iterator[tuple[str, str]]:
     """The guarded files that code names and may write, each with the reason why it is guarded."""
+    patching = simple.program in _PATCHING
     for text in _code(simple, made):
-        if _writes(text) or simple.program in _PATCHING:
-            yield from _guarded_in(text)
+        if _writes(text) or patching:
+            for name, reason in _guarded_in(text):
+                yield _SIDE.sub("", name) if patching else name, reason
 
 
 def unsure_code(simple: Simple, made: MadeFiles) -> str:

@@ -228,6 +228,14 @@ def test_what_only_names_a_guarded_file_is_not(project: Path, command: str) -> N
     assert of(project, command).guarded == ""
 
 
+def test_a_patch_is_asked_about_by_the_names_that_it_changes(project: Path) -> None:
+    patch = "<<X\n--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ -1 +1 @@\n-x\n+y\nX"
+    for program in ("git apply", "patch -p1"):
+        found = of(project, f"{program} {patch}")
+        assert found.guarded.startswith("AGENTS.md: ")
+        assert project / "AGENTS.md" in found.covers
+
+
 @pytest.mark.parametrize("command", ["cp -rt/outside x", "cp -ft/outside x", "install -Dt../new x"])
 def test_a_path_outside_that_is_glued_to_options_is_seen(project: Path, command: str) -> None:
     assert of(project, command).outside
