@@ -1,7 +1,8 @@
 """Changes that a command merged from a remote: they are of whoever made the commits, not of the agent.
 
-Invariant: a file counts that is as the last commit has it, and that is changed by a commit which a remote has
-and the branch did not have before; not one with a content that the agent itself gave it. The calls block.
+Invariant: a file counts that is as the last commit has it, or the one that is merged half way, and that is
+changed by a commit which a remote has and the branch did not have before; not one with a content that the
+agent itself gave it. The calls block.
 """
 
 import os
@@ -11,6 +12,9 @@ from pathlib import Path
 from cogency_tui.store.versions import Edit
 from cogency_tui.tools.git_bringing import Bringing
 from cogency_tui.tools.git_facts import Repository
+
+_PLACES = ("HEAD", "MERGE_HEAD")
+"""The last commit, and the one of which the merge has stopped for a conflict."""
 
 _MERGING = frozenset(("merge", "pull", "rebase"))
 _MOST = 1000
@@ -29,16 +33,16 @@ class Merging:
         self._sends = "push" in brings.words
         self._commits_more = "commit" in brings.words and not brings.alone
         merges = not _MERGING.isdisjoint(brings.words)
-        self._before = self._repository.named(["HEAD"]) if merges else None
+        self._before = self._repository.named(_PLACES) if merges else None
 
     def has_moved(self) -> bool:
-        """Whether the command has merged anything: the last commit is another."""
-        return bool(self._before) and self._repository.named(["HEAD"]) != self._before
+        """Whether the command has merged anything, or has begun to."""
+        return bool(self._before) and self._repository.named(_PLACES) != self._before
 
     def merged(self, edits: Sequence[Edit], recorded: Sequence[Edit]) -> list[Edit]:
         """Those of the command's edits that it merged; `recorded` are all of the conversation."""
         repository, top = self._repository, self._repository.root
-        after = repository.named(["HEAD"])
+        after = repository.named(_PLACES)
         if not (after and top) or len(edits) > _MOST:
             return []
         # After a push the branches of the remote are the agent's, too.

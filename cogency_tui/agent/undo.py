@@ -21,6 +21,7 @@ from cogency_tui.agent.selection import (
     Step,
     latest_turn,
     latest_undo,
+    left_in,
     made_in,
     steps,
     to_undo,
@@ -67,8 +68,7 @@ class Undo:
     async def of_own(self, ids: Collection[int]) -> Plan:
         """Take back these edits but for those that another conversation may have made, or that came with
         commits of a remote; errors as `of_edits`."""
-        chosen = to_undo(await self._edits(), ids)
-        left = [edit for edit in chosen if edit.shared_with or edit.is_merged]
+        left = left_in(to_undo(await self._edits(), ids))
         own = set(ids).difference(edit.id for edit in left)
         if left and not own:
             raise UsageError(f"Nothing was changed. {left_out(left)}")

@@ -88,6 +88,65 @@ async def test_what_comes_between_a_commit_and_a_push_stays(desk: Desk) -> None:
     assert not (desk.root / "own.txt").exists()
 
 
+@pytest.mark.parametrize(
+    "command", ["git pull -q", "git pull -q --rebase", "git fetch -q; git merge origin/main"]
+)
+async def test_what_comes_beside_a_conflict_stays(desk: Desk, command: str) -> None:
+    await desk.write(("a.txt", TEXT.replace("17\n", "own\n")))
+    await watched(desk, "git commit -qam own")
+    await watched(desk, command)
+    assert ">>>>>>>" in (desk.root / "a.txt").read_text()
+    assert await merged(desk) == ["new.txt", "old.txt"]
+    await desk.undo.apply(await desk.undo.of_turn())
+    assert (desk.root / "a.txt").read_text() == TEXT
+    assert (desk.root / "new.txt").exists()
+
+
+BACK = {
+    "git pull -q": "git reset -q --hard ORIG_HEAD",
+    "git pull -q --no-ff": "git reset -q --hard HEAD~",
+    "git pull -q && echo x >> a.txt": "git reset -q --hard ORIG_HEAD",
+}
+
+
+@pytest.mark.parametrize("command", BACK)
+async def test_a_merge_that_is_left_again_leaves_nothing_to_take_back(desk: Desk, command: str) -> None:
+    await watched(desk, command)
+    assert "new.txt" in await merged(desk)
+    settle()
+    await watched(desk, BACK[command])
+    before = desk.tree()
+    await desk.undo.apply(await desk.undo.of_turn())
+    assert desk.tree() == before
+
+
+async def test_a_conflict_that_is_left_again_leaves_nothing_to_take_back(desk: Desk) -> None:
+    await desk.write(("a.txt", TEXT.replace("17\n", "own\n")))
+    await watched(desk, "git commit -qam own")
+    await desk.say()
+    await watched(desk, "git pull -q")
+    assert (desk.root / "new.txt").exists()
+    settle()
+    await watched(desk, "git merge --abort")
+    before = desk.tree()
+    await desk.undo.apply(await desk.undo.of_turn(2))
+    assert desk.tree() == before
+
+
+async def test_the_project_may_be_a_part_of_a_repository(desk: Desk, tmp_path: Path) -> None:
+    git(desk.root, "pull", "-q")
+    theirs = tmp_path / "theirs"
+    (theirs / "sub").mkdir()
+    (theirs / "sub/c.txt").write_text("c\n")
+    git(theirs, "add", "-A")
+    git(theirs, "commit", "-qm", "c")
+    git(theirs, "push", "-q")
+    (desk.root / "sub").mkdir()
+    async with desk_at(desk.root / "sub", tmp_path / "other") as part:
+        await watched(part, "git pull -q")
+        assert await merged(part) == ["c.txt"]
+
+
 async def test_lines_of_both_that_one_command_wrote_are_the_commands(desk: Desk) -> None:
     await watched(desk, "sed -i s/^2$/own/ a.txt && git commit -qam own && git pull -q")
     assert (desk.root / "a.txt").read_text() == BOTH
