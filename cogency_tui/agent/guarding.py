@@ -6,10 +6,13 @@ that nothing is lost; what stands in the place of a file or directory is moved a
 What git writes into the configuration of a repository in ordinary work is no change of a guarded file.
 """
 
+import hashlib
 import os
 import re
+import stat
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
@@ -36,7 +39,7 @@ from cogency_tui.workspace.guarded_directories import (
     open_directories,
 )
 from cogency_tui.workspace.listing import MOST_ENTRIES, Listing
-from cogency_tui.workspace.names import in_repository, is_guarded_name, shown
+from cogency_tui.workspace.names import in_repository, is_guarded_name, is_instruction_file, shown
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
@@ -60,6 +63,7 @@ _MOST_ROUNDS = 40
 
 _LONGEST_CONFIGURATION = 1 << 20
 _LONGEST_POINTER = 4096
+_LONGEST_INSTRUCTIONS = 1 << 20
 _POINTER = "gitdir: "
 _CONFIGURATIONS = frozenset(("config", "config.worktree"))
 _OF_BARE = _CONFIGURATIONS | {"HEAD", "commondir"}
@@ -176,10 +180,12 @@ def of_guarded(
     Blocks."""
     covered = {workspace.name_of(path) for path in covers}
     edits = list(edits)
+    instructions = _Instructions(edits, watched, workspace)
     found = [
         any(_is_guarded(path, watched, workspace) and not _is_in(path, covered) for path in _paths(edit))
         and not _went_with_all(edit, workspace)
         and not _moved_with_all(edit, workspace)
+        and not instructions.has_copy(edit)
         for edit in edits
     ]
     paths = {path for edit in compress(edits, found) for path in _paths(edit)}
@@ -503,15 +509,55 @@ def _moved_with_all(edit: FileChange, workspace: Workspace) -> bool:
     there before: it is for nothing else then."""
     (former, old_name), (directory, name) = _place(edit.old_path), _place(edit.path)
     unchanged = edit.before.kind == "file" and edit.before == edit.after
-    fresh = bool(edit.made) and directory.is_relative_to(edit.made) and not edit.path.startswith("/")
     return (
         (edit.kind, old_name) == ("renamed", name)
         and unchanged
-        and fresh
+        and _is_fresh(directory, edit)
         and ".git" not in name.parts
         and not former.is_relative_to(directory)
         and not Path(workspace.root, former).exists()
     )
+
+
+def _is_fresh(directory: PurePosixPath, edit: FileChange) -> bool:
+    """Whether a directory of the project was made for a file."""
+    return bool(edit.made) and directory.is_relative_to(edit.made) and not edit.path.startswith("/")
+
+
+class _Instructions:
+    """The instruction files of the project that `edits` left as they were. A copy of one in a directory that
+    was made for it says nothing new, and says it of nothing that was there before. The calls block."""
+
+    def __init__(self, edits: Sequence[FileChange], watched: Collection[str], workspace: Workspace) -> None:
+        self._paths = {*watched} - {path for edit in edits for path in _paths(edit)}
+        moved = (PurePosixPath(edit.path) for edit in edits if edit.old_path)
+        self._holding_moved = {above for path in moved for above in path.parents}
+        self._root = workspace.root
+
+    def has_copy(self, edit: FileChange) -> bool:
+        """Whether an edit made such a copy."""
+        directory, name = _place(edit.path)
+        if (edit.kind, edit.after.kind) != ("created", "file") or not is_instruction_file(str(name)):
+            return False
+        is_new = _is_fresh(directory, edit) and directory not in self._holding_moved
+        return is_new and (name.name, edit.after.digest) in self._contents
+
+    @cached_property
+    def _contents(self) -> set[tuple[str, str]]:
+        """Their names and digests."""
+        places = (PurePosixPath(path) for path in self._paths if not path.startswith("/"))
+        found = ((place.name, self._digest(place)) for place in places if is_instruction_file(place.name))
+        return {(name, digest) for name, digest in found if digest}
+
+    def _digest(self, place: PurePosixPath) -> str:
+        """The digest of a file; empty where it cannot be read, or is too long."""
+        path = self._root / place
+        try:
+            status = path.lstat()
+            is_read = stat.S_ISREG(status.st_mode) and status.st_size <= _LONGEST_INSTRUCTIONS
+            return hashlib.sha256(path.read_bytes()).hexdigest() if is_read else ""
+        except OSError:
+            return ""
 
 
 def _place(path: str) -> tuple[PurePosixPath, PurePosixPath]:
@@ -562,9 +608,10 @@ def _is_own_tree(directory: Path, setting: str) -> bool:
 
 
 def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs: Blobs) -> bool:
-    """Whether nothing differs in the list of submodules but where they are, and that some are not in it any
-    more of which nothing is there."""
-    if change.path != _SUBMODULES or change.old_path or change.before.kind != "file":
+    """Whether nothing differs in the list of submodules of a working tree but where they are, and that some
+    are not in it any more of which nothing is there."""
+    top, _, name = change.path.rpartition("/")
+    if name != _SUBMODULES or change.old_path or change.before.kind != "file":
         return False
     before, after = (_settings(each, workspace, blobs) for each in (change.before, change.after))
     if before is None or after is None or change.after.kind == "link":
@@ -575,7 +622,8 @@ def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs
     left = [each for each in before if section_of(each) in listed]
     removed = [each for each in before if section_of(each) not in listed]
     places = [each.partition("\n")[2] for each in removed if _SUBMODULE_PATH.match(each)]
-    if any(os.path.lexists(workspace.root / place) for place in places):
+    tree = workspace.root / top
+    if not os.path.lexists(tree / ".git") or any(os.path.lexists(tree / place) for place in places):
         return False
     urls = ([each for each in side if not _SUBMODULE_PATH.match(each)] for side in (left, after))
     return next(urls) == next(urls)

@@ -39,6 +39,7 @@ from cogency_tui.agent.command_edits import Call, CommandEdits, Commands, KeptPa
 from cogency_tui.agent.contents import Contents, Limits
 from cogency_tui.agent.guarding import refuse_all, settle_guarded
 from cogency_tui.agent.known_commits import KnownCommits
+from cogency_tui.agent.merged import Merging
 from cogency_tui.agent.settling import settle
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import JournalError, StoreError
@@ -312,6 +313,7 @@ class CallJournal:
             origin = await (await self._journal.edits()).origin(self._conversation)
             kept = await self.snapshot_paths(call, tool, at_stake) if at_stake else KeptPaths()
             await in_thread(self._journal.commits.begin, consent.brings)
+            merging = await in_thread(Merging, self._journal.workspace.root, consent.brings)
             begun = await commands.begin(
                 Call(origin, call, tool), [edit.path for edit in kept.edits], consent
             )
@@ -326,7 +328,17 @@ class CallJournal:
             await completed(self._settle(found, refusing))
             raise
         await completed(commands.end(begun, found))
+        await self._note_merged(found, merging)
         await self._settle(found, consent)
+
+    async def _note_merged(self, found: CommandEdits, merging: Merging) -> None:
+        if not await in_thread(merging.has_moved):
+            return
+        # What cannot be noted counts as the command's own.
+        with suppress(StoreError):
+            edits = await self._journal.edits()
+            recorded = await edits.of_conversation(self._conversation)
+            await edits.note_merged(await in_thread(merging.merged, found.edits, recorded))
 
     async def _settle(self, found: CommandEdits, consent: Consent) -> None:
         found.settled += await settle_guarded(self._journal, self._conversation, found.guarded, consent)

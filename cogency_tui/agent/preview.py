@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import compress
 
 from cogency_tui.agent.attribution import named_conversations
 from cogency_tui.agent.reversal import Obstacle, Reversal
@@ -32,7 +33,8 @@ class Plan:
     """What would be done, by the name of `tool`; there must be no `obstacles` left when it is.
 
     `unchanged` take back edits without changing a file: what these had changed is not there any more.
-    `left` are edits that stay because another conversation may have made them, and nobody chose them.
+    `left` are edits that stay because another conversation may have made them, or they came with commits of
+    a remote, and nobody chose them.
     `former` are the names by which files were changed that were renamed since, by their paths now.
     """
 
@@ -67,19 +69,32 @@ class Plan:
 
 
 def left_out(edits: Collection[Edit]) -> str:
-    """Why shared edits stay as they are, and what takes them back, in a sentence; empty for none."""
-    if not edits:
-        return ""
-    others = named_conversations({other for edit in edits for other in edit.shared_with})
+    """Why edits stay as they are that are shared or merged, and what takes them back; empty for none."""
+    merged = [edit for edit in edits if edit.is_merged]
+    shared = [edit for edit in edits if not edit.is_merged]
+    others = named_conversations({other for edit in shared for other in edit.shared_with})
+    told = [
+        f"What commits of a remote brought into {_names(merged)} stays. {_reverting(merged)}",
+        f"{_names(shared)} stay{'s' * _is_one(shared)} as now: a command of {others} ran at the same time and"
+        f" may have made the change. {_reverting(shared)}",
+    ]
+    return " ".join(compress(told, (merged, shared)))
+
+
+def _is_one(edits: Collection[Edit]) -> bool:
+    return len({edit.path for edit in edits}) == 1
+
+
+def _names(edits: Collection[Edit]) -> str:
     paths = list(dict.fromkeys(shown(edit.path) for edit in edits))
     names = ", ".join(paths[:_MOST_NAMED])
-    names += f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
+    return names + (f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else "")
+
+
+def _reverting(edits: Collection[Edit]) -> str:
     numbers = " ".join([str(edit.id) for edit in edits][:_MOST_NUMBERS])
     numbers += " …" if len(edits) > _MOST_NUMBERS else ""
-    return (
-        f"{names} stay{'s' if len(paths) == 1 else ''} as now: a command of {others} ran at the same time and"
-        f" may have made the change. `cogency-tui edits revert {numbers}` takes it back all the same."
-    )
+    return f"`cogency-tui edits revert {numbers}` takes it back all the same."
 
 
 def planned(tool: str, reversal: Reversal, blobs: Blobs) -> Plan:

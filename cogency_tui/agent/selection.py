@@ -52,13 +52,29 @@ def to_undo(edits: Sequence[Edit], wanted: Collection[int]) -> list[Edit]:
 def latest_turn(edits: Sequence[Edit]) -> int | None:
     """The last turn with an edit of the agent's that is not undone."""
     undone = taken_back(edits)
-    turns = [edit.origin.turn for edit in edits if edit.id not in undone and not _is_passive(edit)]
+    own = (edit for edit in edits if edit.id not in undone and not (edit.is_merged or _is_passive(edit)))
+    turns = [edit.origin.turn for edit in own]
     return max(turns, default=None)
 
 
 def made_in(edits: Iterable[Edit], turn: int) -> set[int]:
     """The numbers of the edits that the agent made in a turn."""
     return {edit.id for edit in edits if edit.origin.turn == turn and not _is_passive(edit)}
+
+
+def left_in(chosen: Sequence[Edit]) -> list[Edit]:
+    """Of the edits that are to be taken back, given the oldest first, those that stay unless the user names
+    them: others may have made them, or they came with commits and no later one has brought back what was
+    there."""
+    left: list[Edit] = []
+    later = set[tuple[str, str, str, int]]()
+    for edit in reversed(chosen):
+        before, after = edit.before, edit.after
+        is_back = before.known and (edit.path, before.kind, before.digest, before.mode) in later
+        if edit.shared_with or (edit.is_merged and not is_back):
+            left.append(edit)
+        later.add((edit.path, after.kind, after.digest, after.mode))
+    return left[::-1]
 
 
 def latest_undo(edits: Sequence[Edit]) -> set[int]:

@@ -21,6 +21,7 @@ from cogency_tui.agent.selection import (
     Step,
     latest_turn,
     latest_undo,
+    left_in,
     made_in,
     steps,
     to_undo,
@@ -65,9 +66,9 @@ class Undo:
         return await self._plan(UNDO, steps(chosen, edits))
 
     async def of_own(self, ids: Collection[int]) -> Plan:
-        """Take back these edits but for those that another conversation may have made; errors as
-        `of_edits`."""
-        left = [edit for edit in to_undo(await self._edits(), ids) if edit.shared_with]
+        """Take back these edits but for those that another conversation may have made, or that came with
+        commits of a remote; errors as `of_edits`."""
+        left = left_in(to_undo(await self._edits(), ids))
         own = set(ids).difference(edit.id for edit in left)
         if left and not own:
             raise UsageError(f"Nothing was changed. {left_out(left)}")

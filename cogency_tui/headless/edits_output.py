@@ -50,12 +50,13 @@ def edit_line(edit: Edit, state: str, counts: Counts) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(edit.timestamp))
     undoes = f"  (takes back {_numbers(edit.undoes)})" if edit.undoes else ""
     interrupted = "  (interrupted)" if edit.interrupted else ""
+    merged = "  (came with commits)" if edit.is_merged else ""
     shared = ""
     if edit.shared_with:
         shared = f"  (shared by {named_conversations({edit.origin.conversation, *edit.shared_with})})"
     return (
         f"{edit.id:>5}  turn {edit.origin.turn:<3}  {when}  {edit.tool:<7}  {edit.kind:<8}  "
-        f"{extent(edit, counts):>9}  {state:<8}  {_names(edit)}{undoes}{interrupted}{shared}"
+        f"{extent(edit, counts):>9}  {state:<8}  {_names(edit)}{undoes}{interrupted}{merged}{shared}"
     )
 
 
@@ -79,6 +80,7 @@ def edit_value(edit: Edit, state: str, counts: Counts, marks: Iterable[Mark]) ->
         "timestamp": edit.timestamp,
         "interrupted": edit.interrupted,
         "shared_with": edit.shared_with,
+        "merged": edit.is_merged,
     }
 
 
@@ -153,7 +155,10 @@ def plan_values(plan: Plan, blobs: Blobs) -> Iterator[dict[str, Any]]:
             "conflicts": [_conflict_value(conflict, encoding) for conflict in conflicts] if encoding else [],
         }
     for edit in plan.left:
-        yield {"type": "left", "path": edit.path, "edit": edit.id, "shared_with": edit.shared_with}
+        yield {
+            **{"type": "left", "path": edit.path, "edit": edit.id},
+            **{"shared_with": edit.shared_with, "merged": edit.is_merged},
+        }
 
 
 def _planned_value(planned: Planned, plan: Plan) -> dict[str, Any]:

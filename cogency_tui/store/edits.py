@@ -31,8 +31,9 @@ COLUMNS = (
 """What a row of edits holds beside its number."""
 
 _INTERRUPTED = "id IN (SELECT edit FROM interrupted_edits)"
+_MERGED = "id IN (SELECT edit FROM merged_edits)"
 _SHARED = "(SELECT group_concat(conversation, char(10)) FROM shared_edits WHERE edit = edits.id)"
-_SELECT = f"SELECT id, {', '.join(COLUMNS)}, {_INTERRUPTED}, {_SHARED} FROM edits"
+_SELECT = f"SELECT id, {', '.join(COLUMNS)}, {_INTERRUPTED}, {_MERGED}, {_SHARED} FROM edits"
 _INSERT = f"INSERT INTO edits ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 _PERSONS = """
     WITH RECURSIVE above (id, parent, call, turns, project) AS (
@@ -174,6 +175,12 @@ class Edits:
         row = (edit, to_column(hunk), state, to_column(note), self._clock())
         await self._database.write(lambda connection: connection.execute(_MARK, row))
 
+    async def note_merged(self, edits: Iterable[Edit]) -> None:
+        """These edits came with commits of a remote."""
+        rows = [(edit.id,) for edit in edits]
+        sql = "INSERT OR IGNORE INTO merged_edits VALUES (?)"
+        await self._database.write(lambda connection: connection.executemany(sql, rows))
+
     async def marks(self, conversation: str) -> list[Mark]:
         """What was decided about the edits of a conversation, the earliest decision first."""
         key = to_column(conversation)
@@ -281,13 +288,14 @@ def _undone(column: str | bytes) -> tuple[Undone, ...]:
 
 def _edit(row: tuple[Any, ...]) -> Edit:
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
-    field = dict(zip(("id", *COLUMNS, "interrupted", "shared_with"), values, strict=True))
+    field = dict(zip(("id", *COLUMNS, "interrupted", "is_merged", "shared_with"), values, strict=True))
     shared_with = tuple((field["shared_with"] or "").splitlines())
     return Edit(
         *(field["path"], _version("before", field), _version("after", field), field["old_path"]),
         *(field["made"], _undone(field["undoes"]), shared_with, field["id"]),
         Origin(*(field[name] for name in _ORIGIN)),
         *(field["call"], field["tool"], field["timestamp"], bool(field["interrupted"])),
+        bool(field["is_merged"]),
     )
 
 

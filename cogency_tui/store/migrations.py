@@ -414,6 +414,14 @@ def create_unagreed_edits(connection: sqlite3.Connection) -> None:
     )
 
 
+def create_merged_edits(connection: sqlite3.Connection) -> None:
+    """Which edits of commands came with commits of a remote."""
+    connection.execute(
+        "CREATE TABLE merged_edits (edit INTEGER PRIMARY KEY REFERENCES edits (id) ON DELETE CASCADE)"
+        " WITHOUT ROWID"
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -435,6 +443,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     add_beside_to_intents,
     index_edits_by_caller_and_turn,
     create_unagreed_edits,
+    create_merged_edits,
 )
 
 

@@ -268,7 +268,7 @@ def _complete(target: sqlite3.Connection) -> None:
     target.execute(
         "UPDATE conversations SET parent = NULL WHERE parent NOT IN (SELECT id FROM conversations)"
     )
-    for table in ("edit_marks", "interrupted_edits", "shared_edits"):
+    for table in ("edit_marks", "interrupted_edits", "merged_edits", "shared_edits"):
         target.execute(f"DELETE FROM {table} WHERE edit NOT IN (SELECT id FROM edits)")
     for table, number, _, _ in target.execute("PRAGMA foreign_key_check").fetchall():
         target.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))

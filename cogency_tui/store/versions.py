@@ -101,7 +101,7 @@ class Edit(FileChange):
     """A change as it was recorded: numbered, with its origin and the call that made it.
 
     All edits of one undo share a `call`. `timestamp` in Unix seconds. `interrupted`: the process ended before
-    it could record the edit, which was found afterwards.
+    it could record the edit, which was found afterwards. `is_merged`: it came with commits of a remote.
     """
 
     id: int = 0
@@ -110,6 +110,7 @@ class Edit(FileChange):
     tool: str = ""
     timestamp: float = 0.0
     interrupted: bool = False
+    is_merged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

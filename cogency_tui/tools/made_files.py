@@ -8,6 +8,8 @@ from cogency_tui.tools.interpreter_code import has_reaching_code
 from cogency_tui.tools.shell_words import Simple, Word
 
 _COPYING = frozenset(("cp", "install", "ln", "mv", "tee"))
+_PATCHING = frozenset(("am", "apply", "checkout-index", "fast-import", "mktree", "update-index"))
+"""Commands of git that take names of files from a text."""
 
 
 class MadeFiles:
@@ -28,6 +30,13 @@ class MadeFiles:
 
     def __contains__(self, name: str) -> bool:
         return name in self._texts
+
+    def gives(self, simple: Simple) -> str:
+        """The text that a program may be given: what is piped into it, and what is written if it names such a
+        file."""
+        words = *simple.arguments, *(each.target for each in simple.redirections)
+        names = set(map(_name, words))
+        return self.piped if names.isdisjoint(self._texts) else f"{self.piped}\n{self.text}"
 
     def as_written(self, path: Word) -> bool:
         """Whether a file is made once, and its text stands in the command to the letter."""
@@ -59,12 +68,17 @@ class MadeFiles:
         self.piped_as_written = as_written and simple.piped
 
 
+def is_patching(simple: Simple) -> bool:
+    """Whether a program changes the files that a text names."""
+    if simple.program == "git":
+        commands = {word.text for word in simple.operands("Cc")[:1]}
+        return not commands.isdisjoint(_PATCHING) or simple.has("", "pathspec-from-file")
+    return simple.program == "patch"
+
+
 def _patches(simple: Simple) -> list[str]:
     """The text that is put into files by name."""
-    commands = [word.text for word in simple.operands("Cc")[:1]]
-    if simple.program == "patch" or (simple.program == "git" and commands in (["apply"], ["am"])):
-        return ["\n".join(each.body) for each in simple.redirections]
-    return []
+    return ["\n".join(each.body) for each in simple.redirections] if is_patching(simple) else []
 
 
 def _path(word: Word) -> str:

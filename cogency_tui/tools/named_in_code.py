@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from cogency_tui.tools.command_line import SHELLS
 from cogency_tui.tools.interpreter_code import has_unknown_code, inline_code, script
-from cogency_tui.tools.made_files import MadeFiles
+from cogency_tui.tools.made_files import MadeFiles, is_patching
 from cogency_tui.tools.named_paths import UNSURE, only_reads, runs_files
 from cogency_tui.tools.programs import facts, is_interpreter
 from cogency_tui.tools.shell_paths import LONGEST_PATH
@@ -45,13 +45,17 @@ _FOREIGN = re.compile(r"^#!(?!.*\b(?:ba|da|k|z)?sh\b)", re.MULTILINE)
 """The first line of a script that is for no shell."""
 
 _PATCHING = frozenset(("git", "patch"))
+_SIDE = re.compile(r"^[ab]/")
+"""What stands before the names of files in a patch."""
 
 
 def guarded_in_code(simple: Simple, made: MadeFiles) -> Iterator[tuple[str, str]]:
     """The guarded files that code names and may write, each with the reason why it is guarded."""
+    patching = simple.program in _PATCHING
     for text in _code(simple, made):
-        if _writes(text) or simple.program in _PATCHING:
-            yield from _guarded_in(text)
+        if _writes(text) or patching:
+            for name, reason in _guarded_in(text):
+                yield _SIDE.sub("", name) if patching else name, reason
 
 
 def unsure_code(simple: Simple, made: MadeFiles) -> str:
@@ -144,6 +148,8 @@ def _code(simple: Simple, made: MadeFiles) -> Iterator[str]:
     written = bool({"words", "writer"} & facts(program))
     if only_reads(simple) or (written and program not in _PATCHING):
         return
+    if is_patching(simple):
+        yield made.gives(simple)
     for redirection in simple.redirections:
         if redirection.operator == "<<<":
             yield redirection.target.resolved or redirection.target.text

@@ -17,6 +17,7 @@ from cogency_tui.tools.find_expression import Expression
 from cogency_tui.tools.git_places import moved_by_git
 from cogency_tui.tools.interpreter_code import inline_code
 from cogency_tui.tools.programs import GIT_READING, PLACE_OPTIONS, base_name, facts, is_interpreter
+from cogency_tui.tools.shell_braces import all_alternatives
 from cogency_tui.tools.shell_paths import LONGEST_PATH, Places, joined
 from cogency_tui.tools.shell_variables import TOPMOST
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
@@ -45,10 +46,11 @@ _KNOWN_BY_NAME = "stat"
 
 _OUTPUT = "--output"
 
-_EXCLUDING = re.compile(r"--?(?:exclude|ignore|i?glob|prune|not|skip)[\w-]*|-[EIx]")
+_EXCLUDING = re.compile(r"--?(?:extend-|force-)?(?:exclude|ignore|i?glob|prune|not|skip)[\w-]*|-[EIx]")
 """Options whose values are names to pass over."""
 
 _SEPARATOR = re.compile(r"[,:;=@<]")
+_NAME_SEPARATOR = re.compile(r"[,:;=>|#%\]]")
 _BLANK = re.compile(r"\s")
 _OUTWARD = ("/", "../", "~/")
 _LONGEST_BUNDLE = 64
@@ -111,7 +113,7 @@ def _named(simple: Simple) -> Iterator[tuple[Word, bool, bool]]:
     if can_write:
         for word in _bundled(simple):
             yield word, False, True
-        for word in _pieces(simple):
+        for word in chain(_pieces(simple), _guarded_pieces(simple)):
             yield word, reads, True
 
 
@@ -166,12 +168,32 @@ def _bundled(simple: Simple) -> Iterator[Word]:
 
 def _pieces(simple: Simple) -> Iterator[Word]:
     """Paths that stand behind something else in an argument: `--map=a:../x`."""
-    if simple.program == "sed" or simple.program in AWK or inline_code(simple):
+    if _is_code(simple):
         return
     for word in simple.arguments:
         if word.known and "://" not in word.text and not _BLANK.search(word.text):
             pieces = _SEPARATOR.split(word.text)[1:]
             yield from (Word(each).after("") for each in pieces if each == ".." or each.startswith(_OUTWARD))
+
+
+def _guarded_pieces(simple: Simple) -> Iterator[Word]:
+    """Guarded names that stand beside something else in an argument: `100644,<object>,AGENTS.md`."""
+    if _is_code(simple) or simple.program in _DECLARING:
+        return
+    for word in _unexcluded(_without_patterns(simple)):
+        if not _BLANK.search(word.text) and "://" not in word.text:
+            pattern = word.resolved or word.pattern
+            texts = (all_alternatives(pattern) or ()) if pattern else (word.text,)
+            pieces = {piece: None for text in texts for piece in _NAME_SEPARATOR.split(text) if piece != text}
+            # A bare `HEAD` is a commit.
+            found = (piece for piece in pieces if "." in piece or "/" in piece)
+            # What is not known may stand before a slash.
+            names = (piece if word.known else piece.lstrip("/") for piece in found)
+            yield from (Word(name) for name in names if protected(name.split("/")))
+
+
+def _is_code(simple: Simple) -> bool:
+    return simple.program == "sed" or simple.program in AWK or bool(inline_code(simple))
 
 
 def _writes(simple: Simple) -> bool:
@@ -219,17 +241,22 @@ def _path_words(simple: Simple) -> Iterator[Word]:
     if simple.program in _PATTERN_FIRST and not simple.has("ef", "regexp", "file", "expression"):
         pattern = next(iter(simple.operands("Fv" if "awk" in simple.program else "ABCm")), None)
         arguments = [word for word in arguments if word is not pattern]
-    excluding = False
-    for word in arguments:
-        excludes, excluding = excluding, bool(_EXCLUDING.fullmatch(word.text))
-        if excludes or _EXCLUDING.fullmatch(word.text.partition("=")[0]):
-            continue
+    for word in _unexcluded(arguments):
         if found := _OPTION_PATH.fullmatch(word.text):
             yield word.after(word.text[: found.start(1 if found[1] else 2)])
         if _BUNDLE.match(word.text):
             # Any of the letters may be the option that takes the rest.
             yield from (word.after(word.text[:at]) for at in range(2, min(len(word.text), _MOST_LETTERS)))
         elif not word.text.startswith("-"):
+            yield word
+
+
+def _unexcluded(arguments: Iterable[Word]) -> Iterator[Word]:
+    """The arguments without options that say what to pass over, and without their values."""
+    excluding = False
+    for word in arguments:
+        excludes, excluding = excluding, bool(_EXCLUDING.fullmatch(word.text))
+        if not excludes and not _EXCLUDING.fullmatch(word.text.partition("=")[0]):
             yield word
 
 

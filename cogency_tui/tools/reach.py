@@ -18,6 +18,7 @@ from cogency_tui.tools.command_line import parse
 from cogency_tui.tools.confinement import alters, configures_git, formats_json, unconfined
 from cogency_tui.tools.direct_network import network_in_input, network_program, opens_device
 from cogency_tui.tools.found_programs import shadows_modules
+from cogency_tui.tools.git_conflicts import settles_conflict
 from cogency_tui.tools.indirect_network import indirect_network, settings_in
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.link_targets import link_targets, moves_links
@@ -141,6 +142,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         listing = listing if listed else {}
         through = _through(reading, places, workspace)
         code = _in_code(simple, made, places, workspace)
+        settles = settles_conflict(simple)
         targets = link_targets(simple) if not moving else _NO_TARGETS
         changed = (Named(each, reads=False, writes=True) for each in given)
         for location, read, written_to in chain(
@@ -158,7 +160,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
                 brings = brings or (location.relative if read else "")
             if written_to:
                 into[location.path] = None
-                if reason := workspace.guard(location):
+                # Of what git has, commits that nobody doubts stay (see `brought`).
+                if not settles and (reason := workspace.guard(location)):
                     named |= dict.fromkeys((location.path, location.asked), f"{location.relative}: {reason}")
         for token, reason in guarded_in_code(simple, made):
             path = os.path.expanduser(token)  # noqa: PTH111 (as text)

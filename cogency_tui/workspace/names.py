@@ -244,6 +244,12 @@ def is_guarded_name(name: str) -> bool:
     return bool(protected((name,)))
 
 
+def is_instruction_file(name: str) -> bool:
+    """Whether agents take a file of this name for instructions in its directory, and nothing runs it."""
+    folded = _folded(name)
+    return _PROTECTED_FILES.get(folded) == _INSTRUCTIONS and folded.endswith(".md")
+
+
 def in_repository(root: Path, parts: Sequence[str]) -> str:
     """Why a file below `root` is asked about as a part of a bare repository; empty where it is none.
 

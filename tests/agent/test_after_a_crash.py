@@ -13,7 +13,7 @@ from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.journaling import Consent
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle, until
-from tests.agent.test_guarding import git
+from tests.agent.repositories import git
 
 Act = Callable[[Desk, Path], object]
 

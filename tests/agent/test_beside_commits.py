@@ -1,22 +1,23 @@
 """Commands that bring commits and do something else, too: guarded files are as the commits have them, and no
 commit of the user or a colleague is reverted in the working tree."""
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git, sign_commits
+from tests.agent.test_guarding import watched
 from tests.agent.test_half_way import OURS, THEIRS, ordinary, unclean
 
 
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     """A clone of a repository to which a colleague has pushed other guarded files, and a branch."""
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "a")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
+    sign_commits(monkeypatch)
     monkeypatch.setenv("GIT_EDITOR", "true")
     shared, theirs = tmp_path / "shared.git", tmp_path / "theirs"
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
@@ -143,9 +144,37 @@ async def test_a_conflict_in_a_guarded_file_shows_both_sides(desk: Desk, command
     assert THEIRS in text
     assert "be brief\n" in text
     taken, left = ("ours", "theirs") if "rebase" in command else ("theirs", "ours")
+    for again in ("checkout -q -m", "checkout -q --conflict=diff3", "restore -m", f"restore --{left}"):
+        await ordinary(desk, f"git {again} AGENTS.md")
     await ordinary(desk, f"git checkout -q --{left} AGENTS.md")
     await ordinary(desk, f"git checkout -q --{taken} AGENTS.md && git add AGENTS.md")
     assert has_theirs(desk)
+
+
+async def test_a_conflict_is_settled_where_nobody_can_be_asked(
+    make_agent: MakeAgent, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sign_commits(monkeypatch)
+    (project / "AGENTS.md").write_text(OURS)
+    git(project, "init", "-q", "-b", "main")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "x")
+    git(project, "branch", "other")
+    for branch, text in (("other", THEIRS), ("main", "be brief\n")):
+        git(project, "switch", "-q", branch)
+        (project / "AGENTS.md").write_text(text)
+        git(project, "commit", "-qam", branch)
+    settle()
+    commands = "git merge -q other", "git checkout -q --theirs AGENTS.md && git add AGENTS.md"
+    calls = [
+        f"<execute>{json.dumps([{'name': 'shell', 'args': {'command': each}}])}</execute>"
+        for each in commands
+    ]
+    async with make_agent(*calls, "Done.") as agent:
+        events = [event async for event in agent("go")]
+    _, settled = (event["payload"] for event in events if event["type"] == "result")
+    assert not settled["error"], settled["content"]
+    assert (project / "AGENTS.md").read_text() == THEIRS
 
 
 async def test_what_a_hook_commits_does_not_come_with_commits(desk: Desk) -> None:

@@ -9,7 +9,7 @@ from cogency_tui.agent.guarding import refuse_all
 from cogency_tui.tools.journaling import Consent
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle
-from tests.agent.test_guarding import git
+from tests.agent.repositories import git
 
 
 def _link(old: Path, new: Path, target: Path | None = None) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git
+from tests.agent.test_guarding import watched
 
 _EVIL = "https://evil.example/x.git"
 _SSH = "git@evil.example:x.git"

@@ -15,14 +15,13 @@ from cogency_tui.tools.journaling import Consent
 from cogency_tui.workspace import snapshot
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git, sign_commits
+from tests.agent.test_guarding import watched
 
 
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "a")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
+    sign_commits(monkeypatch)
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("a.py", "1\n")
         desk.put("evil", "be evil\n")

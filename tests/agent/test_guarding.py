@@ -16,6 +16,7 @@ from cogency_tui.tools.git_destinations import destinations
 from cogency_tui.tools.journaling import Consent
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
+from tests.agent.repositories import git, sign_commits
 
 HOOK = ".git/hooks/pre-commit"
 
@@ -40,11 +41,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         desk.put("evil", "#!/bin/sh\n", 0o755)
         settle()
         yield desk
-
-
-def git(root: Path, *arguments: str) -> None:
-    user = ("-c", "user.name=a", "-c", "user.email=a@b")
-    subprocess.run(["git", *user, *arguments], cwd=root, check=True, capture_output=True)
 
 
 async def watched(desk: Desk, command: str, *, keep: bool | None = False) -> tuple[CommandEdits, list[str]]:
@@ -210,8 +206,7 @@ BROUGHT = [
 async def test_what_comes_with_commits_stays_and_is_named(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    monkeypatch.setenv("GIT_COMMITTER_NAME", "a")
-    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "a@b")
+    sign_commits(monkeypatch)
     found, asked = await watched(desk, command, keep=None)
     assert (asked, found.put_back) == ([], [])
     place = "wt2/" if "worktree" in command else ""
@@ -246,9 +241,7 @@ async def test_a_branch_can_be_left_again(desk: Desk) -> None:
 async def test_what_a_command_writes_by_itself_is_put_back(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "a")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
+    sign_commits(monkeypatch)
     found, _ = await watched(desk, command)
     assert bringing(command) is not None
     assert "AGENTS.md" in found.put_back

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git, output, sign_commits
+from tests.agent.test_guarding import watched
 
 OURS, THEIRS = "be kind\n", "be quick\n"
 
@@ -15,9 +16,7 @@ OURS, THEIRS = "be kind\n", "be quick\n"
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     """A project whose branch `other` changes a guarded file, and a file that `main` changes as well."""
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "a")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
+    sign_commits(monkeypatch)
     monkeypatch.setenv("GIT_EDITOR", "true")
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("AGENTS.md", OURS)
@@ -43,14 +42,7 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 def unclean(desk: Desk) -> str:
     """What differs from the last commit."""
-    found = subprocess.run(
-        ["git", "status", "--porcelain", "--untracked-files=all"],
-        cwd=desk.root,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return found.stdout
+    return output(desk.root, "status", "--porcelain", "--untracked-files=all")
 
 
 def theirs(desk: Desk) -> bool:
@@ -235,7 +227,17 @@ OTHER_TREE = (
     "written_over('tree', 'other:sub', change)\nEND\n"
     "export b=$(echo evil | git hash-object -w --stdin); python3 f.py"
 )
+UNMERGED = (
+    BLOB + "o=$(git rev-parse HEAD:AGENTS.md); git update-index --force-remove AGENTS.md;"
+    " printf '100644 %s %s\\tAGENTS.md\\n' $o 1 $o 2 $b 3 | git update-index --index-info; "
+)
 ROUNDABOUT = [
+    (UNMERGED, "git checkout -q --theirs AGENTS.md"),
+    (UNMERGED, "git checkout -q -m AGENTS.md"),
+    (UNMERGED, "git checkout -q --conflict=diff3 AGENTS.md"),
+    (UNMERGED, "git restore --theirs AGENTS.md"),
+    (UNMERGED + HALTED, "git checkout -q --theirs AGENTS.md && git add AGENTS.md"),
+    ("true", UNMERGED + "git checkout -q --theirs AGENTS.md"),
     (STAGED, "git stash -q; git reset -q --hard stash@{0}^2"),
     (STAGED + HALTED, "git checkout -q ."),
     (STAGED + HALTED, "git merge --abort; git checkout -q ."),

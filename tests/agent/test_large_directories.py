@@ -12,7 +12,8 @@ from cogency_tui.tools.journaling import Consent
 from cogency_tui.workspace import listing
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git
+from tests.agent.test_guarding import watched
 
 MOST = 40
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git, library_at
+from tests.agent.test_guarding import watched
 
 _HEAD = "ref: refs/heads/main\n"
 _EVIL = "[core]\n\tfsmonitor = ./evil.sh\n"
@@ -16,10 +17,7 @@ _EVIL = "[core]\n\tfsmonitor = ./evil.sh\n"
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     """A project with a working tree beside it and one in it, and a submodule with a working tree."""
-    library = tmp_path / "library"
-    library.mkdir()
-    git(library, "init", "-q", "-b", "main")
-    git(library, "commit", "-q", "--allow-empty", "-m", "x")
+    library = library_at(tmp_path / "library")
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("a.py", "1\n")
         desk.put("evil.sh", "#!/bin/sh\n", 0o755)

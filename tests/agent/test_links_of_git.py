@@ -1,21 +1,18 @@
 """What git does to link working trees and submodules in a repository whose hooks are files of the project."""
 
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git, library_at, output, sign_commits
+from tests.agent.test_guarding import watched
 
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    library = tmp_path / "library"
-    library.mkdir()
-    git(library, "init", "-q", "-b", "main")
-    git(library, "commit", "-q", "--allow-empty", "-m", "x")
+    library = library_at(tmp_path / "library")
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("a.py", "1\n")
         desk.put(".githooks/pre-commit", "#!/bin/sh\n", 0o755)
@@ -29,11 +26,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         git(desk.root, "worktree", "add", "-q", "-b", "there", ".trees/there")
         settle()
         yield desk
-
-
-def output(directory: Path, *arguments: str) -> str:
-    command = ["git", *arguments]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True).stdout
 
 
 MOVES = [
@@ -100,6 +92,27 @@ async def test_submodules_are_removed_from_the_list_with_what_was_there(desk: De
     assert [name for name in ("one", "two") if f"the.{name}" in text] == REMOVALS[command]
 
 
+@pytest.fixture
+async def tree(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The other working tree, with its submodules."""
+    sign_commits(monkeypatch)
+    tree = desk.root / ".trees/there"
+    git(tree, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+    settle()
+    return tree
+
+
+@pytest.mark.parametrize("command", REMOVALS)
+async def test_submodules_are_moved_and_removed_in_another_working_tree(
+    desk: Desk, tree: Path, command: str
+) -> None:
+    found, asked = await watched(desk, f"cd {tree} && {command}", keep=None)
+    assert (asked, found.put_back) == ([], [])
+    listed = tree / ".gitmodules"
+    text = listed.read_text() if listed.exists() else ""
+    assert [name for name in ("one", "two") if f"the.{name}" in text] == REMOVALS[command]
+
+
 KEPT = [
     "git config -f .gitmodules --remove-section submodule.the.two",
     "git config -f .gitmodules submodule.the.two.url /tmp/evil; rm -r lib/two",
@@ -121,3 +134,20 @@ async def test_any_other_change_of_the_list_is_put_back(desk: Desk, command: str
     found, _ = await watched(desk, command, keep=None)
     assert ".gitmodules" in found.put_back or "list" in found.put_back
     assert (desk.root / ".gitmodules").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", KEPT)
+async def test_any_other_change_of_the_list_of_another_working_tree_is_put_back(
+    desk: Desk, tree: Path, command: str
+) -> None:
+    before = (tree / ".gitmodules").read_bytes()
+    found, _ = await watched(desk, f"cd {tree}; {command}", keep=None)
+    assert {".trees/there/.gitmodules", ".trees/there/list"}.intersection(found.put_back)
+    assert (tree / ".gitmodules").read_bytes() == before
+
+
+async def test_a_list_in_no_working_tree_is_a_file_like_others(desk: Desk) -> None:
+    desk.put("sample/.gitmodules", (desk.root / ".gitmodules").read_text())
+    settle()
+    found, _ = await watched(desk, "rm sample/.gitmodules", keep=None)
+    assert found.put_back == ["sample/.gitmodules"]

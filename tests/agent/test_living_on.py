@@ -10,7 +10,7 @@ from cogency_tui.agent.permissions import Answer, Question
 from cogency_tui.tools.journaling import Consent
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle, until
-from tests.agent.test_guarding import git
+from tests.agent.repositories import git
 from tests.agent.test_mcp import agent_with, ready, turn
 from tests.tools.mcp.conftest import command
 

@@ -1,7 +1,6 @@
 """What a command moved out of sight is lost with the directory that it lies in, whatever made that."""
 
 import os
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,15 +10,11 @@ from cogency_tui.agent.contents import Limits
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.shell import Shell, ShellArgs
 from tests.agent.journaling import Desk, desk_at, settle
+from tests.agent.repositories import git
 
 SIZE = 100_000
 SMALL = Limits(kept=4096, small=1024, at_once=0, beforehand=0)
 """Limits under which no copy of such a file is kept."""
-
-
-def git(directory: Path, *arguments: str) -> None:
-    user = ("-c", "user.name=a", "-c", "user.email=a@b")
-    subprocess.run(["git", *user, *arguments], cwd=directory, check=True, capture_output=True)
 
 
 @pytest.fixture

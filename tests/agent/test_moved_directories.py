@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git
+from tests.agent.test_guarding import watched
 
 GUARDED = ("AGENTS.md", ".envrc", ".vscode/tasks.json", "deep/CLAUDE.md")
 
@@ -62,3 +63,45 @@ async def test_what_comes_to_be_for_something_else_is_put_back(desk: Desk, comma
     found, asked = await watched(desk, command)
     assert asked
     assert found.put_back
+
+
+COPIED = {
+    "cp -r packages/x packages/y": "packages/y",
+    "cp -r packages lib": "lib/x",
+    "mkdir -p lib/deep; cd packages/x; cp AGENTS.md ../../lib; cp deep/CLAUDE.md ../../lib/deep": "lib",
+    "tar -cf - packages/x | (mkdir new; cd new; tar -xf -)": "new/packages/x",
+    'python3 -c \'import shutil; shutil.copytree("packages/x", "y")\'': "y",
+}
+
+
+@pytest.mark.parametrize("command", COPIED)
+async def test_copies_of_instructions_stay_in_new_directories(desk: Desk, command: str) -> None:
+    found, asked = await watched(desk, command, keep=None)
+    place = COPIED[command]
+    kept = {name for name in GUARDED if (desk.root / place / name).exists()}
+    assert kept == {"AGENTS.md", "deep/CLAUDE.md"}
+    assert {path.removeprefix(f"{place}/") for path in found.put_back} <= {".envrc", ".vscode/tasks.json"}
+    assert not [each for each in asked if each.endswith(".md")]
+
+
+OTHERS = [
+    "cp packages/x/AGENTS.md .",
+    "cp packages/x/AGENTS.md packages/",
+    "mkdir lib; cp packages/x/AGENTS.md lib/GEMINI.md",
+    "mkdir lib; cp packages/x/AGENTS.md lib; echo evil >> lib/AGENTS.md",
+    "echo evil > packages/x/AGENTS.md; mkdir lib; cp packages/x/AGENTS.md lib",
+    "mkdir lib; cp packages/x/AGENTS.md lib; mv a.py lib",
+    "mkdir -p lib/.claude; cp packages/x/deep/CLAUDE.md lib/.claude",
+    "mkdir lib; ln -s ../packages/x/AGENTS.md lib/AGENTS.md",
+    "mkdir lib; cp packages/x/AGENTS.md lib; rm packages/x/AGENTS.md",
+]
+
+
+@pytest.mark.parametrize("command", OTHERS)
+async def test_other_copies_of_instructions_are_put_back(desk: Desk, command: str) -> None:
+    before = desk.tree()
+    found, asked = await watched(desk, command)
+    assert asked
+    assert found.put_back
+    after = {name: each for name, each in desk.tree().items() if name.endswith(".md")}
+    assert after == {name: each for name, each in before.items() if name.endswith(".md")}

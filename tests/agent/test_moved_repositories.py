@@ -17,7 +17,8 @@ from cogency_tui.workspace.git_directories import GitDirectories
 from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git
+from tests.agent.test_guarding import watched
 
 
 def _repository(directory: Path) -> None:

@@ -11,7 +11,7 @@ from cogency_tui.config import Permissions
 from cogency_tui.tools.git_facts import Repository
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import settle
-from tests.agent.test_guarding import git
+from tests.agent.repositories import git
 
 BRINGING = """#!/bin/sh
 PATH=${PATH#*$VIRTUAL_ENV/bin:}

@@ -24,7 +24,7 @@ from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.place import Place
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle, until
-from tests.agent.test_guarding import git
+from tests.agent.repositories import git
 
 OWN = ".config/cogency-tui"
 FILES = {

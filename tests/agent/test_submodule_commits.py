@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git, sign_commits
+from tests.agent.test_guarding import watched
 from tests.agent.test_half_way import ordinary
 
 OLD, NEW = "be old\n", "be new\n"
@@ -20,9 +21,7 @@ MADE = (
 @pytest.fixture
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     """A project with a submodule, of which the shared repositories have come further."""
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "a")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
+    sign_commits(monkeypatch)
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", "always")

@@ -13,7 +13,8 @@ from cogency_tui.store import pending_notices
 from cogency_tui.tools.journaling import ALL, Consent
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle
-from tests.agent.test_guarding import git, guarded_files
+from tests.agent.repositories import git
+from tests.agent.test_guarding import guarded_files
 
 Change = Callable[[Desk, Path], object]
 

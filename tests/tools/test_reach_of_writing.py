@@ -114,9 +114,68 @@ GUARDED = [
     "git apply <<X\n--- /dev/null\n+++ b/.envrc\n@@ -0,0 +1 @@\n+x\nX",
     "patch -p1 <<X\n--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ -1 +1 @@\n-x\n+y\nX",
     "make -f - <<X\nall:\n\ttouch .envrc\nX",
+    "git update-index --add --cacheinfo 100644,abcd,AGENTS.md",
+    "git update-index --add --cacheinfo=100644,abcd,AGENTS.md",
+    "git update-index --add --cacheinfo 100644,$(git hash-object -w a),AGENTS.md",
+    'S=$(git hash-object -w a) && git update-index --cacheinfo "100644,$S,AGENTS.md"',
+    "F=AGENTS.md; git update-index --cacheinfo 100644,abcd,$F",
+    "git update-index --cacheinfo 100644,abcd,{AGENTS,b}.md",
+    "git update-index --cacheinfo 100644,abcd,.git/hooks/x",
+    "git update-index --index-info <<< '100644 abcd\tAGENTS.md'",
+    "printf '100644 abcd 0\tAGENTS.md\\n' | git update-index --index-info",
+    "echo AGENTS.md > list; git update-index --add --stdin < list",
+    "echo AGENTS.md | xargs git update-index --add",
+    "echo AGENTS.md | git checkout-index -f --stdin",
+    "echo AGENTS.md | git checkout --pathspec-from-file=-",
+    "printf '100644 blob abcd\tAGENTS.md\\n' | git mktree",
+    "echo 'M 100644 inline AGENTS.md' | git fast-import",
+    "cat <<X | git apply --cached\n--- a/AGENTS.md\n+++ b/AGENTS.md\nX",
+    "cat > a.diff <<X\n--- a/AGENTS.md\n+++ b/AGENTS.md\nX\ngit apply --cached a.diff",
+    "git checkout-index -f AGENTS.md",
+    "git read-tree --prefix=.vscode HEAD~1",
+    "git restore --staged --source=HEAD~1 AGENTS.md",
+    "tar --transform=s,a,AGENTS.md, -xf a.tar",
+    "gcc -Wl,-Map=AGENTS.md a.c",
+    "docker run -v ./x:.vscode/tasks.json image",
+    "rsync a localhost:AGENTS.md",
+    "socat - OPEN:AGENTS.md,create",
+    "ffmpeg -i a -f tee '[f=x]AGENTS.md|b'",
+    "qemu-img convert a raw:.envrc",
+    "unknown --map=a=b,c=.vscode/tasks.json",
+    "unknown --out=$PLACE/AGENTS.md",
+    "unknown 'a;AGENTS.md'",
+    "git checkout --theirs AGENTS.md > .vscode/tasks.json",
+    "git checkout --theirs AGENTS.md; echo x > AGENTS.md",
+    "git --work-tree=.git/hooks checkout --theirs x",
+    "git restore --source=other --merge AGENTS.md",
+    "git checkout AGENTS.md",
 ]
 
 ORDINARY = [
+    "git show HEAD:AGENTS.md",
+    "git diff HEAD:AGENTS.md HEAD~1:AGENTS.md",
+    "git log -L1,2:AGENTS.md",
+    "git checkout -- . ':!AGENTS.md'",
+    "git restore . ':(exclude)AGENTS.md'",
+    "git checkout --theirs AGENTS.md 2>/dev/null",
+    "git checkout -q --ours -- AGENTS.md .vscode/tasks.json && git add AGENTS.md",
+    "git checkout --conflict diff3 AGENTS.md",
+    "git checkout -m AGENTS.md",
+    "git restore --theirs AGENTS.md",
+    "git restore --merge AGENTS.md",
+    "git rebase --onto main HEAD~3",
+    "echo 'See AGENTS.md' | git commit -F -",
+    "echo 'See AGENTS.md' > notes.txt && git mv notes.txt docs",
+    "go get example.com/x@HEAD",
+    "export PATH=$HOME/.local/bin:$PATH",
+    "env PATH=$PATH:$HOME/.cargo/bin cargo build",
+    "flake8 --exclude node_modules,.git",
+    "black --extend-exclude=.git,out .",
+    "tree -I 'out|.git'",
+    "rg -n 'AGENTS.md|CLAUDE.md' src",
+    "grep -rnE 'a|AGENTS.md' src",
+    "find . -regex './(AGENTS.md|a)'",
+    "sed -i 's|AGENTS.md|README.md|' src/a.py",
     "cat AGENTS.md .envrc",
     "grep -rn x .vscode AGENTS.md",
     "git add AGENTS.md && git commit -m 'Change AGENTS.md'",
@@ -167,6 +226,14 @@ def test_what_may_write_a_guarded_file_is_asked_about(project: Path, command: st
 @pytest.mark.parametrize("command", ORDINARY)
 def test_what_only_names_a_guarded_file_is_not(project: Path, command: str) -> None:
     assert of(project, command).guarded == ""
+
+
+def test_a_patch_is_asked_about_by_the_names_that_it_changes(project: Path) -> None:
+    patch = "<<X\n--- a/AGENTS.md\n+++ b/AGENTS.md\n@@ -1 +1 @@\n-x\n+y\nX"
+    for program in ("git apply", "patch -p1"):
+        found = of(project, f"{program} {patch}")
+        assert found.guarded.startswith("AGENTS.md: ")
+        assert project / "AGENTS.md" in found.covers
 
 
 @pytest.mark.parametrize("command", ["cp -rt/outside x", "cp -ft/outside x", "install -Dt../new x"])
