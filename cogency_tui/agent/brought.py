@@ -32,7 +32,7 @@ _MOST_MERGED = 20
 """Files that are merged again."""
 
 _LABELS = frozenset(
-    ("HEAD", "ours", "theirs", "Updated upstream", "Stashed changes", "merged common ancestors")
+    ("HEAD", "base", "ours", "theirs", "Updated upstream", "Stashed changes", "merged common ancestors")
 )
 _COMMIT = re.compile(r"(?:parent of )?([0-9a-f]{7,64})(?: \((.*)\))?")
 _BRANCH = re.compile(r"[\w./-]{1,100}")

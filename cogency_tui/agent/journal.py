@@ -39,7 +39,7 @@ from cogency_tui.agent.command_edits import Call, CommandEdits, Commands, KeptPa
 from cogency_tui.agent.contents import Contents, Limits
 from cogency_tui.agent.guarding import refuse_all, settle_guarded
 from cogency_tui.agent.known_commits import KnownCommits
-from cogency_tui.agent.merged import Merging
+from cogency_tui.agent.merged_edits import Merging
 from cogency_tui.agent.settling import settle
 from cogency_tui.agent.shadow import ShadowFile
 from cogency_tui.errors import JournalError, StoreError

@@ -8,7 +8,8 @@ import pytest
 
 from cogency_tui.agent.repeated_merges import Sides, sides
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.test_guarding import git, watched
+from tests.agent.repositories import git, sign_commits
+from tests.agent.test_guarding import watched
 from tests.agent.test_half_way import ordinary, unclean
 
 RULES = [f"rule {number}\n" for number in range(1, 10)]
@@ -23,9 +24,7 @@ def with_rules(**changed: str) -> str:
 async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Desk]:
     """A project on `main`, which changes the last rule in AGENTS.md; `feature` changes the first and the
     fifth in two commits, and before these `conf.txt`, as `main` does."""
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "a")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
+    sign_commits(monkeypatch)
     monkeypatch.setenv("GIT_EDITOR", "true")
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("AGENTS.md", with_rules())
