@@ -12,6 +12,7 @@ import pytest
 
 from cogency_tui.workspace.merge import hunks
 from tests.agent.journaling import desk_at
+from tests.agent.repositories import git
 from tests.headless.conftest import Run
 from tests.peers.chat import ChatPeer
 
@@ -507,6 +508,34 @@ async def test_names_and_lines_reach_no_terminal_raw(run: Run, project: Path, tm
         assert "a\\x1b]0;b\\x07⟨U+202E⟩.txt" in done.stdout
         assert ("␛[2J⟨U+202E⟩clear" in done.stdout) == (command != "list")
     assert listed(run)[0]["path"] == name
+
+
+async def test_what_a_pull_brought_is_listed_as_such_and_stays(
+    run: Run, act: Act, project: Path, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    git(project, "init", "-q", "-b", "main")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "x")
+    git(tmp_path, "clone", "-q", str(project), str(shared))
+    (shared / "new.txt").write_text("new\n")
+    git(shared, "add", "-A")
+    git(shared, "commit", "-qm", "new")
+    git(project, "remote", "add", "origin", str(shared))
+    await act(write("own.txt", "own\n"), ("shell", {"command": "git pull -q origin main"}))
+    assert {each["path"]: each["merged"] for each in listed(run)} == {"own.txt": False, "new.txt": True}
+    assert "new.txt  (came with commits)" in run("edits", "list").stdout
+    (left,) = [each for each in values(revert(run, "--dry-run", "--json")) if each["type"] == "left"]
+    assert (left["path"], left["merged"]) == ("new.txt", True)
+    done = revert(run)
+    assert (
+        f"What commits of a remote brought into new.txt stays. `cogency-tui edits revert {left['edit']}`"
+        in (done.stdout)
+    )
+    assert not (project / "own.txt").exists()
+    assert (project / "new.txt").exists()
+    revert(run, str(left["edit"]))
+    assert not (project / "new.txt").exists()
 
 
 async def test_renames_modes_and_what_was_decided_are_told(run: Run, project: Path, tmp_path: Path) -> None:
