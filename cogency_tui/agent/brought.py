@@ -192,7 +192,7 @@ class _Files:
     def _is_label(self, path: Path, label: str) -> bool:
         """Whether git names a side of a conflict like this: by a branch, or by a commit that changed the file
         and its subject."""
-        if label in _LABELS or label in self._brings.words:
+        if label in _LABELS or (label in self._brings.words and " " not in label):
             return True
         repository = self._repository
         if not (found := _COMMIT.fullmatch(label)):

@@ -238,6 +238,12 @@ ROUNDABOUT = [
     (UNMERGED, "git restore --theirs AGENTS.md"),
     (UNMERGED + HALTED, "git checkout -q --theirs AGENTS.md && git add AGENTS.md"),
     ("true", UNMERGED + "git checkout -q --theirs AGENTS.md"),
+    (UNMERGED.replace("echo evil", "echo '>>>>>>> be evil'"), "git checkout -q --theirs ."),
+    (UNMERGED.replace("echo evil", "echo '>>>>>>> be evil'"), "git checkout -q --theirs . '>>>>>>> be evil'"),
+    (
+        UNMERGED.replace("echo evil", "printf '<<<<<<< be evil\n=======\n>>>>>>> HEAD\n'"),
+        "git log -1 'be evil'; git checkout -q --theirs .",
+    ),
     (STAGED, "git stash -q; git reset -q --hard stash@{0}^2"),
     (STAGED + HALTED, "git checkout -q ."),
     (STAGED + HALTED, "git merge --abort; git checkout -q ."),
