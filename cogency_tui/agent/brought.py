@@ -13,14 +13,16 @@ import stat
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence, Set
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from cogency_tui.agent.known_commits import Doubted, History, KnownCommits
-from cogency_tui.agent.repeated_merges import Sides, is_merged, sides
+from cogency_tui.agent.repeated_merges import Merges, Search, Sides, sides
 from cogency_tui.store.versions import FileChange
 from cogency_tui.tools.git_bringing import Bringing
-from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.git_facts import Repository, read_regular
+from cogency_tui.tools.git_merges import merging_repository
 from cogency_tui.workspace.paths import Workspace
 
 _MOST = 500
@@ -28,8 +30,11 @@ _MOST = 500
 
 _LONGEST = 1 << 20
 _MOST_VERSIONS = 20
-_MOST_MERGED = 20
+_MOST_MERGED = 100
 """Files that are merged again."""
+
+_LINK = "120000"
+_OF_FILES = ("100644", "100755")
 
 _LABELS = frozenset(
     ("HEAD", "base", "ours", "theirs", "Updated upstream", "Stashed changes", "merged common ancestors")
@@ -44,16 +49,18 @@ _FAVORING = ("ours", "theirs")
 Kept = Set[tuple[str, str, str]]
 """What files have had that nobody put back: paths, kinds and digests."""
 
-_Change = TypeVar("_Change", bound=FileChange)
+_Edit = TypeVar("_Edit", bound=FileChange)
+_Change = tuple[str, str]
+"""The objects that a file had before and after; empty where it was not there."""
 
 
 def brought(
-    edits: Sequence[_Change],
+    edits: Sequence[_Edit],
     workspace: Workspace,
     kept: Kept | None,
     commits: KnownCommits,
     brings: Bringing,
-) -> list[_Change]:
+) -> list[_Edit]:
     """The edits that left files as the last commit has them, or what is about to be one, or removed what it
     does not have. Those that were not `kept` before have to come from commits that are not in doubt; with
     None, none have to."""
@@ -107,12 +114,8 @@ class _Files:
         self._repository = Repository(tree)
         self._doubted: dict[str, Doubted] = {}
         modes = {path: _mode(path) for path in paths}
-        files = [path for path, mode in modes.items() if mode.startswith("100")]
-        objects = self._repository.names_of(files)
-        self._found: dict[Path, tuple[str, str] | None] = {}
-        if objects is not None:
-            self._found |= {path: None for path, mode in modes.items() if not mode}
-            self._found |= {path: (modes[path], name) for path, name in zip(files, objects, strict=True)}
+        self._found = {path: self._entries(path, mode) for path, mode in modes.items() if mode != "other"}
+        """What git may have of each; nothing for one that is not there."""
 
     def brought(self) -> set[Path]:
         """Those that git has put there, and that it has from commits which are not in doubt."""
@@ -132,13 +135,34 @@ class _Files:
         for commit in sources:
             found |= self._undoubted(self._same(commit) & placed, commit)
         left = sorted(placed - found)[:_MOST_MERGED]
-        return found | {path for path in left if self._is_merged(path, sources, marked=path in unmerged)}
+        if left:
+            with merging_repository() as repository:
+                merges = Merges(repository)
+                found |= {
+                    path for path in left if self._is_merged(path, sources, merges, marked=path in unmerged)
+                }
+        return found
+
+    def _entries(self, path: Path, mode: str) -> frozenset[tuple[str, str] | None]:
+        """As git would have the file: as it is, or with the ends of lines that git converts."""
+        if not mode:
+            return frozenset((None,))
+        try:
+            names = [self._repository.name_of(os.fsencode(path.readlink()))] if mode == _LINK else []
+        except OSError:
+            names = []
+        if mode != _LINK:
+            names = self._repository.names_of([path]) or []
+            text = read_regular(path, _LONGEST)
+            if b"\r\n" in text:
+                names.append(self._repository.name_of(text.replace(b"\r\n", b"\n")))
+        return frozenset((mode, name) for name in names)
 
     def _same(self, commit: str) -> set[Path]:
         committed = self._repository.committed(self._names.values(), commit)
         if committed is None:
             return set()
-        return {path for path, file in self._found.items() if file == committed.get(self._names[path])}
+        return {path for path, files in self._found.items() if committed.get(self._names[path]) in files}
 
     def _undoubted(self, paths: Collection[Path], commit: str) -> set[Path]:
         """Those that do not have to be known, or that the commit has from known ones."""
@@ -154,37 +178,66 @@ class _Files:
         staged = self._repository.changed_in_index() or {}
         return {
             path
-            for path, file in self._found.items()
-            if self._names[path] in staged and staged[self._names[path]] == file
+            for path, files in self._found.items()
+            if self._names[path] in staged and staged[self._names[path]] in files
         }
 
     def _unmerged(self) -> set[Path]:
         names = self._repository.unmerged() or ()
         return {path for path in self._found if self._names[path] in names}
 
-    def _is_merged(self, path: Path, sources: Sequence[str], *, marked: bool) -> bool:
+    def _is_merged(self, path: Path, sources: Sequence[str], merges: Merges, *, marked: bool) -> bool:
         """Whether it is what git makes of these commits, with the marks of conflicts where it has such."""
         name, repository = self._names[path], self._repository
-        held = [(repository.committed([name], commit) or {}).get(name, ("", "")) for commit in sources]
-        if _mode(path) not in {mode for mode, _ in held}:
+        held = {commit: self._entry(name, commit) for commit in sources}
+        mode = _mode(path)
+        if mode not in _OF_FILES or mode not in {mode for mode, _ in held.values()}:
             return False
         undoubted = [commit for commit in sources if self._undoubted([path], commit)]
-        sound = repository.versions(undoubted, name, _MOST_VERSIONS) or ()
-        objects = repository.versions(sources, name, _MOST_VERSIONS) or ()
-        texts = {each: repository.blob(each, _LONGEST) or b"" for each in objects}
-        texts = {each: text for each, text in texts.items() if each in sound or self._is_kept(path, text)}
-        versions = [b"", *texts.values()]
-        tips = [texts[each] for _, each in held if each in texts]
-        if "revert" in self._brings.words:
-            versions += reversed(versions)
-        try:
-            text = path.read_bytes() if path.lstat().st_size <= _LONGEST else b""
-        except OSError:
-            return False
-        lines = frozenset(line.rstrip(b"\r") for each in versions for line in each.split(b"\n"))
+        changes = self._changes(name, sources)
+        texts = self._texts(path, chain(*changes), chain(*self._changes(name, undoubted)))
+        named, between = (
+            [(texts[old], texts[new]) for old, new in each if old in texts and new in texts]
+            for each in changes
+        )
+        tips = [texts[each] for _, each in held.values() if each in texts]
+        text = read_regular(path, _LONGEST)
+        if not any(b"\r\n" in each for each in texts.values()):
+            text = text.replace(b"\r\n", b"\n")
+        lines = frozenset(line.rstrip(b"\r") for each in texts.values() for line in each.split(b"\n"))
         wanted = sides(text, partial(self._is_label, path), lines) if marked else Sides.of(text)
         favors = any(word.endswith(_FAVORING) for word in self._brings.words)
-        return wanted is not None and is_merged(repository, wanted, tips, versions, favors=favors)
+        union = repository.merges_lines(name)
+        return wanted is not None and Search(merges, wanted, tips, favors=favors, union=union).finds(
+            named, between
+        )
+
+    def _entry(self, name: str, commit: str) -> tuple[str, str]:
+        """The mode and the object of a file in a commit; empty where it has none."""
+        return (self._repository.committed([name], commit) or {}).get(name, ("", ""))
+
+    def _changes(self, name: str, commits: Sequence[str]) -> tuple[list[_Change], list[_Change]]:
+        """How a file was changed by these commits, and since they parted; and by those between, the oldest
+        first. What a command reverts was changed the other way round."""
+        objects = [self._entry(name, commit)[1] for commit in commits]
+        base = next((self._entry(name, each)[1] for each in self._repository.parted(commits)), "")
+        by = [(self._entry(name, f"{commit}^")[1], new) for commit, new in zip(commits, objects, strict=True)]
+        since = [(base, each) for each in objects]
+        between = self._repository.changes_of(name, commits, _MOST_VERSIONS) or []
+        if "revert" in self._brings.words:
+            by = [*((new, old) for old, new in by), *by]
+            between = [(new, old) for old, new in reversed(between)]
+        return [*dict.fromkeys(each for each in (*by, *since) if each[0] != each[1])], between
+
+    def _texts(self, path: Path, changes: Iterable[_Change], sound: Iterable[_Change]) -> dict[str, bytes]:
+        """The contents of these objects, of which none is in doubt."""
+        texts = {"": b""}
+        known = {*chain.from_iterable(sound)}
+        for each in dict.fromkeys(chain.from_iterable(changes)):
+            text = self._repository.blob(each, _LONGEST) if each else None
+            if text is not None and (each in known or self._is_kept(path, text)):
+                texts[each] = text
+        return texts
 
     def _is_kept(self, path: Path, text: bytes) -> bool:
         return (path, hashlib.sha256(text).hexdigest()) in self._kept
@@ -212,6 +265,8 @@ def _mode(path: Path) -> str:
         mode = path.lstat().st_mode
     except FileNotFoundError:
         return ""
+    if stat.S_ISLNK(mode):
+        return _LINK
     if not stat.S_ISREG(mode):
         return "other"
-    return "100755" if mode & stat.S_IXUSR else "100644"
+    return _OF_FILES[bool(mode & stat.S_IXUSR)]

@@ -8,7 +8,7 @@ is one that a command has made. The calls block.
 
 import os
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -16,15 +16,15 @@ from cogency_tui.tools.git_bringing import Bringing
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.tools.git_objects import ObjectStore
 
-_PARTS = re.compile(r"\.{2,3}|=|^\^")
-"""What stands around the names of commits in a word: `a..b`, `--onto=a`."""
+_PARTS = re.compile(r"\.{2,3}|[=:+]|^\^")
+"""What stands around the names of commits in a word: `a..b`, `--onto=a`, `+a:b`."""
 
 _MOST = 1000
 """Commits that are looked at; with more all paths are in doubt."""
 
 _MOST_NAMED = 40
 _MOST_STASHES = 40
-_MOST_SUBMODULES = 8
+_MOST_SUBMODULES = 24
 _SUBMODULES = "modules"
 
 
@@ -40,9 +40,10 @@ class Doubted:
 
 
 class History:
-    """The commits of one repository, of which those that are `known` at first are given."""
+    """The commits of one repository, of which those that are `known` at first are given; it may be `made`
+    since the first command."""
 
-    def __init__(self, repository: Repository, known: Collection[str]) -> None:
+    def __init__(self, repository: Repository, known: Collection[str], *, made: bool = False) -> None:
         self._repository = repository
         self._first = self._known = self._before = frozenset(known)
         self._made: frozenset[str] = frozenset()
@@ -52,7 +53,9 @@ class History:
         self.stashes: Sequence[str] = ()
         """The commits that the last command which brings anything may take out of the stash."""
         self._fetched_before: object = None
-        self._objects = ObjectStore(repository.directory)
+        self._brought: frozenset[str] | None = None
+        """What remotes have sent to the last command, once it is known."""
+        self._objects = ObjectStore(repository.directory, made=made)
 
     def begin(self, brings: Bringing) -> None:
         """A command is about to run; it can bring what the repository has, and what its words name."""
@@ -69,6 +72,9 @@ class History:
         begun = self._sources if self._repository.is_half_way() else ()
         self._sources = [*dict.fromkeys((*(named or ())[:_MOST_NAMED], *half_way, *begun))][:_MOST_NAMED]
         self._fetched_before = _stamp(self._repository)
+        self._brought = None
+        if brings.fetches:
+            self._objects.note()
 
     def end(self, brings: Bringing) -> None:
         """A command is over beside which no other ran: what it has fetched is known."""
@@ -77,7 +83,7 @@ class History:
     def sources(self, tree: Repository, brings: Bringing) -> list[str]:
         """The commits of which a command may make another: those that its words name, between which git stood
         and stands where it has stopped half way, that it fetches, and that it takes out of the stash."""
-        fetched = self._repository.fetched() if brings.alone and brings.fetches else ()
+        fetched = self._repository.fetched() if brings.asks_remotes else ()
         remote = tree.named(_remote_names(brings)) if brings.fetches else ()
         now = *(tree.half_way() or ()), *(fetched or ())[:_MOST_NAMED], *(remote or ())
         return [*dict.fromkeys((*self._sources, *now, *self.stashes))]
@@ -97,12 +103,15 @@ class History:
         return Doubted(self._repository.changed_in([*made, *unknown]))
 
     def _fetched(self, brings: Bringing) -> frozenset[str]:
-        """What remotes have sent; a command that does anything else can have written what is taken for it."""
+        """What remotes have sent, which is not what was here before and had no name."""
         if not brings.fetches:
             return frozenset()
-        is_new = brings.alone and _stamp(self._repository) != self._fetched_before
-        fetched = self._repository.fetched() if is_new else ()
-        return frozenset((*(self._repository.remote_commits() or ()), *(fetched or ())))
+        if self._brought is None:
+            is_new = brings.asks_remotes and _stamp(self._repository) != self._fetched_before
+            fetched = self._repository.fetched() if is_new else ()
+            found = {*(self._repository.remote_commits() or ()), *(fetched or ())} - self._before
+            self._brought = frozenset(found - self._objects.noted(found))
+        return self._brought
 
     def _note_made(self, tips: Collection[str] | None) -> None:
         made = None if tips is None else self._repository.commits_since(tips, self._known, _MOST)
@@ -129,9 +138,13 @@ class KnownCommits:
 
     def end(self, brings: Bringing | None) -> None:
         """A command is over beside which no other ran."""
-        if brings is not None:
-            for history in self._started().values():
-                history.end(brings)
+        if brings is None:
+            return
+        for history in self._started().values():
+            history.end(brings)
+        if brings.alone and "submodule" in brings.words:
+            for directory in self._nested():
+                self._note_clone(directory)
 
     def of(self, tree: Path) -> History | None:
         """The history of the repository of a working tree; None for one that is neither the project's nor a
@@ -142,19 +155,29 @@ class KnownCommits:
         histories = self._started()
         if common not in histories and own / _SUBMODULES in common.parents:
             # It was not there before the first command.
-            histories[common] = History(Repository(tree), self._recorded(tree))
+            histories[common] = History(Repository(tree), self._recorded(tree), made=True)
         return histories.get(common)
 
     def _started(self) -> dict[Path, History]:
         """The histories by the directories that `common_directory` names."""
         if self._histories is None:
             self._histories = {}
-            nested = (each for each in self._repository.nested() or () if (each / ".git").exists())
-            submodules = (Repository(each) for each in islice(nested, _MOST_SUBMODULES))
+            submodules = map(Repository, self._nested())
             for repository in (self._repository, *submodules):
                 if common := common_directory(repository.directory):
                     self._histories[common] = History(repository, repository.commits(()) or ())
         return self._histories
+
+    def _nested(self) -> Iterator[Path]:
+        nested = (each for each in self._repository.nested() or () if (each / ".git").exists())
+        return islice(nested, _MOST_SUBMODULES)
+
+    def _note_clone(self, tree: Path) -> None:
+        """Know what a remote has sent for a submodule that was not there before."""
+        common, repository = common_directory(tree), Repository(tree)
+        if common is not None and common not in self._started() and self.of(tree):
+            known = [*self._recorded(tree), *(repository.remote_commits() or ())]
+            self._started()[common] = History(repository, known, made=True)
 
     def _recorded(self, tree: Path) -> list[str]:
         """The commit that the repository above records for a submodule, unless a command has made that up."""
@@ -183,7 +206,7 @@ def common_directory(directory: Path) -> Path | None:
 def _stamp(repository: Repository) -> object:
     """What differs after each fetch."""
     try:
-        status = (repository.common_directory() or Path()).joinpath("FETCH_HEAD").stat()
+        status = repository.fetch_head().stat()
     except OSError:
         return None
     return status.st_mtime_ns, status.st_ctime_ns, status.st_ino

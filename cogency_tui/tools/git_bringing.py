@@ -38,11 +38,13 @@ _LOCAL = re.compile(r"file:|\.{1,2}/|\.\.$|[/~]")
 class Bringing:
     """What a command may bring. `words` are those of its git commands. Unless it runs them `alone`, with
     programs that only look, it may do anything else. One that `fetches` may bring commits of other
-    repositories, one that `takes_paths` files out of a commit by their names."""
+    repositories, only such of remotes if it `asks_remotes`, and one that `takes_paths` files out of a commit
+    by their names."""
 
     words: tuple[str, ...] = ()
     alone: bool = True
     fetches: bool = False
+    asks_remotes: bool = False
     takes_paths: bool = False
 
 
@@ -55,10 +57,12 @@ def bringing(command: str) -> Bringing | None:
     if names.isdisjoint(_COMING):
         return None
     alone = not alters(command) and all(_is_harmless(simple) for simple in found)
+    fetching = [simple for simple in gits if _FETCHING.intersection(word.text for word in simple.arguments)]
     return Bringing(
         tuple(word.text for simple in gits for word in simple.words),
         alone,
         fetches=not names.isdisjoint(_FETCHING),
+        asks_remotes=bool(fetching) and all(_is_harmless(simple) for simple in fetching),
         takes_paths=any(_takes_paths(simple) for simple in gits),
     )
 

@@ -9,12 +9,13 @@ for long. Where git cannot say, the answer is None. The calls block.
 import hashlib
 import os
 import re
+import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from cogency_tui.child_processes import run_helper
@@ -83,6 +84,7 @@ _STOPPED = (
     "rebase-apply/onto",
 )
 
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _SHA1 = 40
 """Digits of a name; others are of SHA-256."""
 
@@ -102,11 +104,13 @@ class Entry:
 
 
 class Repository:
-    """The repository around `directory`, if there is one; git has `patience` seconds for each answer."""
+    """The repository around `directory`, if there is one; git has `patience` seconds for each answer. It is
+    looked at with the `objects` of another directory only, where that is given."""
 
-    def __init__(self, directory: Path, patience: float = _PATIENCE) -> None:
+    def __init__(self, directory: Path, patience: float = _PATIENCE, objects: Path | None = None) -> None:
         self.directory = directory
         self._patience = patience
+        self._environment = _ENVIRONMENT | ({"GIT_OBJECT_DIRECTORY": str(objects)} if objects else {})
 
     @cached_property
     def root(self) -> Path | None:
@@ -235,14 +239,14 @@ class Repository:
         """The commits between which git stands where it has stopped half way, or that it goes back to."""
         return self.named(_HALF_WAY)
 
+    def fetch_head(self) -> Path:
+        """The file that names what the last fetch in this working tree has brought."""
+        answer = self._run(["rev-parse", "--git-path", "FETCH_HEAD"])
+        return self.directory / os.fsdecode(answer or b"FETCH_HEAD").removesuffix("\n")
+
     def fetched(self) -> list[str] | None:
         """All that the last fetch has brought."""
-        try:
-            path = (self.common_directory() or self.directory) / "FETCH_HEAD"
-            with path.open(encoding="utf-8", errors="replace") as file:
-                text = file.read(_LONGEST)
-        except OSError:
-            return []
+        text = read_regular(self.fetch_head(), _LONGEST).decode(errors="replace")
         return self.named(line.partition("\t")[0] for line in text.split("\n") if line)
 
     def is_half_way(self) -> bool:
@@ -319,33 +323,19 @@ class Repository:
         answer = self._run(["merge-base", "--octopus", *commits]) if commits else None
         return (answer or b"").decode().split()[:1]
 
-    def versions(self, commits: Sequence[str], path: str, most: int) -> list[str] | None:
-        """The objects that these commits have of a path from the topmost directory, and those that the last
-        `most` commits changed it from and to since all of them parted, the oldest first."""
-        base = self.parted(commits)
+    def changes_of(self, path: str, commits: Sequence[str], most: int) -> list[tuple[str, str]] | None:
+        """From which object to which the last `most` commits that these have and not all of them changed a
+        path from the topmost directory, the oldest first; empty where it was not there."""
         flags = ("--topo-order", "--reverse", "--no-merges", "--full-history", f"--max-count={most}")
-        tips = [*commits, *(f"^{each}" for each in base)]
+        tips = [*commits, *(f"^{each}" for each in self.parted(commits))]
         listed = self._run(["rev-list", *flags, *tips, "--", path], literal=True) if commits else b""
         raw = ("-r", "--raw", "--root", "--no-commit-id", "--no-renames", "--no-abbrev", "--stdin")
         changes = None if listed is None else self._run(["diff-tree", *raw, "--", path], said=listed)
         if changes is None:
             return None
-        held = [(self.committed([path], each) or {}).get(path, ("", ""))[1] for each in (*base, *commits)]
         # A line is `:mode mode name name letter`, tab, path.
-        changed = [
-            name for line in changes.decode(errors="replace").split("\n") for name in line.split()[2:4]
-        ]
-        ordered = dict.fromkeys((*held[: len(base)], *changed, *held))
-        return [each for each in ordered if each.strip("0")]
-
-    def merged(self, ours: bytes, base: bytes, theirs: bytes, favor: str) -> bytes | None:
-        """What git makes of `ours` with what changed from `base` to `theirs`; conflicts go to the side that
-        `favor` names, `ours` or `theirs`."""
-        with TemporaryDirectory() as directory:
-            files = [Path(directory, name) for name in ("ours", "base", "theirs")]
-            for file, text in zip(files, (ours, base, theirs), strict=True):
-                file.write_bytes(text)
-            return self._run(["merge-file", "--stdout", f"--{favor}", *map(str, files)])
+        lines = (line.split() for line in changes.decode(errors="replace").split("\n") if line)
+        return [(line[2].strip("0") and line[2], line[3].strip("0") and line[3]) for line in lines]
 
     def blob(self, name: str, most: int) -> bytes | None:
         """The content of an object that is what its name stands for, and has `most` bytes at most."""
@@ -364,6 +354,11 @@ class Repository:
         flags = [f"--object-format={algorithm.decode().strip()}"] if algorithm else []
         return self._run(["verify-pack", *flags, "--", str(index)]) is not None
 
+    def merges_lines(self, path: str) -> bool:
+        """Whether git leaves the lines of both sides in a file without marks."""
+        answer = self._ask_bytes("check-attr", "-z", "merge", "--", path, literal=True, filters=False)
+        return (answer or b"").split(b"\0")[2:3] == [b"union"]
+
     def subject(self, commit: str) -> str | None:
         """The first paragraph of a commit's message, in one line."""
         answer = self._run(["cat-file", "commit", commit])
@@ -375,6 +370,10 @@ class Repository:
         """The names of the objects that would hold the bytes of these files."""
         answer = self._run(["hash-object", "--no-filters", "--", *map(str, files)]) if files else b""
         return None if answer is None else answer.decode().split()
+
+    def name_of(self, content: bytes) -> str:
+        """The name of the object that would hold this; empty where git cannot say."""
+        return (self._run(["hash-object", "--stdin"], said=content) or b"").decode().strip()
 
     def nested(self) -> list[Path] | None:
         """The directories of repositories that are recorded in this one."""
@@ -431,7 +430,9 @@ class Repository:
     def _filters(self) -> list[str] | None:
         """Settings that put the filters out of use that the repository itself configures; None where that
         cannot be done."""
-        answer = self._run(["config", "--show-scope", "-z", "--get-regexp", r"^filter\."], also=_NO_SETTING)
+        answer = self._run(
+            ["config", "--show-scope", "-z", "--get-regexp", r"^filter\."], also=(_NO_SETTING,)
+        )
         if answer is None:
             return None
         fields = answer.split(b"\0")
@@ -463,14 +464,14 @@ class Repository:
         self,
         arguments: Sequence[str],
         settings: Sequence[str] = (),
-        also: int = 0,
+        also: Collection[int] = (),
         *,
         literal: bool = False,
         said: bytes = b"",
         target: BinaryIO | None = None,
     ) -> bytes | None:
-        """What git wrote, where its exit status is 0 or `also`."""
-        environment = dict(_ENVIRONMENT)
+        """What git wrote, where its exit status is 0 or one of `also`."""
+        environment = dict(self._environment)
         if literal:
             environment["GIT_LITERAL_PATHSPECS"] = "1"
         options = [part for setting in (*_SAFE, *settings) for part in ("-c", setting)]
@@ -485,7 +486,7 @@ class Repository:
             )
         except (OSError, ValueError):
             return None
-        return answer if status in (0, also) else None
+        return answer if status in (0, *also) else None
 
 
 @dataclass(slots=True)
@@ -509,14 +510,14 @@ class CachedRepository(Repository):
         self,
         arguments: Sequence[str],
         settings: Sequence[str] = (),
-        also: int = 0,
+        also: Collection[int] = (),
         *,
         literal: bool = False,
         said: bytes = b"",
         target: BinaryIO | None = None,
     ) -> bytes | None:
         answers = self._answers
-        key = (self.directory, tuple(arguments), tuple(settings), also, literal, said)
+        key = (self.directory, tuple(arguments), tuple(settings), tuple(also), literal, said)
         if key not in answers.given and answers.questions > 0 and answers.seconds > 0:
             began = time.monotonic()
             found = super()._run(arguments, settings, also, literal=literal, said=said, target=target)
@@ -524,6 +525,15 @@ class CachedRepository(Repository):
             answers.questions -= 1
             answers.seconds -= time.monotonic() - began
         return answers.given.get(key)
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The first bytes of a file; none of what is no regular file, or cannot be read."""
+    try:
+        with open(os.open(path, _READ), "rb") as file:  # noqa: PTH123 (a descriptor)
+            return file.read(most) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+    except OSError:
+        return b""
 
 
 def _staged(answer: bytes) -> Iterator[tuple[bytes, str]]:

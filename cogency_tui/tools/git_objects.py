@@ -9,19 +9,24 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.git_facts import Repository, read_regular
 
 _LOOSE = re.compile(r"[0-9a-f]{2}/[0-9a-f]{38,62}")
+_SUFFIX = ".idx"
 _INDEX = re.compile(r"pack/.+\.idx")
 _SHA1 = 40
 _LONGEST = 1 << 25
-_LARGEST = 1 << 28
-"""Bytes of an object and of a pack that is read; a larger one is not sound."""
+"""Bytes of a commit or a tree that is read; a larger one is not sound."""
 
+_HEADER = 64
+"""Bytes in which the kind of an object stands, at the most."""
+
+_MOST_ALTERNATES = 20
 _PATIENCE = 60.0
 """Seconds for a pack."""
 
@@ -29,69 +34,91 @@ _Stamp = tuple[int, ...]
 
 
 class ObjectStore:
-    """The objects of a repository in `directory`, of which those that are there at first count as sound."""
+    """The objects of a repository in `directory`, of which those that are there at first count as sound,
+    unless it was `made` since the first command."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, made: bool = False) -> None:
         self._repository = Repository(directory, _PATIENCE)
-        self._directory = (self._repository.common_directory() or directory) / "objects"
-        self._sound = dict(self._found())
-        self._others = self._alternates()
+        self._own = (self._repository.common_directory() or directory) / "objects"
+        self._directories = _with_alternates(self._own)
+        self._sound = {} if made else dict(self._found())
+        self._loose: frozenset[str] = frozenset()
+        self._packs: Sequence[Path] = ()
 
     def is_sound(self) -> bool:
         """Whether all that has come since is what its name stands for."""
-        if self._others != self._alternates():
+        if self._directories != _with_alternates(self._own):
             return False
-        for name, stamp in self._found():
-            if self._sound.get(name) != stamp:
-                if not (self._is_packed(name) if _INDEX.fullmatch(name) else self._is_named(name)):
+        for path, stamp in self._found():
+            if self._sound.get(path) != stamp:
+                if not (self._is_packed(path) if path.suffix == _SUFFIX else self._is_named(path)):
                     return False
-                self._sound[name] = stamp
+                self._sound[path] = stamp
         return True
 
-    def _found(self) -> Iterator[tuple[str, _Stamp]]:
-        """The loose objects and the indexes of packs, by their names below the directory, with what differs
-        after each change."""
-        for folder in _entries(self._directory):
-            for each in _entries(self._directory / folder):
-                name = f"{folder}/{each}"
-                if _LOOSE.fullmatch(name):
-                    yield name, _stamp(self._directory / name)
-                elif _INDEX.fullmatch(name):
-                    yield name, _stamp(self._directory / name, self._pack(name))
+    def note(self) -> None:
+        """Remember what there is now."""
+        paths = [path for path, _ in self._found()]
+        self._packs = [path for path in paths if path.suffix == _SUFFIX]
+        self._loose = frozenset(_name(path) for path in paths if path.suffix != _SUFFIX)
 
-    def _pack(self, name: str) -> Path:
-        return (self._directory / name).with_suffix(".pack")
+    def noted(self, names: Collection[str]) -> set[str]:
+        """Those of the objects that were there when that was remembered; all where git cannot say."""
+        found = {*self._loose.intersection(names)}
+        with TemporaryDirectory() as directory:
+            packs = Path(directory, "pack")
+            packs.mkdir()
+            for at, index in enumerate(self._packs):
+                for path in (index, index.with_suffix(".pack")):
+                    (packs / f"pack-{at}{path.suffix}").symlink_to(path)
+            before = Repository(self._repository.directory, _PATIENCE, objects=Path(directory))
+            packed = before.named(sorted(set(names) - found))
+        return set(names) if packed is None else found.union(packed)
 
-    def _alternates(self) -> bytes:
-        """What names directories with further objects."""
-        try:
-            return (self._directory / "info/alternates").read_bytes()
-        except OSError:
-            return b""
+    def _found(self) -> Iterator[tuple[Path, _Stamp]]:
+        """The loose objects and the indexes of packs, with what differs after each change."""
+        for directory in self._directories:
+            for folder in _entries(directory):
+                for each in _entries(directory / folder):
+                    path = directory / folder / each
+                    if _LOOSE.fullmatch(f"{folder}/{each}"):
+                        yield path, _stamp(path)
+                    elif _INDEX.fullmatch(f"{folder}/{each}"):
+                        yield path, _stamp(path, path.with_suffix(".pack"))
 
-    def _is_named(self, name: str) -> bool:
+    def _is_named(self, path: Path) -> bool:
         """Whether a loose object is a blob, or has the name of its content."""
         unpacker = zlib.decompressobj()
+        packed = read_regular(path, _LONGEST)
         try:
-            with (self._directory / name).open("rb") as file:
-                data = unpacker.decompress(file.read(_LONGEST), _LONGEST)
-        except FileNotFoundError:
-            return True
-        except (OSError, zlib.error):
+            data = unpacker.decompress(packed, _HEADER)
+            if data.startswith(b"blob ") or not os.path.lexists(path):
+                return True
+            data += unpacker.decompress(unpacker.unconsumed_tail, _LONGEST)
+        except zlib.error:
             return False
-        if data.startswith(b"blob "):
-            return True
-        digits = name.replace("/", "")
+        digits = _name(path)
         digest = hashlib.sha1 if len(digits) == _SHA1 else hashlib.sha256
         return unpacker.eof and digest(data, usedforsecurity=False).hexdigest() == digits
 
-    def _is_packed(self, name: str) -> bool:
+    def _is_packed(self, index: Path) -> bool:
         """Whether the objects of a pack have the names that its index gives them."""
-        try:
-            size = self._pack(name).stat().st_size
-        except FileNotFoundError:
-            return True
-        return size <= _LARGEST and self._repository.is_pack_sound(self._directory / name)
+        pack = index.with_suffix(".pack")
+        return not os.path.lexists(pack) or self._repository.is_pack_sound(index)
+
+
+def _name(path: Path) -> str:
+    return path.parent.name + path.name
+
+
+def _with_alternates(directory: Path) -> list[Path]:
+    """A directory of objects, and those that are named in it for further ones."""
+    found = [directory]
+    for each in found:
+        text = os.fsdecode(read_regular(each / "info/alternates", _LONGEST))
+        named = (each / line for line in text.split("\n") if line and not line.startswith("#"))
+        found += [path for path in named if path not in found][: _MOST_ALTERNATES - len(found)]
+    return found
 
 
 def _entries(directory: Path) -> list[str]:
