@@ -40,7 +40,6 @@ _LABELS = frozenset(
     ("HEAD", "base", "ours", "theirs", "Updated upstream", "Stashed changes", "merged common ancestors")
 )
 _COMMIT = re.compile(r"(?:parent of )?([0-9a-f]{7,64})(?: \((.*)\))?")
-_BRANCH = re.compile(r"[\w./-]{1,100}")
 """What git writes behind the marks of conflicts."""
 
 _FAVORING = ("ours", "theirs")
@@ -243,13 +242,13 @@ class _Files:
         return (path, hashlib.sha256(text).hexdigest()) in self._kept
 
     def _is_label(self, path: Path, label: str) -> bool:
-        """Whether git names a side of a conflict like this: by a branch, or by a commit that changed the file
-        and its subject."""
+        """Whether git names a side of a conflict like this: by a word of the command, or by a commit that
+        changed the file and its subject."""
         if label in _LABELS or (label in self._brings.words and " " not in label):
             return True
         repository = self._repository
         if not (found := _COMMIT.fullmatch(label)):
-            return bool(_BRANCH.fullmatch(label) and repository.named([label]))
+            return False
         subject = found[2]
         return subject is None or any(
             subject == repository.subject(commit)
