@@ -8,9 +8,9 @@ import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile, zip_longest
+from itertools import zip_longest
 
-from cogency_tui.tools.find_expression import commands_in
+from cogency_tui.tools.find_expression import Expression
 from cogency_tui.tools.programs import NETWORK_COMMANDS, PROGRAMS, SCRIPTS, facts, is_interpreter
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
 from cogency_tui.tools.shell_variables import SOME_NAME
@@ -199,10 +199,10 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
     elif program not in WRAPPERS and (launched := _launched(simple)) is not None:
         yield from _unwrapped(launched, depth + 1)
     elif program == "find":
-        starts = [each for each in takewhile(_is_operand, simple.arguments) if each.known]
-        for run in commands_in(simple.arguments).values():
-            given = (each for each in run if each.text not in (";", "+"))
-            words = tuple(_found(each, starts) if "{}" in each.text else each for each in given)
+        expression = Expression(simple)
+        starts = [each for each in expression.starts if each.known]
+        for run in expression.commands:
+            words = tuple(_found(each, starts) if "{}" in each.text else each for each in run)
             yield from _unwrapped(Simple(words), depth + 1)
 
 
@@ -252,10 +252,6 @@ def option_values(simple: Simple, names: Collection[str]) -> list[Word]:
 def _script(words: list[Word], depth: int) -> list[Simple]:
     found = _parsed(" ".join(word.text for word in words), depth + 1)
     return found if all(word.known for word in words) else [*found, Simple((Word("", known=False),))]
-
-
-def _is_operand(word: Word) -> bool:
-    return not word.text.startswith(("-", "(", "!"))
 
 
 def _found(word: Word, starts: Sequence[Word]) -> Word:

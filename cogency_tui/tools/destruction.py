@@ -14,7 +14,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import islice, pairwise, takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 
 from cogency_tui.store.versions import Version
@@ -39,8 +39,6 @@ _UNREADABLE = {
 }
 _BRANCHING = re.compile(r"\|\||\b(?:case|for|if|until|while)\b")
 """What makes it uncertain that a part of a command runs."""
-
-_NEGATIONS = frozenset(("!", "-not", "-o", "-or", ",", "(", "-L", "-follow"))
 
 
 def at_stake(
@@ -229,18 +227,10 @@ def _target_directory(simple: Simple) -> Word | None:
 
 
 def _find(simple: Simple, places: Places, stakes: Stakes) -> None:
-    texts = [word.text for word in simple.arguments]
-    if "-delete" not in texts:
-        return
-    before = [word.text for word in _tests(simple)]
-    if {"-type d", "-empty"} <= {*map(" ".join, pairwise(before)), *before} and not _NEGATIONS & {*before}:
-        return
-    _found(simple, REMOVING, places, stakes)
-
-
-def _tests(simple: Simple) -> list[Word]:
-    """The arguments of `find` before its first action that destroys."""
-    return list(takewhile(lambda word: word.text not in ("-delete", "-exec", "-execdir"), simple.arguments))
+    expression = Expression(simple)
+    actions = expression.actions if expression.known else {word.text for word in simple.arguments}
+    if "-delete" in actions and not expression.removes_only_empty_directories():
+        _found(simple, REMOVING, places, stakes)
 
 
 def _found(simple: Simple, actions: Set[str], places: Places, stakes: Stakes) -> None:
@@ -258,7 +248,7 @@ def _found(simple: Simple, actions: Set[str], places: Places, stakes: Stakes) ->
     )
     looked_at = takewhile(lambda _each: places.lookups.entry(), walked)
     # With `-delete` directories go only once they are empty.
-    whole = all(word.text != "-delete" for word in simple.arguments)
+    whole = actions & (expression.actions or {"-print"}) != {"-delete"}
     stakes.add_files(islice((path for path, reached in looked_at if reached), MOST), whole=whole)
 
 

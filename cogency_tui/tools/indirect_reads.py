@@ -9,11 +9,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
 
 from cogency_tui.tools.argument_files import is_listed, names_more
 from cogency_tui.tools.command_line import option_values
+from cogency_tui.tools.find_expression import RUNNING, Expression
 from cogency_tui.tools.interpreter_code import script
 from cogency_tui.tools.named_paths import runs_files
 from cogency_tui.tools.shell_paths import Lookups, Places
@@ -88,7 +88,6 @@ _NAMING: Mapping[str, tuple[str, tuple[str, ...]]] = {
 """Options by which a program takes the names of files from a file or from its input."""
 
 _PYTHON = re.compile(r"python[\d.]*")
-_RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _RECURSIVE = re.compile(r"-[A-Za-z]{0,3}[rR]|--(?:recursive|dereference-recursive)")
 _JQ_NAMING = ("--rawfile", "--slurpfile")
 _JQ_IMPORT = re.compile(r"\b(?:import|include)\b")
@@ -155,8 +154,7 @@ def _operands(simple: Simple) -> list[Word]:
     if simple.program == "dd":
         return option_values(simple, ("if=",))
     if simple.program == "find":
-        words = dropwhile(lambda word: word.text in ("-H", "-L", "-P"), simple.arguments)
-        return list(takewhile(lambda word: word.text[:1] not in ("-", "(", "!"), words))
+        return Expression(simple).starts
     if simple.program == "jq":
         return _jq_files(simple)
     words = simple.operands(_VALUES.get(simple.program, ""))
@@ -231,9 +229,9 @@ def _is_given_links(simple: Simple, *, listed: bool) -> bool:
     if simple.program != "find":
         names = (word for word in simple.arguments if word is LISTED)
         return listed and simple.program in _READING and next(names, None) is not None
-    texts = [word.text for word in simple.arguments]
-    runs = any(option in _RUNNING and program in _READING for option, program in pairwise(texts))
-    return runs and ("-type", "f") not in pairwise(texts)
+    expression = Expression(simple)
+    runs = any(command and command[0].text in _READING for command in expression.commands)
+    return runs and expression.may_reach_links(RUNNING)
 
 
 def _follows(simple: Simple) -> bool:
@@ -248,7 +246,7 @@ def _follows(simple: Simple) -> bool:
         case "zip" if simple.has("y", "symlinks"):
             return False
         case "find":
-            return "-L" in texts or "-follow" in texts
+            return Expression(simple).follows or "-follow" in texts
         case "bsdtar" | "tar" if texts and _OLD_BUNDLE.fullmatch(texts[0]):
             return True
         case _:
