@@ -11,6 +11,8 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from cogency_tui.tools.find_expression import Expression
+from cogency_tui.tools.odd_names import Splitting
+from cogency_tui.tools.option_reading import read_arguments, table
 from cogency_tui.tools.programs import NETWORK_COMMANDS, PROGRAMS, SCRIPTS, facts, is_interpreter
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
 from cogency_tui.tools.shell_variables import SOME_NAME
@@ -29,7 +31,7 @@ WRAPPERS: dict[str, tuple[str, int]] = {
     "ionice": ("cnpt", 0),
     "nice": ("n", 0),
     "nohup": ("", 0),
-    "parallel": ("jN", 0),
+    "parallel": ("CINadjn", 0),
     "setsid": ("", 0),
     "stdbuf": ("ioe", 0),
     "strace": ("oe", 0),
@@ -45,6 +47,7 @@ WRAPPERS: dict[str, tuple[str, int]] = {
 _LONG_VALUES = {
     "env": ("--chdir", "--split-string", "--unset"),
     "nice": ("--adjustment",),
+    "parallel": ("--arg-file", "--colsep", "--delimiter", "--jobs", "--joblog", "--max-args", "--results"),
     "stdbuf": ("--error", "--input", "--output"),
     "sudo": ("--chdir", "--chroot", "--group", "--host", "--prompt", "--user"),
     "time": ("--format", "--output"),
@@ -52,6 +55,19 @@ _LONG_VALUES = {
     "xargs": ("--arg-file", "--delimiter", "--max-args", "--max-chars", "--max-lines", "--max-procs"),
 }
 """Their long options that take the next word."""
+
+_OPTIONAL_VALUES = {"xargs": "eil"}
+"""Letters of their options that take what is attached, and nothing else."""
+
+_XARGS = table(
+    "0oprtx",
+    "EILPadns",
+    "interactive no-run-if-empty null open-tty verbose",
+    "arg-file delimiter max-args max-chars max-procs process-slot-var",
+)
+_PARALLEL = table("0k", "Ijn", "bar keep-order null", "jobs max-args")
+_OPTIONAL = re.compile(r"-(?:e|i|l\d*|i[^\s-]+)|--(?:replace|max-lines)(?:=.*)?")
+_DELIMITERS: Mapping[str, Splitting] = {"\n": "lines", r"\n": "lines", r"\0": "nul"}
 
 _MOVING = {"env": ("-C", "--chdir"), "sudo": ("-D", "--chdir")}
 """Those that change the directory, and by which options."""
@@ -284,7 +300,7 @@ def _with_name(word: Word, place: str, given: Word) -> Word:
 
 def inside(simple: Simple) -> Simple | None:
     """What a wrapper runs; None where it runs nothing."""
-    with_value, before = WRAPPERS[simple.program]
+    before = WRAPPERS[simple.program][1]
     words = list(simple.arguments)
     assignments = list(simple.assignments)
     while words and (words[0].text.startswith("-") or ASSIGNMENT.match(words[0].text)):
@@ -296,8 +312,7 @@ def inside(simple: Simple) -> Simple | None:
         long = option.startswith("--") and any(
             name.startswith(option) for name in _LONG_VALUES.get(simple.program, ())
         )
-        short = not option.startswith("--") and option.startswith("-") and option[-1] in with_value
-        if (long or short) and words:
+        if (long or _takes_next(option, simple.program)) and words:
             words.pop(0)
     del words[:before]
     if not words:
@@ -305,8 +320,35 @@ def inside(simple: Simple) -> Simple | None:
     if simple.program in ("xargs", "parallel"):
         own = replace(simple, words=simple.words[: len(simple.words) - len(words)])
         from_pipe = not own.has("a", "arg-file") and not simple.redirections
-        given = LISTED if from_pipe else Word("", known=False)
+        splitting = _splitting(own)
+        given = LISTED if from_pipe and splitting else Word("", known=False)
         place = _place_of_names(own)
         words = [_with_name(word, place, given) if place in word.text else word for word in words]
         words.append(given)
-    return Simple(tuple(words), simple.redirections, assignments=tuple(assignments))
+    else:
+        splitting = simple.splitting
+    return Simple(tuple(words), simple.redirections, "", tuple(assignments), splitting)
+
+
+def _takes_next(option: str, program: str) -> bool:
+    """Whether the last of an option's letters takes the next word; what follows another is its value."""
+    if option.startswith("--") or not option.startswith("-"):
+        return False
+    ending = WRAPPERS[program][0] + _OPTIONAL_VALUES.get(program, "")
+    at = next((at for at, letter in enumerate(option[1:], 2) if letter in ending), 0)
+    return at == len(option) and option[-1] in WRAPPERS[program][0]
+
+
+def _splitting(own: Simple) -> Splitting:
+    """How `xargs` or `parallel` takes apart what it reads; empty where that is not known."""
+    words = [word for word in own.arguments if not _OPTIONAL.fullmatch(word.text)]
+    given = read_arguments(words, _XARGS if own.program == "xargs" else _PARALLEL)
+    if given is None:
+        return ""
+    delimiters = {word.text for word in option_values(own, ("-d", "--delimiter"))}
+    nul = not given.options.isdisjoint(("0", "null"))
+    if delimiters or nul or own.program == "parallel":
+        ways: set[Splitting] = {_DELIMITERS.get(each, "") for each in delimiters}
+        ways |= {"nul"} if nul else set()
+        return "lines" if not ways else ways.pop() if len(ways) == 1 else ""
+    return "xargs"

@@ -152,7 +152,7 @@ class Expression:
 
     def removes_only_empty_directories(self) -> bool:
         """Whether it removes nothing but directories, and these only if they are empty."""
-        if not self.known or self.actions & REMOVING != {"-delete"}:
+        if not self.known or self.actions & REMOVING != frozenset(("-delete",)):
             return False
         tests = list(_tests(self._root))
         directory = [each for each in tests if each.option == "-type" and each.value == Word("d")]

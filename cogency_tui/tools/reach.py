@@ -21,10 +21,10 @@ from cogency_tui.tools.found_programs import shadows_modules
 from cogency_tui.tools.indirect_network import indirect_network, settings_in
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.link_targets import link_targets, moves_links
+from cogency_tui.tools.listed_names import ListedNames
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Address, Visit, only_probes, visit
 from cogency_tui.tools.made_files import MadeFiles
-from cogency_tui.tools.name_lists import lists_names
 from cogency_tui.tools.named_in_code import guarded_in_code, paths_in_code, unsure_code
 from cogency_tui.tools.named_paths import (
     UNSURE_READING,
@@ -45,6 +45,8 @@ from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
 _TOO_LONG = "the command: it names too much to be looked at"
+
+_ODD = "what it is given as names of files may be taken for others, outside the project"
 
 _REROUTED = re.compile(r"(?<!--no)proxy|curlrc|wgetrc|curl_home|xdg_config|\bHOME=", re.IGNORECASE)
 """What in a command may lead a client that names this machine elsewhere."""
@@ -99,7 +101,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     could_bring = alters(command)
     settings = settings_in(command)
     made = MadeFiles()
-    piped = False
+    names = ListedNames(command, commands)
     listing = dict[Location, None]()
     functions = _functions_in(command)
     loop = NameLoop(command)
@@ -107,9 +109,9 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     if _REROUTED.search(command):
         ports = None
     for written_out in commands:
-        simple = loop.follow(_as_installed(written_out, places), listed=piped)
-        listed = loop.entered or piped
-        reading = indirect_reads(simple, places, (workspace.root, *workspace.added), listed=listed)
+        simple = loop.follow(_as_installed(written_out, places), listed=names.piped is not None)
+        listed = loop.entered or names.piped is not None
+        reading = indirect_reads(simple, places, (workspace.root, *workspace.added), names, listed=listed)
         program = network_program(simple)
         reads = "reader" in facts(program) or is_interpreter(program) or opens_device(simple)
         written = network_in_input(simple, command)
@@ -135,9 +137,10 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         unsure = unsure or unsure_writing(simple, places, listed=listed)
         configured = is_listed(simple) and _CONFIGURED.search(command)
         unsure = unsure or (UNSURE_READING if reading.unknown or configured else "")
+        unsure = unsure or (_ODD if names.lead_elsewhere(simple, loop.splitting, places) else "")
         given = [*listing] if _writes_listed(simple) else []
-        piped = lists_names(simple, piped=piped)
-        listed = loop.entered or piped
+        names.follow(simple, places)
+        listed = loop.entered or names.piped is not None
         listing = listing if listed else {}
         through = _through(reading, places, workspace)
         code = _in_code(simple, made, places, workspace)
@@ -172,8 +175,8 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         neighbour = ""
     guarded = "; ".join(dict.fromkeys(named.values())) or unsure
     # What is copied or moved into a directory has its name there.
-    names = dict.fromkeys(path.name for path in named)
-    inside = (place / name for name in names for place in into if place.is_dir())
+    there = dict.fromkeys(path.name for path in named)
+    inside = (place / name for name in there for place in into if place.is_dir())
     covers = *named, *islice(inside, _MOST_COVERED)
     return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour, covers)
 
