@@ -323,11 +323,19 @@ def inside(simple: Simple) -> Simple | None:
         splitting = _splitting(own)
         given = LISTED if from_pipe and splitting else Word("", known=False)
         place = _place_of_names(own)
+        if any(place in word.text for word in words) and any(map(_runs_text, words)):
+            splitting = "code"
         words = [_with_name(word, place, given) if place in word.text else word for word in words]
         words.append(given)
     else:
         splitting = simple.splitting
     return Simple(tuple(words), simple.redirections, "", tuple(assignments), splitting)
+
+
+def _runs_text(word: Word) -> bool:
+    """Whether a word is the name of a program that runs what it is given."""
+    name = word.text.rpartition("/")[2]
+    return name in SHELLS or is_interpreter(name) or name in ("eval", "ssh", "watch") or " " in word.text
 
 
 def _takes_next(option: str, program: str) -> bool:

@@ -5,16 +5,34 @@ not followed. The calls block.
 """
 
 import os
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
-from cogency_tui.tools.odd_names import is_odd
+from cogency_tui.tools.odd_names import is_plain
+
+_MOST_OUTWARD = 100
+"""Links that are told of one tree; one is enough to ask."""
+
+_PYTHON = re.compile(r"python[\d.]*")
+
+Kind = Literal["file", "directory", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link that leads outside, and what is there."""
+
+    path: Path
+    kind: Kind
 
 
 @dataclass(slots=True)
 class Tree:
-    """The links below a directory, and what has an odd name. It is not `complete` where there was too much
-    to look at."""
+    """The links below a directory, and what has a name that is not plain. It is not `complete` where there
+    was too much to look at."""
 
     links: list[Path] = field(default_factory=list[Path])
     odd: list[Path] = field(default_factory=list[Path])
@@ -27,6 +45,7 @@ class Trees:
     def __init__(self, entries: int) -> None:
         self._left = entries
         self._found: dict[Path, Tree] = {}
+        self._outward: dict[Path, Sequence[Link]] = {}
 
     def below(self, start: Path) -> Tree:
         """What lies below a directory."""
@@ -35,8 +54,14 @@ class Trees:
             self._found[start] = self._walked(start) if above is None else _part(self._found[above], start)
         return self._found[start]
 
+    def outward(self, start: Path, roots: Sequence[Path]) -> Sequence[Link]:
+        """The links below a directory that lead out of these, which are the same for one command."""
+        if start not in self._outward:
+            self._outward[start] = outward(self.below(start).links, roots)
+        return self._outward[start]
+
     def _walked(self, start: Path) -> Tree:
-        tree = Tree(complete=self._left >= 0)
+        tree = Tree()
         pending = [start]
         while pending and tree.complete:
             directory = pending.pop()
@@ -48,20 +73,40 @@ class Trees:
                 continue
             try:
                 with os.scandir(directory) as entries:
-                    for entry in entries:
-                        self._left -= 1
-                        if is_odd(entry.name):
-                            tree.odd.append(Path(entry.path))
-                        if entry.is_symlink():
-                            tree.links.append(Path(entry.path))
-                        elif entry.is_dir(follow_symlinks=False):
-                            pending.append(Path(entry.path))
-                        tree.complete = self._left >= 0
-                        if not tree.complete:
-                            break
+                    pending += [Path(entry.path) for entry in entries if self._enters(entry, tree)]
             except OSError:
                 continue
         return tree
+
+    def _enters(self, entry: "os.DirEntry[str]", tree: Tree) -> bool:
+        """Note an entry; whether to go on in it."""
+        self._left -= 1
+        tree.complete = self._left >= 0
+        if not tree.complete:
+            return False
+        if not is_plain(entry.name):
+            tree.odd.append(Path(entry.path))
+        if entry.is_symlink():
+            tree.links.append(Path(entry.path))
+        return entry.is_dir(follow_symlinks=False)
+
+
+def outward(links: Iterable[Path], roots: Sequence[Path]) -> Sequence[Link]:
+    """Those of some links that lead out of these directories."""
+    found: list[Link] = []
+    for link in links:
+        if len(found) == _MOST_OUTWARD:
+            break
+        target = Path(os.path.realpath(link))
+        if any(target.is_relative_to(root) for root in roots) or _is_interpreter(link, target):
+            continue
+        if target.is_file():
+            found.append(Link(link, "file"))
+        elif target.is_dir():
+            found.append(Link(link, "directory"))
+        elif not os.path.lexists(target):
+            found.append(Link(link, "nothing"))
+    return found
 
 
 def _part(tree: Tree, start: Path) -> Tree:
@@ -69,3 +114,9 @@ def _part(tree: Tree, start: Path) -> Tree:
     links = [path for path in tree.links if path.is_relative_to(start)]
     odd = [path for path in tree.odd if path.is_relative_to(start)]
     return Tree(links, odd, tree.complete)
+
+
+def _is_interpreter(link: Path, target: Path) -> bool:
+    """Whether a link is the interpreter of a virtual environment: it holds no text of anybody's."""
+    named = _PYTHON.fullmatch(link.name) and _PYTHON.fullmatch(target.name)
+    return bool(named) and (link.parent.parent / "pyvenv.cfg").is_file()

@@ -326,8 +326,9 @@ class Repository:
         they have in common; a revision that is none is left out."""
         asked = [["ls-files", "-z", "--full-name", ":/"]]
         for revision in revisions:
-            # Of one that is none git says so and no more.
-            named = self._run(["rev-parse", "--revs-only", revision]) or b""
+            named = self._run(["rev-parse", "--revs-only", revision])
+            if named is None:
+                return None
             commits = [name.lstrip("^") for name in named.decode().split()]
             asked += [["ls-tree", "-r", "-z", "--name-only", "--full-tree", each] for each in commits]
         answers = list(map(self._run, asked))

@@ -5,10 +5,10 @@ path that the command names. What nobody can know before the command runs is ask
 untrusted content. The calls block.
 """
 
-import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from cogency_tui.tools.argument_files import is_listed, names_more
@@ -19,7 +19,7 @@ from cogency_tui.tools.listed_names import ListedNames
 from cogency_tui.tools.named_paths import only_reads, runs_files
 from cogency_tui.tools.programs import facts
 from cogency_tui.tools.shell_paths import Places
-from cogency_tui.tools.shell_variables import NAME_OR_NOTHING, SOME_NAME, is_name
+from cogency_tui.tools.shell_variables import before_name, is_name
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 from cogency_tui.tools.stream_scripts import stream_script
 
@@ -113,7 +113,6 @@ _NAMING: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """Options by which a program takes the names of files from a file or from its input."""
 
-_PYTHON = re.compile(r"python[\d.]*")
 _RECURSIVE = re.compile(r"-[A-Za-z]{0,3}[rR]|--(?:recursive|dereference-recursive)")
 _JQ_NAMING = ("--rawfile", "--slurpfile")
 _JQ_IMPORT = re.compile(r"\b(?:import|include)\b")
@@ -150,16 +149,16 @@ def indirect_reads(
         return IndirectReads(words=words, unknown=f"files that only the script of {simple.program} names")
     given = [word for word in _given_names(simple) if listed or word is not LISTED]
     follows = _follows(simple) or (simple.program == "find" and _runs_with_links(simple))
-    trees = [places.lookups.trees.below(start) for start in _starts(simple, places)] if follows else []
-    outward = [
-        path for tree in trees for path in tree.links if _leads_out(path, roots, _kinds(simple, given))
-    ]
-    if given:
-        links = names.links(places, below=simple.program in _ENTERING)
-        outward += [path for path in links if _leads_out(path, roots, _kinds(simple, given))]
-    complete = all(tree.complete for tree in trees)
+    trees, starts = places.lookups.trees, list(_starts(simple, places)) if follows else []
+    among = names.outward(given, places, roots, below=simple.program in _ENTERING) if given else ()
+    if among is None:
+        return IndirectReads(words=words, unknown=unknown)
+    kinds = _kinds(simple, given)
+    links = chain(among, *(trees.outward(start, roots) for start in starts))
+    paths = dict.fromkeys(link.path for link in links if link.kind in kinds)
+    complete = all(trees.below(start).complete for start in starts)
     many = "" if complete else f"links that {simple.program} follows and that are too many to look at"
-    return IndirectReads(tuple(dict.fromkeys(outward)), words, many=many)
+    return IndirectReads(tuple(paths), words, many=many)
 
 
 def _reads_unknown(simple: Simple, places: Places, *, listed: bool) -> bool:
@@ -272,7 +271,7 @@ def _kinds(simple: Simple, given: Sequence[Word]) -> frozenset[str]:
         return frozenset(("directory", "file", "nothing"))
     recursive = _follows(simple) or any(_RECURSIVE.fullmatch(each.text) for each in simple.words)
     writes = not only_reads(simple) or any(each.writes for each in simple.redirections)
-    below = any(word.resolved not in ("", SOME_NAME, NAME_OR_NOTHING) for word in given)
+    below = any(before_name(word) is not None for word in given)
     into = writes and simple.program != "sed"
     directories = recursive or into or below or simple.program not in _READING
     files = simple.program not in _GOING or below
@@ -311,18 +310,3 @@ def _starts(simple: Simple, places: Places) -> Iterator[Path]:
     found = (path for word in _operands(simple) for path in places.targets(word) or ())
     named = [path for path in dict.fromkeys(found) if path.is_dir()]
     yield from named or places.directories
-
-
-def _leads_out(link: Path, roots: Sequence[Path], kinds: Collection[str]) -> bool:
-    """Whether a link leads out of the project to something of these kinds."""
-    target = Path(os.path.realpath(link))
-    if _PYTHON.fullmatch(target.name) and _is_interpreter_of_environment(link):
-        return False
-    kind = "file" if target.is_file() else "directory" if target.is_dir() else "nothing"
-    other = os.path.lexists(target) and kind == "nothing"
-    return kind in kinds and not other and not any(target.is_relative_to(root) for root in roots)
-
-
-def _is_interpreter_of_environment(link: Path) -> bool:
-    """Whether a link is the interpreter of a virtual environment: it holds no text of anybody's."""
-    return bool(_PYTHON.fullmatch(link.name)) and (link.parent.parent / "pyvenv.cfg").is_file()

@@ -12,20 +12,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.file_trees import Link, outward
+from cogency_tui.tools.git_facts import Answers, CachedRepository, Repository
 from cogency_tui.tools.link_targets import moves_links
 from cogency_tui.tools.name_lists import Listing, lists_names
 from cogency_tui.tools.named_paths import placed
-from cogency_tui.tools.odd_names import Splitting, is_odd, leads_elsewhere
+from cogency_tui.tools.odd_names import Splitting, is_odd, is_plain, leads_elsewhere, may_break
 from cogency_tui.tools.programs import GIT_READING, PROGRAMS, facts
 from cogency_tui.tools.shell_paths import MOST_LINK_ENTRIES, Places, leads_git
-from cogency_tui.tools.shell_variables import is_name
+from cogency_tui.tools.shell_variables import before_name, is_name
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 
 _UNCERTAIN = re.compile(
     r"<\(|\bIFS=(?!\s+read\b)|\b(?:alias|shopt|enable|hash|coproc|PATH|QUOTING_STYLE|RIPGREP_CONFIG_PATH)\b"
 )
 """What may have a list be another one than it looks like, or be taken apart in another way."""
+
+_MOST_LISTS = 40
+"""Different lists of one command that are looked at."""
 
 _FUNCTION = re.compile(r"(?:^|[\s;&|])(?:function\s+([\w.-]+)|([\w.-]+)\s*\(\s*\))")
 _REPEATING = re.compile(r"\b(?:for|while|until|select|watch|trap)\b|\(\s*\)")
@@ -75,7 +79,7 @@ class ListedNames:
         self.piped: Listing | None = None
         """What the next part is given on its input."""
         self._certain = are_certain(command, commands)
-        self._lists: list[_List] = []
+        self._lists: dict[_List, None] = {}
         repeats = bool(_REPEATING.search(command))
         self._made = repeats and any(map(_makes_names, commands))
         self._moved = repeats and any(map(moves_links, commands))
@@ -84,7 +88,10 @@ class ListedNames:
         self._refs_moved = repeats and any(map(_moves_refs, commands))
         self._known = True
         """Whether it is known where all names are."""
+        self._answers = Answers()
         self._of_git: dict[tuple[Path, tuple[str, ...]], _GitNames | None] = {}
+        self._git_names: dict[tuple[_List, tuple[Path, ...]], _GitNames | None] = {}
+        self._git_links: dict[tuple[_List, tuple[Path, ...]], Sequence[Link]] = {}
 
     def follow(self, simple: Simple, places: Places) -> None:
         """Take note of what a part lists, and of what it may make."""
@@ -97,7 +104,11 @@ class ListedNames:
             led = self._git_is_led or (self._refs_moved and bool(listing.revisions))
             self._known &= known and not (listing.of_git and led)
             starts = tuple(path for each in found for path in each or ())
-            self._lists.append(_List(listing, starts, tuple(places.directories)))
+            if any(word.pattern for word in listing.starts):
+                # What the shell makes of a pattern has names of its own.
+                starts += tuple(places.directories)
+            self._lists[_List(listing, starts, tuple(places.directories))] = None
+            self._known &= len(self._lists) <= _MOST_LISTS
         self._made |= _makes_names(simple)
         self._moved |= moves_links(simple)
         self._refs_moved |= _moves_refs(simple)
@@ -109,59 +120,96 @@ class ListedNames:
         as_text = "words" in facts(simple.program) or simple.program in _TAKING_TEXT
         if not words or (as_text and not simple.redirections):
             return False
-        if not (self._certain and self._known) or (self._moved and any(self.links(places))):
+        if not (self._certain and self._known) or (self._moved and self._has_links(places)):
             return True
         own = simple.splitting or splitting
         ways: set[Splitting] = {own or ("xargs" if word is LISTED else "shell") for word in words}
         return any(self._may_lead_elsewhere(each, ways, places) for each in self._lists)
 
-    def links(self, places: Places, *, below: bool = False) -> Iterator[Path]:
-        """The links that are among the names, or on the way to what they name; those `below` them too."""
+    def outward(
+        self, words: Sequence[Word], places: Places, roots: Sequence[Path], *, below: bool
+    ) -> Sequence[Link] | None:
+        """The links out of some directories that are among the names in these words, or on the way to what
+        these name; those `below` them too. None where there is too much to look at."""
+        trees = places.lookups.trees
+        found: list[Link] = []
         for each in self._lists:
-            names = self._names_of_git(each, places)
-            if names is not None:
-                yield from _links_on_the_way(names, each.around(places))
-            for directory in each.around(places) if below else self._walked(each, names, places):
-                yield from places.lookups.trees.below(directory).links
+            for directory in self._seen(each, words, places, below=below):
+                if not trees.below(directory).complete:
+                    return None
+                found += trees.outward(directory, roots)
+            found += self._links_of_git(each, places, roots)
+        return list(dict.fromkeys(found))
+
+    def _has_links(self, places: Places) -> bool:
+        around = dict.fromkeys(path for each in self._lists for path in each.around(places))
+        return any(places.lookups.trees.below(directory).links for directory in around)
 
     def _may_lead_elsewhere(self, each: "_List", ways: Set[Splitting], places: Places) -> bool:
         names = self._names_of_git(each, places)
         if each.listing.of_git and names is None:
             return True
-        trees = [places.lookups.trees.below(directory) for directory in self._walked(each, names, places)]
+        own = names is None or not names.roots or each.listing.others or self._added
+        trees = [places.lookups.trees.below(directory) for directory in each.sources] if own else []
         if not all(tree.complete for tree in trees):
             return True
         parts = [path.name for tree in trees for path in tree.odd]
-        parts += [] if names is None else [part for part in names.parts if is_odd(part)]
+        parts += names.odd if names is not None else ()
         ends = {"lines" if way == "nul" and each.listing.ends != "\0" else way for way in ways}
         first = not each.listing.prefixed
         return any(leads_elsewhere(part, way, first=first) for part in parts for way in ends)
 
-    def _walked(self, each: "_List", names: "_GitNames | None", places: Places) -> Iterable[Path]:
-        """The directories whose names are those of a list, or what its names come to."""
-        trees = places.lookups.trees
+    def _seen(self, each: "_List", words: Sequence[Word], places: Places, *, below: bool) -> Iterable[Path]:
+        """The directories in which what these words name may lie, but for what git is known to have."""
+        found = dict[Path, None]()
+        for word in words:
+            place, _, _ = (before_name(word) or "").rpartition("/")
+            there = (
+                places.targets(Word("", known=False, resolved=f"{place}/")) if place and not below else None
+            )
+            if there is not None:
+                found |= dict.fromkeys(there)
+            elif below or before_name(word) is not None:
+                found |= dict.fromkeys(each.around(places))
+            else:
+                found |= dict.fromkeys(self._seen_alone(each, places))
+        return found
+
+    def _seen_alone(self, each: "_List", places: Places) -> Iterable[Path]:
+        """The directories in which what its names alone name may lie."""
+        names = self._names_of_git(each, places)
         if names is not None and names.roots:
-            other = each.listing.others or self._added or any(map(is_odd, names.parts))
-            return each.around(places) if other else ()
-        if each.listing.prefixed and not any(trees.below(start).odd for start in each.starts):
-            return each.starts
-        return each.around(places)
+            any_other = each.listing.others or self._added or any(map(may_break, names.odd))
+            return each.around(places) if any_other else ()
+        odd = (path.name for start in each.starts for path in places.lookups.trees.below(start).odd)
+        return each.starts if each.listing.prefixed and not any(map(may_break, odd)) else each.around(places)
+
+    def _links_of_git(self, each: "_List", places: Places, roots: Sequence[Path]) -> Sequence[Link]:
+        key = each, each.around(places)
+        if key not in self._git_links:
+            names = self._names_of_git(each, places)
+            links = () if names is None else _links_on_the_way(names, each.around(places))
+            self._git_links[key] = outward(links, roots)
+        return self._git_links[key]
 
     def _names_of_git(self, each: "_List", places: Places) -> "_GitNames | None":
         """The names that git has; None where it lists none, or cannot say."""
-        if not each.listing.of_git:
-            return None
-        found: list[_GitNames] = []
-        for directory in each.around(places):
-            key = directory, each.listing.revisions
-            if key not in self._of_git:
-                self._of_git[key] = _names_in(Repository(directory), each.listing.revisions)
-            names = self._of_git[key]
-            if names is None:
-                return None
-            found.append(names)
-        roots = tuple(root for names in found for root in names.roots)
-        return _GitNames(roots, tuple(path for names in found for path in names.paths))
+        key = each, each.around(places)
+        if key not in self._git_names:
+            found = [self._names_at(directory, each.listing) for directory in key[1]]
+            known = [names for names in found if names is not None]
+            topmost = tuple(root for names in known for root in names.roots)
+            paths = dict.fromkeys(path for names in known for path in names.paths)
+            whole = each.listing.of_git and len(known) == len(found)
+            self._git_names[key] = _GitNames(topmost, tuple(paths)) if whole else None
+        return self._git_names[key]
+
+    def _names_at(self, directory: Path, listing: Listing) -> "_GitNames | None":
+        key = directory, listing.revisions
+        if listing.of_git and key not in self._of_git:
+            repository = CachedRepository(directory, self._answers)
+            self._of_git[key] = _names_in(repository, listing.revisions)
+        return self._of_git.get(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +219,11 @@ class _List:
     listing: Listing
     starts: tuple[Path, ...]
     directories: tuple[Path, ...]
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The directories whose names it has."""
+        return self.starts or self.directories
 
     def around(self, places: Places) -> tuple[Path, ...]:
         """All directories from which its names may be seen."""
@@ -185,9 +238,11 @@ class _GitNames:
     paths: tuple[str, ...]
 
     @cached_property
-    def parts(self) -> Set[str]:
-        """The names in these paths."""
-        return {part for path in self.paths for part in path.split("/")}
+    def odd(self) -> Sequence[str]:
+        """The names in these paths that are not plain."""
+        return [
+            part for part in {part for path in self.paths for part in path.split("/")} if not is_plain(part)
+        ]
 
 
 def _names_in(repository: Repository, revisions: tuple[str, ...]) -> _GitNames | None:

@@ -323,6 +323,14 @@ def is_name(word: Word) -> bool:
     return word is LISTED or SOME_NAME in word.resolved or NAME_OR_NOTHING in word.resolved
 
 
+def before_name(word: Word) -> str | None:
+    """What a word has before the name that a command lists; None where it has nothing but the name."""
+    if word.resolved in ("", SOME_NAME, NAME_OR_NOTHING):
+        return None
+    places = (word.resolved.find(pattern) for pattern in (SOME_NAME, NAME_OR_NOTHING))
+    return word.resolved[: min(place for place in places if place >= 0)]
+
+
 class NameLoop:
     """The loop of a command that reads names of files from a pipe: `find … | while read -r f; do …`.
 

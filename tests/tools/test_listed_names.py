@@ -93,6 +93,9 @@ TAKEN_APART = [
     (with_directory("-o../home", committed=True), "git ls-files | xargs sort"),
     (with_directory("-o../home", committed=True), "git ls-files -z | xargs -0 sort"),
     (with_directory("-o../home"), "grep -rl a -- * | xargs sort"),
+    (with_directory("';cat<'$OUT"), "find . -name secret | xargs -I{} sh -c 'wc -l {}'"),
+    (with_directory("';cat<'$OUT"), "find . -name secret -print0 | xargs -0 -I{} bash -c 'wc -l \"{}\"'"),
+    (with_directory("';cat<'$OUT"), "find . -name secret | xargs -I % timeout 5 sh -c 'wc -l %'"),
     ("ln -s ../home/secret l; touch 'src/x l'", "find src -type f | xargs cat"),
     ("tar cf a.tar src", "tar xf a.tar; find . -name secret | xargs cat"),
     ("true", "for i in 1 2; do find . -name secret | xargs cat; tar xf a.tar; done"),
@@ -123,6 +126,7 @@ mkdir -p out && for f in $(ls src); do cp "src/$f" "out/$f"; done
 git add -A && git diff --cached --name-only | xargs wc -l
 git commit -qm x; git diff --name-only HEAD~1 HEAD | xargs cat
 git ls-files | xargs -I{} git log -1 -- {}
+find src -type f | xargs -I{} sh -c 'wc -l {}'
 git ls-files | xargs -d '\n' wc -l
 diff <(ls src) <(ls)
 find . -type f | while IFS= read -r f; do wc -l "$f"; done
@@ -234,6 +238,11 @@ LINKED = [
     ("src/l ../../home/secret", "mkdir -p w; cd w; find ../src | xargs cat"),
     ("src/l ../../home/secret", 'cd src; for f in $(ls); do sed -i --follow-symlinks s/a/b/ "$f"; done'),
     ("l ../home", 'for f in $(ls); do cat "$f/secret"; done'),
+    ("a.py.bak ../home/secret", 'for f in $(git ls-files); do cat "$f.bak"; done'),
+    ("src/l ../../home/secret", 'for f in $(ls src); do cat "src/$f"; done'),
+    ("src/l ../../home/secret", 'for d in $(ls); do cat "$d/l"; done'),
+    ("d ../home", 'cd src; for f in $(find . -name b.py); do cat "../d/$f"; done'),
+    ("d ../home", "git ls-files src | xargs -I{} cat d/{}"),
     ("l ../home", "ls | xargs -I{} cp a.py {}/x"),
     ("l ../home", "ls | xargs cp a.py"),
     ("l ../home", 'for f in $(ls); do mv a.py "$f"; done'),
@@ -255,6 +264,7 @@ def test_a_link_among_the_names_counts(project: Path, link: str, command: str) -
         'for f in $(ls); do rm -f "$f"; done',
         'for f in $(ls); do git log -1 -- "$f"; echo "$f"; done',
         "cat $(find src -type f)",
+        'for f in $(ls src); do cat "src/$f"; done',
         "git ls-files src | xargs basename -a",
         'for f in $(ls); do mv "$f" src/; done',
     ],
