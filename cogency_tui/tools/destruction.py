@@ -250,8 +250,8 @@ def _found(
     tops, known = places.all_of(expression.starts)
     if not (known and expression.known and expression.selects):
         stakes.add_files((top.resolve() if expression.follows else top for top in tops), whole=True)
-        odd = (path for top in tops for path in places.lookups.trees.below(top).odd)
-        if any(breaks(path.name, splitting) for path in odd):
+        odd = (name for top in tops for name in places.lookups.trees.below(top).odd_names)
+        if any(breaks(name, splitting) for name in odd):
             stakes.add(UNKNOWN)
         return
     walked = (

@@ -6,8 +6,9 @@ not followed. The calls block.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -29,14 +30,19 @@ class Link:
     kind: Kind
 
 
-@dataclass(slots=True)
+@dataclass
 class Tree:
     """The links below a directory, and what has a name that is not plain. It is not `complete` where there
     was too much to look at."""
 
-    links: list[Path] = field(default_factory=list[Path])
-    odd: list[Path] = field(default_factory=list[Path])
+    links: list[str] = field(default_factory=list[str])
+    odd: list[str] = field(default_factory=list[str])
     complete: bool = True
+
+    @cached_property
+    def odd_names(self) -> Set[str]:
+        """The names that are not plain."""
+        return {path.rpartition("/")[2] for path in self.odd}
 
 
 class Trees:
@@ -85,16 +91,16 @@ class Trees:
         if not tree.complete:
             return False
         if not is_plain(entry.name):
-            tree.odd.append(Path(entry.path))
+            tree.odd.append(entry.path)
         if entry.is_symlink():
-            tree.links.append(Path(entry.path))
+            tree.links.append(entry.path)
         return entry.is_dir(follow_symlinks=False)
 
 
-def outward(links: Iterable[Path], roots: Sequence[Path]) -> Sequence[Link]:
+def outward(links: Iterable[str], roots: Sequence[Path]) -> Sequence[Link]:
     """Those of some links that lead out of these directories."""
     found: list[Link] = []
-    for link in links:
+    for link in map(Path, links):
         if len(found) == _MOST_OUTWARD:
             break
         target = Path(os.path.realpath(link))
@@ -111,8 +117,8 @@ def outward(links: Iterable[Path], roots: Sequence[Path]) -> Sequence[Link]:
 
 def _part(tree: Tree, start: Path) -> Tree:
     """The part of a tree that lies below a directory in it."""
-    links = [path for path in tree.links if path.is_relative_to(start)]
-    odd = [path for path in tree.odd if path.is_relative_to(start)]
+    lead = f"{start}/"
+    links, odd = ([path for path in paths if path.startswith(lead)] for paths in (tree.links, tree.odd))
     return Tree(links, odd, tree.complete)
 
 

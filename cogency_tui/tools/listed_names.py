@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from cogency_tui.tools.file_trees import Link, outward
@@ -30,6 +31,9 @@ _UNCERTAIN = re.compile(
 
 _MOST_LISTS = 40
 """Different lists of one command that are looked at."""
+
+_MOST_REVISIONS = 10
+"""Different revisions that the lists of one command are of."""
 
 _FUNCTION = re.compile(r"(?:^|[\s;&|])(?:function\s+([\w.-]+)|([\w.-]+)\s*\(\s*\))")
 _REPEATING = re.compile(r"\b(?:for|while|until|select|watch|trap)\b|\(\s*\)")
@@ -86,12 +90,17 @@ class ListedNames:
         self._added = any(map(_adds_to_git, commands))
         self._git_is_led = any(map(leads_git, commands))
         self._refs_moved = repeats and any(map(_moves_refs, commands))
-        self._known = True
-        """Whether it is known where all names are."""
         self._answers = Answers()
-        self._of_git: dict[tuple[Path, tuple[str, ...]], _GitNames | None] = {}
-        self._git_names: dict[tuple[_List, tuple[Path, ...]], _GitNames | None] = {}
-        self._git_links: dict[tuple[_List, tuple[Path, ...]], Sequence[Link]] = {}
+        listings = (lists_names(simple, None) for simple in commands if simple.program == "git")
+        self._revisions = tuple({each: None for listing in listings if listing for each in listing.revisions})
+        """Those of all lists: git is asked once."""
+        self._known = len(self._revisions) <= _MOST_REVISIONS
+        """Whether it is known where all names are."""
+        self._of_git: dict[Path, _GitNames | None] = {}
+        self._git_names: dict[tuple[Path, ...], _GitNames | None] = {}
+        self._git_links: dict[tuple[Path, ...], Sequence[Link]] = {}
+        self._leading: dict[tuple[_List, tuple[Path, ...], frozenset[str]], bool] = {}
+        self._breaking: dict[_List, bool] = {}
 
     def follow(self, simple: Simple, places: Places) -> None:
         """Take note of what a part lists, and of what it may make."""
@@ -153,11 +162,15 @@ class ListedNames:
         trees = [places.lookups.trees.below(directory) for directory in each.sources] if own else []
         if not all(tree.complete for tree in trees):
             return True
-        parts = [path.name for tree in trees for path in tree.odd]
-        parts += names.odd if names is not None else ()
         ends = {"lines" if way == "nul" and each.listing.ends != "\0" else way for way in ways}
         first = not each.listing.prefixed
-        return any(leads_elsewhere(part, way, first=first) for part in parts for way in ends)
+        key = each, each.around(places), frozenset(ends)
+        if key not in self._leading:
+            parts = chain(names.odd if names is not None else (), *(tree.odd_names for tree in trees))
+            self._leading[key] = any(
+                leads_elsewhere(part, way, first=first) for part in parts for way in ends
+            )
+        return self._leading[key]
 
     def _seen(self, each: "_List", words: Sequence[Word], places: Places, *, below: bool) -> Iterable[Path]:
         """The directories in which what these words name may lie, but for what git is known to have."""
@@ -179,37 +192,41 @@ class ListedNames:
         """The directories in which what its names alone name may lie."""
         names = self._names_of_git(each, places)
         if names is not None and names.roots:
-            any_other = each.listing.others or self._added or any(map(may_break, names.odd))
+            any_other = each.listing.others or self._added or names.may_break
             return each.around(places) if any_other else ()
-        odd = (path.name for start in each.starts for path in places.lookups.trees.below(start).odd)
-        return each.starts if each.listing.prefixed and not any(map(may_break, odd)) else each.around(places)
+        if each not in self._breaking:
+            trees = (places.lookups.trees.below(start) for start in each.starts)
+            self._breaking[each] = any(may_break(name) for tree in trees for name in tree.odd_names)
+        return each.starts if each.listing.prefixed and not self._breaking[each] else each.around(places)
 
     def _links_of_git(self, each: "_List", places: Places, roots: Sequence[Path]) -> Sequence[Link]:
-        key = each, each.around(places)
-        if key not in self._git_links:
-            names = self._names_of_git(each, places)
-            links = () if names is None else _links_on_the_way(names, each.around(places))
-            self._git_links[key] = outward(links, roots)
-        return self._git_links[key]
+        around = each.around(places)
+        names = self._names_of_git(each, places)
+        if names is None:
+            return ()
+        if around not in self._git_links:
+            self._git_links[around] = outward(_links_on_the_way(names, around), roots)
+        return self._git_links[around]
 
     def _names_of_git(self, each: "_List", places: Places) -> "_GitNames | None":
         """The names that git has; None where it lists none, or cannot say."""
-        key = each, each.around(places)
-        if key not in self._git_names:
-            found = [self._names_at(directory, each.listing) for directory in key[1]]
+        around = each.around(places)
+        if not each.listing.of_git:
+            return None
+        if around not in self._git_names:
+            found = [self._names_at(directory) for directory in around]
             known = [names for names in found if names is not None]
-            topmost = tuple(root for names in known for root in names.roots)
+            topmost = dict.fromkeys(root for names in known for root in names.roots)
             paths = dict.fromkeys(path for names in known for path in names.paths)
-            whole = each.listing.of_git and len(known) == len(found)
-            self._git_names[key] = _GitNames(topmost, tuple(paths)) if whole else None
-        return self._git_names[key]
+            whole = len(known) == len(found)
+            self._git_names[around] = _GitNames(tuple(topmost), tuple(paths)) if whole else None
+        return self._git_names[around]
 
-    def _names_at(self, directory: Path, listing: Listing) -> "_GitNames | None":
-        key = directory, listing.revisions
-        if listing.of_git and key not in self._of_git:
+    def _names_at(self, directory: Path) -> "_GitNames | None":
+        if directory not in self._of_git:
             repository = CachedRepository(directory, self._answers)
-            self._of_git[key] = _names_in(repository, listing.revisions)
-        return self._of_git.get(key)
+            self._of_git[directory] = _names_in(repository, self._revisions)
+        return self._of_git[directory]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +261,11 @@ class _GitNames:
             part for part in {part for path in self.paths for part in path.split("/")} if not is_plain(part)
         ]
 
+    @cached_property
+    def may_break(self) -> bool:
+        """Whether one of the paths may come to be anything but itself."""
+        return any(map(may_break, self.odd))
+
 
 def _names_in(repository: Repository, revisions: tuple[str, ...]) -> _GitNames | None:
     paths = repository.names(revisions)
@@ -253,7 +275,7 @@ def _names_in(repository: Repository, revisions: tuple[str, ...]) -> _GitNames |
     return None if paths is None or len(paths) > MOST_LINK_ENTRIES else _GitNames((root,), tuple(paths))
 
 
-def _links_on_the_way(names: _GitNames, directories: Iterable[Path]) -> Iterator[Path]:
+def _links_on_the_way(names: _GitNames, directories: Iterable[Path]) -> Iterator[str]:
     """The links that some paths are or go through, seen from several directories."""
     seen = set[str]()
     for path in names.paths:
@@ -264,7 +286,7 @@ def _links_on_the_way(names: _GitNames, directories: Iterable[Path]) -> Iterator
         for path in seen:
             there = os.path.join(place, path)  # noqa: PTH118 (tens of thousands)
             if os.path.islink(there):  # noqa: PTH114 (tens of thousands)
-                yield Path(there)
+                yield there
 
 
 def _words(simple: Simple) -> Iterator[Word]:
