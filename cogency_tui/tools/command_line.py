@@ -10,13 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from cogency_tui.tools.find_expression import Expression
+from cogency_tui.tools.find_expression import RUNNING, Expression
 from cogency_tui.tools.odd_names import Splitting
 from cogency_tui.tools.option_reading import read_arguments, table
 from cogency_tui.tools.programs import NETWORK_COMMANDS, PROGRAMS, SCRIPTS, facts, is_interpreter
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
-from cogency_tui.tools.shell_variables import SOME_NAME
-from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
+from cogency_tui.tools.shell_words import LISTED, SOME_NAME, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
 WRAPPERS: dict[str, tuple[str, int]] = {
     "builtin": ("", 0),
@@ -217,9 +216,10 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
     elif program == "find":
         expression = Expression(simple)
         starts = [each for each in expression.starts if each.known]
+        prints_alone = simple.piped and len(expression.commands) == 1 and expression.actions <= RUNNING
         for run in expression.commands:
             words = tuple(_found(each, starts) if "{}" in each.text else each for each in run)
-            yield from _unwrapped(Simple(words), depth + 1)
+            yield from _unwrapped(Simple(words, then=simple.then if prints_alone else ""), depth + 1)
 
 
 def _launched(simple: Simple) -> Simple | None:
@@ -329,7 +329,9 @@ def inside(simple: Simple) -> Simple | None:
         words.append(given)
     else:
         splitting = simple.splitting
-    return Simple(tuple(words), simple.redirections, "", tuple(assignments), splitting)
+    # What is run apart changes nothing for what follows: all that reaches it is what is printed.
+    then = simple.then if simple.piped else ""
+    return Simple(tuple(words), simple.redirections, then, tuple(assignments), splitting)
 
 
 def _runs_text(word: Word) -> bool:

@@ -34,6 +34,14 @@ _READING_NAMES = """
 _READING = frozenset(_READING_NAMES.split())
 """Programs that read the files that they are given."""
 
+_FILES_ONLY_NAMES = """
+    awk b2sum base32 base64 cat cksum cmp comm cut egrep expand fgrep fmt fold gawk grep head hd hexdump join
+    less mawk md5sum more nawk nl od paste rev sed sha1sum sha224sum sha256sum sha384sum sha512sum sort
+    strings sum tac tail tr unexpand uniq wc xxd zcat zgrep
+"""
+_FILES_ONLY = frozenset(_FILES_ONLY_NAMES.split())
+"""Those that read no directory, unless they are told to."""
+
 _GOING = frozenset(("cd", "du", "ls", "pushd"))
 """Programs that go to the directories that they are given, or list them."""
 
@@ -272,8 +280,7 @@ def _kinds(simple: Simple, given: Sequence[Word]) -> frozenset[str]:
     recursive = _follows(simple) or any(_RECURSIVE.fullmatch(each.text) for each in simple.words)
     writes = not only_reads(simple) or any(each.writes for each in simple.redirections)
     below = any(before_name(word) is not None for word in given)
-    into = writes and simple.program != "sed"
-    directories = recursive or into or below or simple.program not in _READING
+    directories = recursive or below or simple.program not in _FILES_ONLY
     files = simple.program not in _GOING or below
     kinds = {"directory": directories, "file": files, "nothing": writes}
     return frozenset(kind for kind, counts in kinds.items() if counts)

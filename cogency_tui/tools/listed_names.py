@@ -106,7 +106,7 @@ class ListedNames:
         """Take note of what a part lists, and of what it may make."""
         listing = lists_names(simple, self.piped)
         self.piped = listing if simple.piped and self._certain else None
-        if listing is not None:
+        if listing is not None and not listing.chosen:
             found = [places.targets(word) for word in listing.starts]
             plain = not any(is_odd(part) for word in listing.starts for part in _parts(word))
             known = plain and places.known and None not in found and not self._made
@@ -302,7 +302,8 @@ def _makes_names(simple: Simple) -> bool:
     """Whether a part may make files of names that are odd, or not known beforehand. What runs code of its
     own may do so, too, but also anything else."""
     command = next((word.text for word in simple.operands("Cc")), "") if simple.program == "git" else ""
-    if command and command not in GIT_READING | _KEEPING_NAMES:
+    branches = [word.text for word in simple.arguments[:-1]] in (["checkout", "-b"], ["switch", "-c"])
+    if command and command not in GIT_READING | _KEEPING_NAMES and not branches:
         return True
     if simple.program in ("bsdtar", "tar"):
         first = simple.arguments[0].text if simple.arguments else ""

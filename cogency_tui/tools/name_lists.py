@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from cogency_tui.tools.find_expression import Expression
-from cogency_tui.tools.option_reading import Arguments, Table, read_arguments, table
-from cogency_tui.tools.shell_words import Simple, Word
+from cogency_tui.tools.option_reading import Arguments, Table, is_listed, read_arguments, table
+from cogency_tui.tools.shell_words import LISTED, Simple, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class Listing:
     revisions: tuple[str, ...] = ()
     """As they are written, ranges among them, and paths that may be none."""
     prefixed: bool = False
+    chosen: bool = False
+    """Whether they are some of those that are listed before."""
     ends: str = "\n"
 
 
@@ -132,7 +134,9 @@ def lists_names(simple: Simple, before: Listing | None) -> Listing | None:
         return None
     if not all(_LOCALES.match(word.text) for word in simple.assignments):
         return None
-    return (before and _filtered(simple, before)) or _listed(simple)
+    listing = (before and _filtered(simple, before)) or _listed(simple)
+    # What `xargs` is given is known only if it is given names.
+    return None if before is None and any(word is LISTED for word in simple.words) else listing
 
 
 def _listed(simple: Simple) -> Listing | None:
@@ -167,15 +171,24 @@ def _patterns(given: Arguments | None) -> int:
 
 def _below(given: Arguments | None, patterns: int = 0, *, prefixed: bool = True) -> Listing | None:
     """What is listed below the operands behind those that are patterns."""
-    if given is None or not all(word.known for word in given.operands[patterns:]):
+    if given is None or not all(map(_is_place, given.operands[patterns:])):
         return None
     ends = "\0" if _has(given, _NUL) else "\n"
     starts = tuple(given.operands[patterns:])
+    if any(map(is_listed, starts)):
+        # Of directories others are listed.
+        chosen = all(map(is_listed, starts)) and _has(given, _WITH_MATCHES)
+        return Listing(chosen=True, ends=ends) if chosen else None
     return Listing(starts, prefixed=prefixed and bool(starts) and _are_written(starts), ends=ends)
 
 
+def _is_place(word: Word) -> bool:
+    """Whether it is known where a word leads: it is written, or what lists or `find` put there."""
+    return word.known or is_listed(word) or (word.text == "{}" and word.sure)
+
+
 def _are_written(starts: Sequence[Word]) -> bool:
-    return not any(word.pattern for word in starts)
+    return all(word.known and not word.pattern for word in starts)
 
 
 def _found(simple: Simple) -> Listing | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cogency_tui.tools.shell_words import Word
+from cogency_tui.tools.shell_words import LISTED, NAME_OR_NOTHING, SOME_NAME, Word
 
 _EXPANDING = re.compile(r"[*?\[]|\{[^}]*(?:,|\.\.)")
 _NUMBER = re.compile(r"-\d+")
@@ -53,12 +53,12 @@ def table(
 
 def read_arguments(words: Sequence[Word], known: Table, *, unknown: bool = False) -> Arguments | None:
     """The arguments of a program; None where one may be an option that its table does not have. With
-    `unknown` a word that only the shell knows counts as an operand."""
+    `unknown` a word that only the shell knows counts as an operand. Names out of a list always do."""
     options, operands = set[str](), list[Word]()
     rest = iter(words)
     for word in rest:
         text = word.text
-        if not word.known and not (unknown and _is_value(word)):
+        if not (word.known or is_listed(word) or (unknown and _is_value(word))):
             return None
         if text == "--" and word.known:
             return Arguments(frozenset(options), [*operands, *rest], len(operands))
@@ -93,6 +93,11 @@ def _short(text: str, rest: Iterator[Word], known: Table) -> set[str] | None:
         if letter not in known.letters:
             return None
     return found
+
+
+def is_listed(word: Word) -> bool:
+    """Whether a word is a name out of a list, or several."""
+    return word is LISTED or (not word.known and word.resolved in (SOME_NAME, NAME_OR_NOTHING))
 
 
 def _is_value(word: Word | None) -> bool:

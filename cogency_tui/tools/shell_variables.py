@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from cogency_tui.tools.name_lists import Listing, lists_names
 from cogency_tui.tools.odd_names import Splitting
 from cogency_tui.tools.shell_braces import all_alternatives
-from cogency_tui.tools.shell_words import LISTED, Simple, Word
+from cogency_tui.tools.shell_words import LISTED, NAME_OR_NOTHING, SOME_NAME, Simple, Word
 
 _NAME = re.compile(r"(\$\{?)?(?<!\w)(?<![\w ]-)(?<![/.])(?<!-type )([A-Za-z_]\w*)(:?[=-])?")
 _HIDING = re.compile(
@@ -43,12 +43,6 @@ _WITH_DIRECTORY = re.compile(r"[A-Za-z0-9_./:+@%*?-]+/[A-Za-z0-9_.:+@%*?-]*")
 _NUMBERS = frozenset(("$", "?", "#", "!", "RANDOM", "SECONDS", "UID", "EUID", "PPID", "LINENO"))
 _NUMBER = "0"
 _HERE = "."
-SOME_NAME = "{.,0}"
-"""A pattern for names of files in a directory, and of the directory itself."""
-
-NAME_OR_NOTHING = "{,.,0}"
-"""The same for what a command prints that lists names and may find none."""
-
 TOPMOST = "\0"
 """Stands in a pattern for the topmost directory of the repository; no word has this character."""
 

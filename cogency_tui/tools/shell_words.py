@@ -122,6 +122,12 @@ class Simple:
         return False
 
 
+SOME_NAME = "{.,0}"
+"""A pattern for names of files in a directory, and of the directory itself."""
+
+NAME_OR_NOTHING = "{,.,0}"
+"""The same for what a command prints that lists names and may find none."""
+
 LISTED = Word("", known=False)
 """Stands for the words that `xargs` reads from the command before it; known by identity."""
 

@@ -60,6 +60,9 @@ TAKEN_APART = [
     (BLANK, "cat $(find . -name secret)"),
     (BLANK, "for f in $(find . -name secret); do cat $f; done"),
     (BLANK, "files=$(grep -rl a .); cat $files"),
+    (BLANK, "find . -type f -print0 | xargs -0 grep -l a | xargs cat"),
+    (BLANK, "cat $(grep -l a $(find . -type f))"),
+    (BLANK, "find . -type f -exec grep -l a {} + | xargs cat"),
     (BLANK, "git add -A; git diff --cached --name-only | xargs cat"),
     (BLANK, "git ls-files --others | xargs cat"),
     (COMMITTED, "cat $(git ls-files)"),
@@ -126,6 +129,12 @@ mkdir -p out && for f in $(ls src); do cp "src/$f" "out/$f"; done
 git add -A && git diff --cached --name-only | xargs wc -l
 git commit -qm x; git diff --name-only HEAD~1 HEAD | xargs cat
 git ls-files | xargs -I{} git log -1 -- {}
+git ls-files '*.py' | xargs grep -l x | xargs sed -i s/x/y/
+sed -i s/x/y/ $(grep -l x $(git ls-files '*.py'))
+find . -name '*.py' -print0 | xargs -0 grep -lZ x | xargs -0 wc -l
+timeout 60 git ls-files | xargs wc -l
+find . -name '*.py' -exec grep -l x {} + | xargs wc -l
+git checkout -b new && git ls-files | xargs wc -l
 find src -type f | xargs -I{} sh -c 'wc -l {}'
 git ls-files | xargs -d '\n' wc -l
 diff <(ls src) <(ls)
@@ -206,6 +215,11 @@ for i in 1; do cat notes; ls; done | xargs cat
 ls() { cat notes; }; ls | xargs cat
 find () { cat notes; }; cat $(find)
 ls | xargs -a notes cat
+find . -exec cat notes \; -exec grep -l x {} + | xargs cat
+find . -printf x -exec grep -l x {} + | xargs cat
+cat notes | xargs grep -l x | xargs cat
+xargs grep -l x < notes | xargs cat
+ls | xargs grep -h home | xargs cat
 ls | xargs -Ia cat a/../../home/secret
 find "x $OUT" -type f | xargs cat
 """.strip().splitlines()
@@ -245,6 +259,9 @@ LINKED = [
     ("d ../home", "git ls-files src | xargs -I{} cat d/{}"),
     ("l ../home", "ls | xargs -I{} cp a.py {}/x"),
     ("l ../home", "ls | xargs cp a.py"),
+    ("l ../home", "ls | xargs rg x"),
+    ("l ../home", 'for f in $(ls); do diff "$f" src; done'),
+    ("l ../home/secret", "git ls-files | xargs grep -l x | xargs cat"),
     ("l ../home", 'for f in $(ls); do mv a.py "$f"; done'),
     ("l ../home/new", 'for f in $(ls); do echo x > "$f"; done'),
     ("l ../home/new", 'ls | while read -r f; do echo x >> "$f"; done'),
