@@ -54,6 +54,9 @@ _KEEPING_NAMES = frozenset(("add", "commit", "mv", "push", "rm", "stage"))
 _MOVING_REFS = frozenset(("branch", "notes", "push", "reflog", "remote", "tag"))
 """Those after which a revision may be another one, besides those that make files."""
 
+_LISTING = ("fdfind", "git")
+"""Programs that list names, besides those of which more is known."""
+
 _TAKING_TEXT = frozenset(("basename", "dirname", "read"))
 """Programs that take names for text."""
 
@@ -61,19 +64,15 @@ _TAKING_TEXT = frozenset(("basename", "dirname", "read"))
 def are_certain(command: str, commands: Sequence[Simple]) -> bool:
     """Whether what is piped into a part of a command is what the part before prints, and each program is the
     one of its name."""
-    functions = (found[1] or found[2] for found in _FUNCTION.finditer(command))
-    redirected = (
-        each
-        for simple in commands
-        if not simple.words
-        for each in simple.redirections
-        if _is_input(each.operator)
-    )
-    return not (_UNCERTAIN.search(command) or any(name in PROGRAMS for name in functions) or any(redirected))
+    blocks = (simple for simple in commands if not simple.words)
+    redirected = any(each.operator.startswith("<") for simple in blocks for each in simple.redirections)
+    replaced = any(name in PROGRAMS or name in _LISTING for name in functions_in(command))
+    return not (_UNCERTAIN.search(command) or redirected or replaced)
 
 
-def _is_input(operator: str) -> bool:
-    return operator.startswith("<")
+def functions_in(command: str) -> set[str]:
+    """The names of the functions that a command makes."""
+    return {found[1] or found[2] for found in _FUNCTION.finditer(command)}
 
 
 class ListedNames:

@@ -21,7 +21,7 @@ from cogency_tui.tools.found_programs import shadows_modules
 from cogency_tui.tools.indirect_network import indirect_network, settings_in
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.link_targets import link_targets, moves_links
-from cogency_tui.tools.listed_names import ListedNames
+from cogency_tui.tools.listed_names import ListedNames, functions_in
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Address, Visit, only_probes, visit
 from cogency_tui.tools.made_files import MadeFiles
@@ -64,8 +64,6 @@ _OWN_LIMITS = frozenset(("config", "permissions", "trust"))
 
 _MOST_COVERED = 1000
 _NO_TARGETS: Mapping[int, Sequence[Word]] = {}
-
-_FUNCTION = re.compile(r"(?:^|[\s;&|])(?:function\s+(\w+)|(\w+)\s*\(\s*\))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +181,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
 
 def _functions_in(command: str) -> set[str]:
     """The functions that a command makes, whose own commands are looked at; none is also a program."""
-    names = {found[1] or found[2] for found in _FUNCTION.finditer(command)}
-    return {name for name in names if not (name in PROGRAMS or shutil.which(name))}
+    return {name for name in functions_in(command) if not (name in PROGRAMS or shutil.which(name))}
 
 
 def _unconfined(simple: Simple, made: MadeFiles, places: Places, workspace: Workspace) -> str:

@@ -213,6 +213,7 @@ cat notes | xargs cat <(ls)
 (cat notes; ls) | xargs cat
 for i in 1; do cat notes; ls; done | xargs cat
 ls() { cat notes; }; ls | xargs cat
+git() { cat notes; }; git ls-files | xargs cat
 find () { cat notes; }; cat $(find)
 ls | xargs -a notes cat
 find . -exec cat notes \; -exec grep -l x {} + | xargs cat
