@@ -8,13 +8,14 @@ import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile, zip_longest
+from itertools import zip_longest
 
-from cogency_tui.tools.find_expression import commands_in
+from cogency_tui.tools.find_expression import RUNNING, Expression
+from cogency_tui.tools.odd_names import Splitting
+from cogency_tui.tools.option_reading import read_arguments, table
 from cogency_tui.tools.programs import NETWORK_COMMANDS, PROGRAMS, SCRIPTS, facts, is_interpreter
 from cogency_tui.tools.shell_scan import ASSIGNMENT, DEEPEST, scan
-from cogency_tui.tools.shell_variables import SOME_NAME
-from cogency_tui.tools.shell_words import LISTED, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
+from cogency_tui.tools.shell_words import LISTED, SOME_NAME, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
 
 WRAPPERS: dict[str, tuple[str, int]] = {
     "builtin": ("", 0),
@@ -29,7 +30,7 @@ WRAPPERS: dict[str, tuple[str, int]] = {
     "ionice": ("cnpt", 0),
     "nice": ("n", 0),
     "nohup": ("", 0),
-    "parallel": ("jN", 0),
+    "parallel": ("CINadjn", 0),
     "setsid": ("", 0),
     "stdbuf": ("ioe", 0),
     "strace": ("oe", 0),
@@ -45,6 +46,7 @@ WRAPPERS: dict[str, tuple[str, int]] = {
 _LONG_VALUES = {
     "env": ("--chdir", "--split-string", "--unset"),
     "nice": ("--adjustment",),
+    "parallel": ("--arg-file", "--colsep", "--delimiter", "--jobs", "--joblog", "--max-args", "--results"),
     "stdbuf": ("--error", "--input", "--output"),
     "sudo": ("--chdir", "--chroot", "--group", "--host", "--prompt", "--user"),
     "time": ("--format", "--output"),
@@ -52,6 +54,19 @@ _LONG_VALUES = {
     "xargs": ("--arg-file", "--delimiter", "--max-args", "--max-chars", "--max-lines", "--max-procs"),
 }
 """Their long options that take the next word."""
+
+_OPTIONAL_VALUES = {"xargs": "eil"}
+"""Letters of their options that take what is attached, and nothing else."""
+
+_XARGS = table(
+    "0oprtx",
+    "EILPadns",
+    "interactive no-run-if-empty null open-tty verbose",
+    "arg-file delimiter max-args max-chars max-procs process-slot-var",
+)
+_PARALLEL = table("0k", "Ijn", "bar keep-order null", "jobs max-args")
+_OPTIONAL = re.compile(r"-(?:e|i|l\d*|i[^\s-]+)|--(?:replace|max-lines)(?:=.*)?")
+_DELIMITERS: Mapping[str, Splitting] = {"\n": "lines", r"\n": "lines", r"\0": "nul"}
 
 _MOVING = {"env": ("-C", "--chdir"), "sudo": ("-D", "--chdir")}
 """Those that change the directory, and by which options."""
@@ -199,11 +214,12 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
     elif program not in WRAPPERS and (launched := _launched(simple)) is not None:
         yield from _unwrapped(launched, depth + 1)
     elif program == "find":
-        starts = [each for each in takewhile(_is_operand, simple.arguments) if each.known]
-        for run in commands_in(simple.arguments).values():
-            given = (each for each in run if each.text not in (";", "+"))
-            words = tuple(_found(each, starts) if "{}" in each.text else each for each in given)
-            yield from _unwrapped(Simple(words), depth + 1)
+        expression = Expression(simple)
+        starts = [each for each in expression.starts if each.known]
+        prints_alone = simple.piped and len(expression.commands) == 1 and expression.actions <= RUNNING
+        for run in expression.commands:
+            words = tuple(_found(each, starts) if "{}" in each.text else each for each in run)
+            yield from _unwrapped(Simple(words, then=simple.then if prints_alone else ""), depth + 1)
 
 
 def _launched(simple: Simple) -> Simple | None:
@@ -254,10 +270,6 @@ def _script(words: list[Word], depth: int) -> list[Simple]:
     return found if all(word.known for word in words) else [*found, Simple((Word("", known=False),))]
 
 
-def _is_operand(word: Word) -> bool:
-    return not word.text.startswith(("-", "(", "!"))
-
-
 def _found(word: Word, starts: Sequence[Word]) -> Word:
     """A word in which `find` puts what it has found, below where it starts."""
     names = [start.pattern or start.text for start in starts] or ["."]
@@ -288,7 +300,7 @@ def _with_name(word: Word, place: str, given: Word) -> Word:
 
 def inside(simple: Simple) -> Simple | None:
     """What a wrapper runs; None where it runs nothing."""
-    with_value, before = WRAPPERS[simple.program]
+    before = WRAPPERS[simple.program][1]
     words = list(simple.arguments)
     assignments = list(simple.assignments)
     while words and (words[0].text.startswith("-") or ASSIGNMENT.match(words[0].text)):
@@ -300,8 +312,7 @@ def inside(simple: Simple) -> Simple | None:
         long = option.startswith("--") and any(
             name.startswith(option) for name in _LONG_VALUES.get(simple.program, ())
         )
-        short = not option.startswith("--") and option.startswith("-") and option[-1] in with_value
-        if (long or short) and words:
+        if (long or _takes_next(option, simple.program)) and words:
             words.pop(0)
     del words[:before]
     if not words:
@@ -309,8 +320,45 @@ def inside(simple: Simple) -> Simple | None:
     if simple.program in ("xargs", "parallel"):
         own = replace(simple, words=simple.words[: len(simple.words) - len(words)])
         from_pipe = not own.has("a", "arg-file") and not simple.redirections
-        given = LISTED if from_pipe else Word("", known=False)
+        splitting = _splitting(own)
+        given = LISTED if from_pipe and splitting else Word("", known=False)
         place = _place_of_names(own)
+        if any(place in word.text for word in words) and any(map(_runs_text, words)):
+            splitting = "code"
         words = [_with_name(word, place, given) if place in word.text else word for word in words]
         words.append(given)
-    return Simple(tuple(words), simple.redirections, assignments=tuple(assignments))
+    else:
+        splitting = simple.splitting
+    # What is run apart changes nothing for what follows: all that reaches it is what is printed.
+    then = simple.then if simple.piped else ""
+    return Simple(tuple(words), simple.redirections, then, tuple(assignments), splitting)
+
+
+def _runs_text(word: Word) -> bool:
+    """Whether a word is the name of a program that runs what it is given."""
+    name = word.text.rpartition("/")[2]
+    return name in SHELLS or is_interpreter(name) or name in ("eval", "ssh", "watch") or " " in word.text
+
+
+def _takes_next(option: str, program: str) -> bool:
+    """Whether the last of an option's letters takes the next word; what follows another is its value."""
+    if option.startswith("--") or not option.startswith("-"):
+        return False
+    ending = WRAPPERS[program][0] + _OPTIONAL_VALUES.get(program, "")
+    at = next((at for at, letter in enumerate(option[1:], 2) if letter in ending), 0)
+    return at == len(option) and option[-1] in WRAPPERS[program][0]
+
+
+def _splitting(own: Simple) -> Splitting:
+    """How `xargs` or `parallel` takes apart what it reads; empty where that is not known."""
+    words = [word for word in own.arguments if not _OPTIONAL.fullmatch(word.text)]
+    given = read_arguments(words, _XARGS if own.program == "xargs" else _PARALLEL)
+    if given is None:
+        return ""
+    delimiters = {word.text for word in option_values(own, ("-d", "--delimiter"))}
+    nul = not given.options.isdisjoint(("0", "null"))
+    if delimiters or nul or own.program == "parallel":
+        ways: set[Splitting] = {_DELIMITERS.get(each, "") for each in delimiters}
+        ways |= {"nul"} if nul else set()
+        return "lines" if not ways else ways.pop() if len(ways) == 1 else ""
+    return "xargs"

@@ -14,7 +14,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import islice, pairwise, takewhile
+from itertools import takewhile
 from pathlib import Path
 
 from cogency_tui.store.versions import Version
@@ -22,8 +22,10 @@ from cogency_tui.tools.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.command_line import is_found, parse
 from cogency_tui.tools.find_expression import PRINTING, REMOVING, Expression
 from cogency_tui.tools.git_destruction import examine_git
+from cogency_tui.tools.listed_names import are_certain
 from cogency_tui.tools.moved_files import MovedFiles
 from cogency_tui.tools.name_lists import lists_names
+from cogency_tui.tools.odd_names import Splitting, breaks
 from cogency_tui.tools.shell_paths import MOST, Places, joined
 from cogency_tui.tools.shell_scan import MOST_WORDS
 from cogency_tui.tools.shell_variables import is_new_temporary
@@ -39,8 +41,6 @@ _UNREADABLE = {
 }
 _BRANCHING = re.compile(r"\|\||\b(?:case|for|if|until|while)\b")
 """What makes it uncertain that a part of a command runs."""
-
-_NEGATIONS = frozenset(("!", "-not", "-o", "-or", ",", "(", "-L", "-follow"))
 
 
 def at_stake(
@@ -62,6 +62,7 @@ def at_stake(
     sure = not _BRANCHING.search(command)
     fills = any(map(_moves_unknown, commands))
     before: Simple | None = None
+    certain = are_certain(command, commands)
     for simple in commands:
         if reason := _UNREADABLE.get(simple):
             stakes.add(reason)
@@ -75,7 +76,8 @@ def at_stake(
         elif simple.program in ("cp", "install", "ln", "mv"):
             _copy(simple, places, stakes, moves, sure=sure)
         elif simple.program in ("rm", "srm", "unlink"):
-            if before is None or not _remove_found(before, simple, places, stakes):
+            found = before if before is not None and (certain or not before.piped) else None
+            if found is None or not _remove_found(found, simple, places, stakes):
                 _remove(
                     simple if fills else _without_temporary(simple, places, stakes), places, stakes, moves
                 )
@@ -161,9 +163,14 @@ def _remove_found(find: Simple, simple: Simple, places: Places, stakes: Stakes) 
     operands = simple.operands()
     if find.program != "find" or len(operands) != 1 or not (operands[0] is LISTED or is_found(operands[0])):
         return False
-    if operands[0] is LISTED and not (find.piped and lists_names(find, piped=False)):
+    if operands[0] is not LISTED:
+        _found(find, REMOVING, places, stakes)
+        return True
+    listing = lists_names(find, None) if find.piped else None
+    if listing is None:
         return False
-    _found(find, PRINTING if operands[0] is LISTED else REMOVING, places, stakes)
+    way = "lines" if simple.splitting == "nul" and listing.ends != "\0" else simple.splitting
+    _found(find, PRINTING, places, stakes, way)
     return True
 
 
@@ -229,37 +236,38 @@ def _target_directory(simple: Simple) -> Word | None:
 
 
 def _find(simple: Simple, places: Places, stakes: Stakes) -> None:
-    texts = [word.text for word in simple.arguments]
-    if "-delete" not in texts:
-        return
-    before = [word.text for word in _tests(simple)]
-    if {"-type d", "-empty"} <= {*map(" ".join, pairwise(before)), *before} and not _NEGATIONS & {*before}:
-        return
-    _found(simple, REMOVING, places, stakes)
+    expression = Expression(simple)
+    actions = expression.actions if expression.known else {word.text for word in simple.arguments}
+    if "-delete" in actions and not expression.removes_only_empty_directories():
+        _found(simple, REMOVING, places, stakes)
 
 
-def _tests(simple: Simple) -> list[Word]:
-    """The arguments of `find` before its first action that destroys."""
-    return list(takewhile(lambda word: word.text not in ("-delete", "-exec", "-execdir"), simple.arguments))
-
-
-def _found(simple: Simple, actions: Set[str], places: Places, stakes: Stakes) -> None:
-    """Destroy what these actions of `find` reach."""
+def _found(
+    simple: Simple, actions: Set[str], places: Places, stakes: Stakes, splitting: Splitting = "nul"
+) -> None:
+    """Destroy what these actions of `find` reach. `splitting` is how a list of it is taken apart."""
     expression = Expression(simple)
     tops, known = places.all_of(expression.starts)
     if not (known and expression.known and expression.selects):
         stakes.add_files((top.resolve() if expression.follows else top for top in tops), whole=True)
+        odd = (name for top in tops for name in places.lookups.trees.below(top).odd_names)
+        if any(breaks(name, splitting) for name in odd):
+            stakes.add(UNKNOWN)
         return
     walked = (
-        each
+        (path, reached, path.relative_to(top))
         for start in expression.starts
         for top in places.paths(start) or ()
-        for each in expression.walk("" if start.pattern else start.text, top, actions)
+        for path, reached in expression.walk("" if start.pattern else start.text, top, actions)
     )
     looked_at = takewhile(lambda _each: places.lookups.entry(), walked)
+    found = [(path, below) for path, reached, below in looked_at if reached]
     # With `-delete` directories go only once they are empty.
-    whole = all(word.text != "-delete" for word in simple.arguments)
-    stakes.add_files(islice((path for path, reached in looked_at if reached), MOST), whole=whole)
+    whole = actions & (expression.actions or {"-print"}) != {"-delete"}
+    stakes.add_files((path for path, _ in found[:MOST]), whole=whole)
+    texts = (*(start.text for start in expression.starts), *(str(below) for _, below in found))
+    if any(breaks(text, splitting) for text in texts):
+        stakes.add(UNKNOWN)
 
 
 def _rsync(simple: Simple, places: Places, stakes: Stakes) -> None:

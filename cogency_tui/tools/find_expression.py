@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import dropwhile
 from pathlib import Path
 
 from cogency_tui.tools.shell_words import Simple, Word
@@ -27,8 +27,8 @@ _VALUED_NAMES = """
     -samefile -size -type -uid -used -user -wholename -xtype
 """
 _VALUED = frozenset(_VALUED_NAMES.split())
-_DEPTHS = ("-mindepth", "-maxdepth")
-_GLOBAL = _FLAGS | {*_DEPTHS}
+_NEWER = re.compile(r"-newer[aBcm][aBcmt]")
+_GLOBAL = _FLAGS | {"-follow", "-mindepth", "-maxdepth"}
 """Options that hold wherever they stand."""
 
 _FILING = {"-fls": 1, "-fprint": 1, "-fprint0": 1, "-fprintf": 2}
@@ -36,10 +36,14 @@ RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 REMOVING = RUNNING | {"-delete"}
 PRINTING = frozenset(("-ls", "-print", "-print0", "-printf", *_FILING))
 _ACTIONS = REMOVING | PRINTING
+_ALONE = _FLAGS | _PLAIN | {"-delete", "-follow", "-ls", "-print", "-print0", "-prune", "-quit"}
+_ANDS, _ORS, _NOTS = ("-a", "-and"), ("-o", "-or"), ("!", "-not")
+_TOKENS = _ALONE | _VALUED | RUNNING | {"-printf", *_FILING, *_ANDS, *_ORS, *_NOTS, "(", ")", ","}
 _NAMING = frozenset(("-iname", "-ipath", "-iwholename", "-name", "-path", "-wholename"))
 _UNSURE = re.compile(r"\\|\[(?![\w.-]+\])")
 """What Python's patterns take for something else than `find` does."""
 
+_LEVEL = re.compile(r"-O\d*")
 _DEEPEST = 50
 _MOST_NAMES = 64
 """Names and paths of one expression that are looked at for whether it passes them over."""
@@ -57,8 +61,15 @@ class _UnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Test:
+    """A token of an expression: a test, an action, an option or an operator, with the words that it takes."""
+
     option: str
-    value: Word | None = None
+    values: Sequence[Word] = ()
+
+    @property
+    def value(self) -> Word | None:
+        """Its first value."""
+        return self.values[0] if self.values else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,21 +104,26 @@ class Expression:
         """Take the arguments apart. Where they are not known, `known` is False, and all may be reached."""
         words = list(simple.arguments)
         follows = False
-        while words and words[0].text in ("-H", "-L", "-P"):
-            follows = words.pop(0).text != "-P" or follows
+        while words and (words[0].text in ("-D", "-H", "-L", "-P") or _LEVEL.fullmatch(words[0].text)):
+            follows = words[0].text in ("-H", "-L") or follows
+            del words[: 1 + (words[0].text == "-D")]
         start = next((at for at, word in enumerate(words) if _begins(word)), len(words))
         self.starts = words[:start] or [Word(".")]
-        reader = _Reader(words[start:])
-        self.known = all(word.known for word in words if not reader.is_of_command(word))
-        self._acts = reader.acts
-        self._depths = _limit(words, "-mindepth", 0), _limit(words, "-maxdepth", _DEEPEST_TREE)
-        self._depth_first = not {"-d", "-delete", "-depth"}.isdisjoint(word.text for word in words)
+        tokens = list(_tokens(words[start:]))
+        own = (word for token in tokens if token.option not in RUNNING for word in token.values)
+        self.known = all(word.known for word in (*self.starts, *own))
+        self.actions = frozenset(token.option for token in tokens) & _ACTIONS
+        """The actions that stand in it; without any, `find` prints what it finds."""
+        self.commands = tuple(_command(token.values) for token in tokens if token.option in RUNNING)
+        """The words of the commands that it runs."""
+        self._depths = _limit(tokens, "-mindepth", 0), _limit(tokens, "-maxdepth", _DEEPEST_TREE)
+        self._depth_first = any(token.option in ("-d", "-delete", "-depth") for token in tokens)
         self._root: _Node = _Joined((), "-a")
         try:
-            self._root = reader.read()
+            self._root = _Reader(tokens).read()
         except _UnreadableError:
             self.known = False
-        self.follows = follows or reader.follows
+        self.follows = follows or any(token.option == "-follow" for token in tokens)
         """Whether it goes through links."""
         self.known = self.known and not self.follows
 
@@ -129,6 +145,24 @@ class Expression:
     def _reaches_if(self, given: _Test) -> bool:
         """Whether an action may reach a file for which this test holds, whatever the others say."""
         return self._outcome(lambda node: True if node is given else None, _ACTIONS).reached
+
+    def may_reach_links(self, actions: Set[str]) -> bool:
+        """Whether one of these actions may reach a link."""
+        return not self.known or self._outcome(_holds_for_link, actions).reached
+
+    def removes_only_empty_directories(self) -> bool:
+        """Whether it removes nothing but directories, and these only if they are empty."""
+        if not self.known or self.actions & REMOVING != frozenset(("-delete",)):
+            return False
+        tests = list(_tests(self._root))
+        directory = [each for each in tests if each.option == "-type" and each.value == Word("d")]
+        empty = [each for each in tests if each.option == "-empty"]
+        few = len(directory) + len(empty) <= _MOST_NAMES
+        return few and all(any(map(self._removes_only_if, group)) for group in (directory, empty))
+
+    def _removes_only_if(self, given: _Test) -> bool:
+        """Whether a file for which this test does not hold remains, whatever the others say."""
+        return not self._outcome(lambda node: False if node is given else None, REMOVING).reached
 
     def walk(self, written: str, start: Path, actions: Set[str]) -> Iterator[tuple[Path, bool]]:
         """All that is looked at from a start, each with whether one of these actions may reach it. The start
@@ -152,7 +186,7 @@ class Expression:
     def _outcome(self, holds: Callable[[_Test], _Holds], actions: Set[str]) -> _Outcome:
         outcome = _Outcome()
         value = self._evaluate(self._root, holds, actions, outcome, sure=True)
-        if not self._acts and value is not False and "-print" in actions:
+        if not self.actions and value is not False and "-print" in actions:
             outcome.reached = True
         if self._depth_first:
             outcome.pruned = False
@@ -187,10 +221,11 @@ class Expression:
                 return result
 
 
-def _limit(words: Sequence[Word], option: str, otherwise: int) -> int:
+def _limit(tokens: Sequence[_Test], option: str, otherwise: int) -> int:
     """The depth that an option says; `find` takes the last one."""
-    said = [value.text for each, value in pairwise(words) if each.text == option and value.text.isdecimal()]
-    return int(said[-1][:_LONGEST_NUMBER]) if said else otherwise
+    said = [each.value.text for each in tokens if each.option == option and each.value]
+    number = said[-1][:_LONGEST_NUMBER] if said else ""
+    return int(number) if number.isdecimal() and number.isascii() else otherwise
 
 
 def _result(option: str) -> _Holds:
@@ -243,22 +278,62 @@ def _matches(name: str, node: _Test) -> _Holds:
     return fnmatch.fnmatchcase(name, pattern)
 
 
+def _holds_for_link(node: _Test) -> _Holds:
+    """Whether a test holds for a link; None where that depends on the link."""
+    if node.option == "-type" and node.value is not None and not node.value.pattern:
+        return "l" in node.value.text.split(",")
+    return True if node.option in _GLOBAL else None
+
+
+def _tokens(words: Sequence[Word]) -> Iterator[_Test]:
+    """The tokens of an expression as `find` takes it apart."""
+    at = 0
+    while at < len(words):
+        option = words[at].text
+        if not words[at].known or words[at].pattern:
+            option = ""
+        at += 1
+        if option in RUNNING:
+            count = _length(words, at, option)
+        elif _NEWER.fullmatch(option) or option in _VALUED or option == "-printf":
+            count = 1
+        else:
+            count = _FILING.get(option, 0)
+        values = words[at : at + count]
+        # What the shell makes of a pattern may be another token.
+        may_end = any(_may_be_token(word) for word in values) and option not in RUNNING
+        yield _Test("" if len(values) < count or may_end else option, values)
+        at += count
+
+
+def _command(words: Sequence[Word]) -> Sequence[Word]:
+    """The command in what is given to an action that runs one."""
+    given = [word for word in words if word.text not in (";", "+")]
+    # Where an option is not known, the one before may have been its value.
+    return list(dropwhile(lambda word: word.text in RUNNING, given))
+
+
+def _may_be_token(word: Word) -> bool:
+    """Whether a pattern of the shell may come to stand for a token."""
+    return bool(word.pattern) and any(fnmatch.fnmatchcase(token, word.pattern) for token in _TOKENS)
+
+
+def _length(words: Sequence[Word], start: int, option: str) -> int:
+    """How many words a command that is run has, with what ends it."""
+    for at in range(start, len(words)):
+        text = words[at].text
+        follows_names = at > start and words[at - 1].text == "{}"
+        if text == ";" or (text == "+" and follows_names and option in ("-exec", "-execdir")):
+            return at + 1 - start
+    return len(words) - start
+
+
 class _Reader:
-    """Reads an expression from its words."""
+    """Reads an expression from its tokens."""
 
-    def __init__(self, words: Sequence[Word]) -> None:
-        self._words = words
+    def __init__(self, tokens: Sequence[_Test]) -> None:
+        self._tokens = tokens
         self._at = 0
-        texts = [word.text for word in words]
-        self.acts = not _ACTIONS.isdisjoint(texts)
-        """Whether there is an action, so that `find` does not print what it finds."""
-        self.follows = not {"-follow", "-files0-from"}.isdisjoint(texts)
-        self._commands = commands_in(words)
-        self._of_commands = {id(word) for run in self._commands.values() for word in run}
-
-    def is_of_command(self, word: Word) -> bool:
-        """Whether a word is one of a command that `find` runs."""
-        return id(word) in self._of_commands
 
     def read(self) -> _Node:
         """The whole expression.
@@ -266,16 +341,16 @@ class _Reader:
         Raises:
             _UnreadableError: it is not known.
         """
-        if not self._words:
+        if not self._tokens:
             return _Joined((), "-a")
         node = self._list(0)
-        if self._at < len(self._words):
+        if self._at < len(self._tokens):
             raise _UnreadableError
         return node
 
     @property
     def _next(self) -> str:
-        return self._words[self._at].text if self._at < len(self._words) else ""
+        return self._tokens[self._at].option if self._at < len(self._tokens) else ""
 
     def _list(self, depth: int) -> _Node:
         if depth > _DEEPEST:
@@ -283,7 +358,7 @@ class _Reader:
         return self._joined((",",), ",", lambda: self._either(depth))
 
     def _either(self, depth: int) -> _Node:
-        return self._joined(("-o", "-or"), "-o", lambda: self._both(depth))
+        return self._joined(_ORS, "-o", lambda: self._both(depth))
 
     def _joined(self, operators: Sequence[str], operator: str, part: Callable[[], _Node]) -> _Node:
         parts = [part()]
@@ -294,56 +369,29 @@ class _Reader:
 
     def _both(self, depth: int) -> _Node:
         parts = [self._one(depth)]
-        while self._next not in ("", ")", ",", "-o", "-or"):
-            if self._next in ("-a", "-and"):
+        while self._next not in ("", ")", ",", *_ORS):
+            if self._next in _ANDS:
                 self._at += 1
             parts.append(self._one(depth))
         return parts[0] if len(parts) == 1 else _Joined(tuple(parts), "-a")
 
     def _one(self, depth: int) -> _Node:
         negations = 0
-        while self._next in ("!", "-not"):
+        while self._next in _NOTS:
             self._at += 1
             negations += 1
         node = self._primary(depth)
         return _Not(node) if negations % 2 else node
 
     def _primary(self, depth: int) -> _Node:
-        if self._at >= len(self._words):
-            raise _UnreadableError
-        at, option = self._at, self._next
+        token = self._tokens[self._at] if self._at < len(self._tokens) else _Test("")
         self._at += 1
-        if option == "(":
+        if token.option == "(":
             node = self._list(depth + 1)
             if self._next != ")":
                 raise _UnreadableError
             self._at += 1
             return node
-        if option in _VALUED or option == "-printf" or option in _FILING:
-            self._at += _FILING.get(option, 1)
-            if self._at > len(self._words):
-                raise _UnreadableError
-            return _Test(option, self._words[at + 1])
-        if option in RUNNING:
-            self._at += len(self._commands[at])
-            return _Test(option)
-        if option in _FLAGS | _PLAIN | {"-delete", "-ls", "-print", "-print0", "-prune", "-quit"}:
-            return _Test(option)
-        raise _UnreadableError
-
-
-def commands_in(words: Sequence[Word]) -> dict[int, Sequence[Word]]:
-    """The words of the commands that are run, with what ends each, by the place of its option."""
-    found: dict[int, Sequence[Word]] = {}
-    end = 0
-    for at, word in enumerate(words):
-        if at < end or word.text not in RUNNING:
-            continue
-        ends = (
-            place + 1
-            for place in range(at + 1, len(words))
-            if words[place].text == ";" or (words[place].text == "+" and words[place - 1].text == "{}")
-        )
-        end = next(ends, len(words))
-        found[at] = words[at + 1 : end]
-    return found
+        if not token.option or not (token.option in _ALONE or token.values):
+            raise _UnreadableError
+        return token

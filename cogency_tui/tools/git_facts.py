@@ -390,6 +390,22 @@ class Repository:
         # Git lists no file of another repository, but its directory.
         return answer is None or any(entry.endswith(b"/") for entry in answer.split(b"\0"))
 
+    def names(self, revisions: Sequence[str] = ()) -> list[str] | None:
+        """The paths from the topmost directory that the index and these revisions have, ranges with what
+        they have in common; a revision that is none is left out."""
+        asked = [["ls-files", "-z", "--full-name", ":/"]]
+        for revision in revisions:
+            named = self._run(["rev-parse", "--revs-only", revision])
+            if named is None:
+                return None
+            commits = [name.lstrip("^") for name in named.decode().split()]
+            asked += [["ls-tree", "-r", "-z", "--name-only", "--full-tree", each] for each in commits]
+        answers = list(map(self._run, asked))
+        if None in answers:
+            return None
+        found = (path for answer in answers for path in (answer or b"").split(b"\0") if path)
+        return [os.fsdecode(path) for path in dict.fromkeys(found)]
+
     def read(self, name: str, target: BinaryIO) -> bool:
         """Write the content of an object into a file; whether that could be done."""
         return self._run(["cat-file", "blob", name], target=target) is not None

@@ -5,18 +5,21 @@ path that the command names. What nobody can know before the command runs is ask
 untrusted content. The calls block.
 """
 
-import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, pairwise, takewhile
+from itertools import chain
 from pathlib import Path
 
 from cogency_tui.tools.argument_files import is_listed, names_more
 from cogency_tui.tools.command_line import option_values
+from cogency_tui.tools.find_expression import RUNNING, Expression
 from cogency_tui.tools.interpreter_code import script
-from cogency_tui.tools.named_paths import runs_files
-from cogency_tui.tools.shell_paths import Lookups, Places
+from cogency_tui.tools.listed_names import ListedNames
+from cogency_tui.tools.named_paths import only_reads, runs_files
+from cogency_tui.tools.programs import facts
+from cogency_tui.tools.shell_paths import Places
+from cogency_tui.tools.shell_variables import before_name, is_name
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 from cogency_tui.tools.stream_scripts import stream_script
 
@@ -31,8 +34,19 @@ _READING_NAMES = """
 _READING = frozenset(_READING_NAMES.split())
 """Programs that read the files that they are given."""
 
+_FILES_ONLY_NAMES = """
+    awk b2sum base32 base64 cat cksum cmp comm cut egrep expand fgrep fmt fold gawk grep head hd hexdump join
+    less mawk md5sum more nawk nl od paste rev sed sha1sum sha224sum sha256sum sha384sum sha512sum sort
+    strings sum tac tail tr unexpand uniq wc xxd zcat zgrep
+"""
+_FILES_ONLY = frozenset(_FILES_ONLY_NAMES.split())
+"""Those that read no directory, unless they are told to."""
+
 _GOING = frozenset(("cd", "du", "ls", "pushd"))
 """Programs that go to the directories that they are given, or list them."""
+
+_ENTERING = frozenset(("cd", "pushd"))
+"""Those after which whatever is named is in a directory that they are given."""
 
 _VALUES: Mapping[str, str] = {
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), "Fv"),
@@ -73,6 +87,26 @@ _FOLLOWING: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """Options by which a program goes through the links that it meets: letters, and names."""
 
+_NOT_FOLLOWING = frozenset(
+    ("basename", "dirname", "file", "read", "readlink", "realpath", "rm", "rmdir", "stat")
+)
+_GIT_NOT_FOLLOWING = frozenset(
+    (
+        "add",
+        "check-attr",
+        "check-ignore",
+        "checkout",
+        "log",
+        "ls-files",
+        "mv",
+        "reset",
+        "restore",
+        "rm",
+        "show",
+    )
+)
+"""Programs and commands of git that read and write nothing to which the links lead that they are given."""
+
 _OLD_BUNDLE = re.compile(r"[A-Za-z]*h[A-Za-z]*")
 """The options of `tar` without their dash."""
 
@@ -87,8 +121,6 @@ _NAMING: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """Options by which a program takes the names of files from a file or from its input."""
 
-_PYTHON = re.compile(r"python[\d.]*")
-_RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _RECURSIVE = re.compile(r"-[A-Za-z]{0,3}[rR]|--(?:recursive|dereference-recursive)")
 _JQ_NAMING = ("--rawfile", "--slurpfile")
 _JQ_IMPORT = re.compile(r"\b(?:import|include)\b")
@@ -111,28 +143,30 @@ class IndirectReads:
     many: str = ""
 
 
-def indirect_reads(simple: Simple, places: Places, roots: tuple[Path, ...], *, listed: bool) -> IndirectReads:
-    """What a command reads without naming it. `listed` says whether names of files in the project are piped
-    into it."""
+def indirect_reads(
+    simple: Simple, places: Places, roots: tuple[Path, ...], names: ListedNames, *, listed: bool
+) -> IndirectReads:
+    """What a command reads without naming it. `names` are those that the parts before list, and `listed` says
+    whether such are piped into it."""
     unknown = f"files whose names {simple.program or 'the shell'} is given only when it runs"
-    names = _takes_names(simple, listed=listed) or _names_files_of(simple, places)
-    if _reads_unknown(simple, places, listed=listed) or names:
+    takes_names = _takes_names(simple, listed=listed) or _names_files_of(simple, places)
+    if _reads_unknown(simple, places, listed=listed) or takes_names:
         return IndirectReads(unknown=unknown)
     words, open_ended = _of_scripts(simple)
     if open_ended:
         return IndirectReads(words=words, unknown=f"files that only the script of {simple.program} names")
-    follows = _follows(simple)
-    if not (follows or _is_given_links(simple, listed=listed)):
-        return IndirectReads(words=words)
-    links = _Links(
-        roots,
-        places.lookups,
-        directories=follows or any(_RECURSIVE.fullmatch(each.text) for each in simple.words),
-    )
-    for start in _starts(simple, places):
-        links.search(start)
-    many = "" if links.complete else f"links that {simple.program} follows and that are too many to look at"
-    return IndirectReads(tuple(links.outward), words, many=many)
+    given = [word for word in _given_names(simple) if listed or word is not LISTED]
+    follows = _follows(simple) or (simple.program == "find" and _runs_with_links(simple))
+    trees, starts = places.lookups.trees, list(_starts(simple, places)) if follows else []
+    among = names.outward(given, places, roots, below=simple.program in _ENTERING) if given else ()
+    if among is None:
+        return IndirectReads(words=words, unknown=unknown)
+    kinds = _kinds(simple, given)
+    links = chain(among, *(trees.outward(start, roots) for start in starts))
+    paths = dict.fromkeys(link.path for link in links if link.kind in kinds)
+    complete = all(trees.below(start).complete for start in starts)
+    many = "" if complete else f"links that {simple.program} follows and that are too many to look at"
+    return IndirectReads(tuple(paths), words, many=many)
 
 
 def _reads_unknown(simple: Simple, places: Places, *, listed: bool) -> bool:
@@ -155,8 +189,7 @@ def _operands(simple: Simple) -> list[Word]:
     if simple.program == "dd":
         return option_values(simple, ("if=",))
     if simple.program == "find":
-        words = dropwhile(lambda word: word.text in ("-H", "-L", "-P"), simple.arguments)
-        return list(takewhile(lambda word: word.text[:1] not in ("-", "(", "!"), words))
+        return Expression(simple).starts
     if simple.program == "jq":
         return _jq_files(simple)
     words = simple.operands(_VALUES.get(simple.program, ""))
@@ -226,14 +259,38 @@ def _of_scripts(simple: Simple) -> tuple[tuple[Word, ...], bool]:
             return (), False
 
 
-def _is_given_links(simple: Simple, *, listed: bool) -> bool:
-    """Whether a program that reads files is given names among which links may be."""
-    if simple.program != "find":
-        names = (word for word in simple.arguments if word is LISTED)
-        return listed and simple.program in _READING and next(names, None) is not None
-    texts = [word.text for word in simple.arguments]
-    runs = any(option in _RUNNING and program in _READING for option, program in pairwise(texts))
-    return runs and ("-type", "f") not in pairwise(texts)
+def _given_names(simple: Simple) -> list[Word]:
+    """The names out of a list that a command is given, where it follows those that are links."""
+    written = [each.target for each in simple.redirections]
+    words = simple.arguments
+    if simple.program == "git":
+        command = next((word.text for word in simple.operands("Cc")), "")
+        words = () if command in _GIT_NOT_FOLLOWING and words[0].text == command else words
+    elif simple.program == "mv" and not simple.has("t", "target-directory"):
+        words = simple.operands("S")[-1:]
+    elif simple.program in _NOT_FOLLOWING or "words" in facts(simple.program):
+        words = ()
+    return [word for word in (*words, *written) if is_name(word)]
+
+
+def _kinds(simple: Simple, given: Sequence[Word]) -> frozenset[str]:
+    """What of that to which links lead a program may read or write."""
+    if simple.program in _ENTERING:
+        return frozenset(("directory", "file", "nothing"))
+    recursive = _follows(simple) or any(_RECURSIVE.fullmatch(each.text) for each in simple.words)
+    writes = not only_reads(simple) or any(each.writes for each in simple.redirections)
+    below = any(before_name(word) is not None for word in given)
+    directories = recursive or below or simple.program not in _FILES_ONLY
+    files = simple.program not in _GOING or below
+    kinds = {"directory": directories, "file": files, "nothing": writes}
+    return frozenset(kind for kind, counts in kinds.items() if counts)
+
+
+def _runs_with_links(simple: Simple) -> bool:
+    """Whether `find` runs a program that reads files with links."""
+    expression = Expression(simple)
+    runs = any(command and command[0].text in _READING for command in expression.commands)
+    return runs and expression.may_reach_links(RUNNING)
 
 
 def _follows(simple: Simple) -> bool:
@@ -248,7 +305,7 @@ def _follows(simple: Simple) -> bool:
         case "zip" if simple.has("y", "symlinks"):
             return False
         case "find":
-            return "-L" in texts or "-follow" in texts
+            return Expression(simple).follows or "-follow" in texts
         case "bsdtar" | "tar" if texts and _OLD_BUNDLE.fullmatch(texts[0]):
             return True
         case _:
@@ -260,49 +317,3 @@ def _starts(simple: Simple, places: Places) -> Iterator[Path]:
     found = (path for word in _operands(simple) for path in places.targets(word) or ())
     named = [path for path in dict.fromkeys(found) if path.is_dir()]
     yield from named or places.directories
-
-
-class _Links:
-    """The links below some directories that lead out of `roots`, those to `directories` among them."""
-
-    def __init__(self, roots: tuple[Path, ...], lookups: Lookups, *, directories: bool) -> None:
-        self.outward: list[Path] = []
-        self.complete = lookups.links >= 0
-        self._roots = roots
-        self._directories = directories
-        self._lookups = lookups
-        self._seen = set[Path]()
-
-    def search(self, start: Path) -> None:
-        """Look through a directory and all below it."""
-        pending = [start]
-        while pending and self.complete:
-            directory = pending.pop()
-            if directory in self._seen:
-                continue
-            self._seen.add(directory)
-            try:
-                with os.scandir(directory) as entries:
-                    pending += [Path(entry.path) for entry in entries if self._enters(entry)]
-            except OSError:
-                continue
-
-    def _enters(self, entry: "os.DirEntry[str]") -> bool:
-        """Whether to go on in an entry; a link that leads outside is noted."""
-        self._lookups.links -= 1
-        self.complete = self._lookups.links >= 0
-        if not entry.is_symlink():
-            return entry.is_dir(follow_symlinks=False)
-        target = Path(os.path.realpath(entry.path))
-        if _PYTHON.fullmatch(target.name) and _is_interpreter_of_environment(entry.path):
-            return False
-        outside = not any(target.is_relative_to(root) for root in self._roots)
-        if outside and (entry.is_file() or (self._directories and entry.is_dir())):
-            self.outward.append(Path(entry.path))
-        return False
-
-
-def _is_interpreter_of_environment(path: str) -> bool:
-    """Whether a link is the interpreter of a virtual environment: it holds no text of anybody's."""
-    here = Path(path)
-    return bool(_PYTHON.fullmatch(here.name)) and (here.parent.parent / "pyvenv.cfg").is_file()

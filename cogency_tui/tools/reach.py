@@ -22,10 +22,10 @@ from cogency_tui.tools.git_conflicts import settles_conflict
 from cogency_tui.tools.indirect_network import indirect_network, settings_in
 from cogency_tui.tools.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.link_targets import link_targets, moves_links
+from cogency_tui.tools.listed_names import ListedNames, functions_in
 from cogency_tui.tools.listening_ports import ListeningPorts
 from cogency_tui.tools.loopback import Address, Visit, only_probes, visit
 from cogency_tui.tools.made_files import MadeFiles
-from cogency_tui.tools.name_lists import lists_names
 from cogency_tui.tools.named_in_code import guarded_in_code, paths_in_code, unsure_code
 from cogency_tui.tools.named_paths import (
     UNSURE_READING,
@@ -47,6 +47,8 @@ from cogency_tui.workspace.paths import Location, Workspace
 
 _TOO_LONG = "the command: it names too much to be looked at"
 
+_ODD = "what it is given as names of files may be taken for others, outside the project"
+
 _REROUTED = re.compile(r"(?<!--no)proxy|curlrc|wgetrc|curl_home|xdg_config|\bHOME=", re.IGNORECASE)
 """What in a command may lead a client that names this machine elsewhere."""
 
@@ -63,8 +65,6 @@ _OWN_LIMITS = frozenset(("config", "permissions", "trust"))
 
 _MOST_COVERED = 1000
 _NO_TARGETS: Mapping[int, Sequence[Word]] = {}
-
-_FUNCTION = re.compile(r"(?:^|[\s;&|])(?:function\s+(\w+)|(\w+)\s*\(\s*\))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     could_bring = alters(command)
     settings = settings_in(command)
     made = MadeFiles()
-    piped = False
+    names = ListedNames(command, commands)
     listing = dict[Location, None]()
     functions = _functions_in(command)
     loop = NameLoop(command)
@@ -108,9 +108,9 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
     if _REROUTED.search(command):
         ports = None
     for written_out in commands:
-        simple = loop.follow(_as_installed(written_out, places), listed=piped)
-        listed = loop.entered or piped
-        reading = indirect_reads(simple, places, (workspace.root, *workspace.added), listed=listed)
+        simple = loop.follow(_as_installed(written_out, places), listed=names.piped is not None)
+        listed = loop.entered or names.piped is not None
+        reading = indirect_reads(simple, places, (workspace.root, *workspace.added), names, listed=listed)
         program = network_program(simple)
         reads = "reader" in facts(program) or is_interpreter(program) or opens_device(simple)
         written = network_in_input(simple, command)
@@ -136,9 +136,10 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         unsure = unsure or unsure_writing(simple, places, listed=listed)
         configured = is_listed(simple) and _CONFIGURED.search(command)
         unsure = unsure or (UNSURE_READING if reading.unknown or configured else "")
+        unsure = unsure or (_ODD if names.lead_elsewhere(simple, loop.splitting, places) else "")
         given = [*listing] if _writes_listed(simple) else []
-        piped = lists_names(simple, piped=piped)
-        listed = loop.entered or piped
+        names.follow(simple, places)
+        listed = loop.entered or names.piped is not None
         listing = listing if listed else {}
         through = _through(reading, places, workspace)
         code = _in_code(simple, made, places, workspace)
@@ -175,16 +176,15 @@ def reach(command: str, cwd: Path, workspace: Workspace, ports: ListeningPorts |
         neighbour = ""
     guarded = "; ".join(dict.fromkeys(named.values())) or unsure
     # What is copied or moved into a directory has its name there.
-    names = dict.fromkeys(path.name for path in named)
-    inside = (place / name for name in names for place in into if place.is_dir())
+    there = dict.fromkeys(path.name for path in named)
+    inside = (place / name for name in there for place in into if place.is_dir())
     covers = *named, *islice(inside, _MOST_COVERED)
     return Reach(network or neighbours_client, outside, guarded, brings, could_bring, neighbour, covers)
 
 
 def _functions_in(command: str) -> set[str]:
     """The functions that a command makes, whose own commands are looked at; none is also a program."""
-    names = {found[1] or found[2] for found in _FUNCTION.finditer(command)}
-    return {name for name in names if not (name in PROGRAMS or shutil.which(name))}
+    return {name for name in functions_in(command) if not (name in PROGRAMS or shutil.which(name))}
 
 
 def _unconfined(simple: Simple, made: MadeFiles, places: Places, workspace: Workspace) -> str:

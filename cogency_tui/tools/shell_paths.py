@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from cogency_tui.tools.file_trees import Trees
 from cogency_tui.tools.git_facts import Repository
 from cogency_tui.tools.shell_braces import all_alternatives, alternatives
 from cogency_tui.tools.shell_variables import TOPMOST
@@ -27,7 +28,7 @@ MOST_ENTRIES = 100_000
 """Entries of directories that are read for one command."""
 
 MOST_LINK_ENTRIES = 50_000
-"""Entries of directories in which links are looked for that one command follows."""
+"""Entries of directories in which odd names are looked for, and links that one command follows."""
 
 _DEEPEST_GLOB = 3
 _MOST_PLACES = 20
@@ -50,8 +51,7 @@ class Lookups:
 
     def __init__(self) -> None:
         self.used_up = False
-        self.links = MOST_LINK_ENTRIES
-        """Entries of directories in which links may still be looked for."""
+        self.trees = Trees(MOST_LINK_ENTRIES)
         self._paths = MOST_PATHS
         self._entries = MOST_ENTRIES
 

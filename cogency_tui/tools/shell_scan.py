@@ -45,7 +45,7 @@ _LETTERS = {
     "v": "\v",
 }
 _EVALUATED = re.compile(r"\[\s*(?:\$\(|`)")
-_OPERATOR = re.compile(r"&&|\|\||[;&|()]")
+_OPERATOR = re.compile(r"&&|\|\||\|&|[;&|()]")
 _SUM = re.compile(r"\$\(\(((?:[\w\s+*/%<>=!&|^~?:,.\[\]$-]|\([\w\s+*/%<>=!&|^~?:,.\[\]$-]*+\))*+)\)\)")
 """Arithmetic, as far as it surely is none of the commands that may look like it."""
 
@@ -319,7 +319,7 @@ class _Scanner:
         if not self._in_pattern or (words and words[0].text == "esac"):
             self._in_pattern = False
             return False
-        if words and operator not in ("|", ")"):
+        if words and operator not in ("|", "|&", ")"):
             # It is none: a line may not end in one.
             self._in_pattern = False
             return False

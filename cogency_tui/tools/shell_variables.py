@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cogency_tui.tools.name_lists import lists_names
+from cogency_tui.tools.name_lists import Listing, lists_names
+from cogency_tui.tools.odd_names import Splitting
 from cogency_tui.tools.shell_braces import all_alternatives
-from cogency_tui.tools.shell_words import LISTED, Simple, Word
+from cogency_tui.tools.shell_words import LISTED, NAME_OR_NOTHING, SOME_NAME, Simple, Word
 
 _NAME = re.compile(r"(\$\{?)?(?<!\w)(?<![\w ]-)(?<![/.])(?<!-type )([A-Za-z_]\w*)(:?[=-])?")
 _HIDING = re.compile(
@@ -42,12 +43,6 @@ _WITH_DIRECTORY = re.compile(r"[A-Za-z0-9_./:+@%*?-]+/[A-Za-z0-9_.:+@%*?-]*")
 _NUMBERS = frozenset(("$", "?", "#", "!", "RANDOM", "SECONDS", "UID", "EUID", "PPID", "LINENO"))
 _NUMBER = "0"
 _HERE = "."
-SOME_NAME = "{.,0}"
-"""A pattern for names of files in a directory, and of the directory itself."""
-
-_NAME_OR_NOTHING = "{,.,0}"
-"""The same for what a command prints that lists names and may find none."""
-
 TOPMOST = "\0"
 """Stands in a pattern for the topmost directory of the repository; no word has this character."""
 
@@ -154,7 +149,7 @@ class Variables:
 
     def assigned(self, words: Sequence[Word], operator: str) -> None:
         """Note a command that only assigns, and what stands behind it."""
-        if self._operator in ("|", "||") or operator in ("|", "&", "||"):
+        if self._operator in ("|", "|&", "||") or operator in ("|", "|&", "&", "||"):
             return
         for word in words:
             name, _, value = word.text.partition("=")
@@ -183,13 +178,13 @@ def _taken(word: Word) -> str:
     if word.known:
         return word.pattern or word.text
     # Of nothing there is no turn.
-    return SOME_NAME if word.splits and word.resolved == _NAME_OR_NOTHING else word.resolved
+    return SOME_NAME if word.splits and word.resolved == NAME_OR_NOTHING else word.resolved
 
 
 def _is_plain(value: str, word: Word) -> bool:
     """Whether a value is the same word wherever it is put in."""
     if not word.known:
-        for pattern in (_NAME_OR_NOTHING, SOME_NAME, TOPMOST):
+        for pattern in (NAME_OR_NOTHING, SOME_NAME, TOPMOST):
             value = value.replace(pattern, _NUMBER)
         return bool(_PATTERN.fullmatch(value))
     return bool(_PLAIN.fullmatch(value))
@@ -224,10 +219,10 @@ def substituted(commands: Sequence[Simple]) -> Value | None:
         return Value(value)
     if not all(simple.piped for simple in commands[:-1]):
         return None
-    listed = False
+    listed: Listing | None = None
     for simple in commands:
-        listed = lists_names(simple, piped=listed)
-    return Value(_NAME_OR_NOTHING) if listed else None
+        listed = lists_names(simple, listed)
+    return Value(NAME_OR_NOTHING) if listed else None
 
 
 def _printed(simple: Simple) -> str | None:
@@ -271,7 +266,7 @@ def _part(word: Word, part: Callable[[str], str]) -> str | None:
         return SOME_NAME
     paths = [word.text] if word.known else all_alternatives(word.resolved) or []
     plain = _PLAIN if word.known else _PATTERN
-    unsure = SOME_NAME in word.resolved or _NAME_OR_NOTHING in word.resolved
+    unsure = SOME_NAME in word.resolved or NAME_OR_NOTHING in word.resolved
     if unsure or not paths or not all(plain.fullmatch(path) and path[0] != "-" for path in paths):
         return None
     # It may stand for the directory that the command is in, whose name is not in it.
@@ -308,13 +303,26 @@ def is_one_word(word: Word) -> bool:
     """Whether a word surely is one, whatever the shell puts in."""
     if word.known or not word.splits:
         return True
-    named = SOME_NAME in word.resolved or _NAME_OR_NOTHING in word.resolved
+    named = SOME_NAME in word.resolved or NAME_OR_NOTHING in word.resolved
     return bool(_ONE_WORD.fullmatch(word.resolved)) and not named
 
 
 def is_new_temporary(word: Word) -> bool:
     """Whether a word is what `mktemp` made for the same command. Below it is the root if that failed."""
     return not word.known and word.resolved == _temporary_name() and not os.path.lexists(word.resolved)
+
+
+def is_name(word: Word) -> bool:
+    """Whether a word is, or has in it, a name that a command lists."""
+    return word is LISTED or SOME_NAME in word.resolved or NAME_OR_NOTHING in word.resolved
+
+
+def before_name(word: Word) -> str | None:
+    """What a word has before the name that a command lists; None where it has nothing but the name."""
+    if word.resolved in ("", SOME_NAME, NAME_OR_NOTHING):
+        return None
+    places = (word.resolved.find(pattern) for pattern in (SOME_NAME, NAME_OR_NOTHING))
+    return word.resolved[: min(place for place in places if place >= 0)]
 
 
 class NameLoop:
@@ -328,8 +336,12 @@ class NameLoop:
         self.entered = False
         """Whether the loop has begun."""
         head = _READING_LOOP.search(command)
-        known = head and Variables(command).is_set_once(head[1]) and not _READING_ELSEWHERE.search(command)
-        self._name = head[1] if head and known else ""
+        known = (
+            head and Variables(command).is_set_once(head["name"]) and not _READING_ELSEWHERE.search(command)
+        )
+        self._name = head["name"] if head and known else ""
+        self.splitting: Splitting = _splitting(head) if head and known else ""
+        """How it takes the names apart."""
 
     def follow(self, simple: Simple, *, listed: bool) -> Simple:
         """The next command of the text, with its words as the loop has them; `listed`: it is given names of
@@ -347,7 +359,19 @@ class NameLoop:
 
 
 _READING_LOOP = re.compile(
-    r"\|\s*while\s+(?:IFS=\s+)?read\s+(?:-r\s+|-r?d\s*(?:''|\"\"|\$'\\0')\s+)*([A-Za-z_]\w*)\s*;\s*do\b"
+    r"\|\s*while\s+(?P<whole>IFS=\s+)?read\s+(?P<options>(?:-r\s+|-r?d\s*(?:''|\"\"|\$'\\0')\s+)*)"
+    r"(?P<name>[A-Za-z_]\w*)\s*;\s*do\b"
 )
+
+
+def _splitting(head: re.Match[str]) -> Splitting:
+    options = head["options"]
+    if "r" not in options:
+        return "xargs"
+    if not head["whole"]:
+        return "shell"
+    return "nul" if "d" in options else "lines"
+
+
 _READING_ELSEWHERE = re.compile(r"\bdone\s*\d*<")
 _UNKNOWN = Word("", known=False)

@@ -3,6 +3,8 @@
 import os
 from dataclasses import dataclass, field
 
+from cogency_tui.tools.odd_names import Splitting
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -63,12 +65,14 @@ class Redirection:
 @dataclass(frozen=True, slots=True)
 class Simple:
     """One program with its words and redirections; `words` may be empty. `then` is the operator behind it;
-    `assignments` are the variables that are set for it, or alone."""
+    `assignments` are the variables that are set for it, or alone, and `splitting` is how `xargs` takes apart
+    the list whose names it gives it."""
 
     words: tuple[Word, ...] = ()
     redirections: tuple[Redirection, ...] = ()
     then: str = field(default="", compare=False)
     assignments: tuple[Word, ...] = field(default=(), compare=False)
+    splitting: Splitting = field(default="", compare=False)
 
     @property
     def piped(self) -> bool:
@@ -117,6 +121,12 @@ class Simple:
                 return True
         return False
 
+
+SOME_NAME = "{.,0}"
+"""A pattern for names of files in a directory, and of the directory itself."""
+
+NAME_OR_NOTHING = "{,.,0}"
+"""The same for what a command prints that lists names and may find none."""
 
 LISTED = Word("", known=False)
 """Stands for the words that `xargs` reads from the command before it; known by identity."""

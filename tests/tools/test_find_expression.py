@@ -41,8 +41,6 @@ find . -path './.git/config' -prune , -name x | xargs sed -i s/a/b/
 find . -path ./.git -prune -o -name '*.md' | xargs rm -rf
 find . -depth -path './.git/c*' -prune -o -print | xargs sed -i s/a/b/
 find . -newer a.md -path ./.git/config -prune -o -print | xargs sed -i s/a/b/
-find . -not -path ./.git/* -unheard-of | xargs sed -i s/a/b/
-find . -not -path './.git/*' \( -type f | xargs sed -i s/a/b/
 """.strip().splitlines()
 
 
@@ -54,6 +52,11 @@ def test_what_is_passed_over_is_no_target(project: Path, command: str) -> None:
 @pytest.mark.parametrize("command", FOUND)
 def test_what_may_be_found_is_a_target(project: Path, command: str) -> None:
     assert ".git" in reach(command, project, Workspace(project)).guarded
+
+
+@pytest.mark.parametrize("tests", ["-not -path './.git/*' -unheard-of", "-not -path './.git/*' \\( -type f"])
+def test_what_an_expression_finds_that_is_not_known_may_be_any(project: Path, tests: str) -> None:
+    assert reach(f"find . {tests} | xargs sed -i s/a/b/", project, Workspace(project)).guarded
 
 
 LOST = {

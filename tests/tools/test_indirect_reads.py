@@ -41,6 +41,7 @@ find . -exec cat {} ;
 find . -name '*' -exec grep -r x {} +
 find . | xargs cat
 git ls-files | xargs head -5
+find . | xargs touch
 find linked | sort | xargs -n1 cat
 diff -rN src linked
 diff -r linked src
@@ -131,7 +132,6 @@ ls -lL src
 tar -cf x.tar src
 for f in src/*.py; do cat "$f"; done
 f=src/a.py; cat "$f"
-find . | xargs touch
 cat src/a.py @nothing
 awk '{print $1}' src/a.py
 sed 's/r x/y/' src/a.py

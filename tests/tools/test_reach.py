@@ -1,5 +1,6 @@
 """What a command names beyond the project."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ def project(tmp_path: Path) -> Path:
     root = tmp_path / "proj"
     (root / "src").mkdir(parents=True)
     (root / "src/a.py").write_text("x")
-    (root / ".git/hooks").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     (tmp_path / "beside.txt").write_text("x")
     (root / "out").symlink_to(tmp_path)
     return root
