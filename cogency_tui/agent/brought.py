@@ -13,7 +13,7 @@ import stat
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence, Set
 from functools import partial
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TypeVar
 
@@ -221,7 +221,7 @@ class _Files:
         objects = [self._entry(name, commit)[1] for commit in commits]
         base = next((self._entry(name, each)[1] for each in self._repository.parted(commits)), "")
         by = [(self._entry(name, f"{commit}^")[1], new) for commit, new in zip(commits, objects, strict=True)]
-        since = [(base, each) for each in objects]
+        since = [*((base, each) for each in objects), *combinations(dict.fromkeys(objects), 2)]
         between = self._repository.changes_of(name, commits, _MOST_VERSIONS) or []
         if "revert" in self._brings.words:
             by = [*((new, old) for old, new in by), *by]

@@ -49,6 +49,9 @@ _OUTPUT = "--output"
 _EXCLUDING = re.compile(r"--?(?:extend-|force-)?(?:exclude|ignore|i?glob|prune|not|skip)[\w-]*|-[EIx]")
 """Options whose values are names to pass over."""
 
+_REQUESTED = re.compile(r"\+?(?:refs/)?(?:pull|merge-requests)/\d+/head(?::[\w./-]+)?")
+"""What is requested to be pulled, as `git fetch` names it."""
+
 _SEPARATOR = re.compile(r"[,:;=@<]")
 _NAME_SEPARATOR = re.compile(r"[,:;=>|#%\]]")
 _BLANK = re.compile(r"\s")
@@ -269,7 +272,8 @@ def _without_patterns(simple: Simple) -> Iterator[Word]:
         is_pattern = simple.program in _SCRIPTED and _SCRIPT_OPTION.fullmatch(before)
         is_slash = separating and (word.text == f"{separating}/" or (before, word.text) == (separating, "/"))
         before = word.text
-        if not (is_pattern or is_slash or any(word is each for each in passed_over)):
+        is_branch = _REQUESTED.fullmatch(word.text) and simple.program == "git"
+        if not (is_pattern or is_slash or is_branch or any(word is each for each in passed_over)):
             yield word
 
 

@@ -11,7 +11,7 @@ from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git, sign_commits
 from tests.agent.test_guarding import watched
-from tests.agent.test_half_way import OURS, THEIRS, ordinary, unclean
+from tests.agent.test_half_way import MADE, OURS, THEIRS, ordinary, unclean
 
 
 @pytest.fixture
@@ -63,6 +63,7 @@ PULLED = [
     "git checkout -q -b work && git pull -q origin topic && touch x",
     "cd packages && git pull -q && touch x",
     "git -C packages pull -q",
+    "git fetch -q origin main:pr1 && python3 -c '' && git merge -q pr1",
     "git log HEAD@{9}; git log no@{upstream}.. ; git pull -q; git diff HEAD@{9} && touch x",
 ]
 
@@ -95,6 +96,61 @@ async def test_what_was_fetched_before_stays(desk: Desk, command: str) -> None:
     await ordinary(desk, "git switch -q -c later HEAD~ && touch z")
     await ordinary(desk, "git switch -q -; touch z")
     assert has_theirs(desk)
+
+
+async def test_links_and_line_ends_come_with_commits(desk: Desk, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    (theirs / "CLAUDE.md").symlink_to("AGENTS.md")
+    (theirs / "packages/.gitattributes").write_text("*.md text eol=crlf\n")
+    (theirs / "packages/GEMINI.md").write_text("a\nb\n")
+    git(theirs, "add", "-A")
+    git(theirs, "commit", "-qm", "links")
+    git(theirs, "push", "-q")
+    await ordinary(desk, "git pull -q && touch x")
+    assert (desk.root / "CLAUDE.md").readlink() == Path("AGENTS.md")
+    assert (desk.root / "packages/GEMINI.md").read_bytes() == b"a\r\nb\r\n"
+    await ordinary(desk, "git switch -q --detach HEAD~ && touch x")
+    await ordinary(desk, "git switch -q -; touch x")
+    assert (desk.root / "CLAUDE.md").is_symlink()
+
+
+@pytest.mark.parametrize("fetch", ["git fetch -q origin topic", "git pull -q origin topic"])
+async def test_a_linked_working_tree_has_what_it_fetches(desk: Desk, tmp_path: Path, fetch: str) -> None:
+    git(desk.root, "worktree", "add", "-q", str(tmp_path / "linked"))
+    git(tmp_path / "linked", "config", "pull.rebase", "false")
+    settle()
+    async with desk_at(tmp_path / "linked", tmp_path / "data2") as linked:
+        await ordinary(linked, fetch)
+        await ordinary(linked, "git merge -q FETCH_HEAD")
+        assert has_theirs(linked)
+
+
+MADE_HERE = [
+    "git fetch -q origin +$c; git merge -q FETCH_HEAD",
+    "git fetch -q origin $c:refs/remotes/origin/zz; git merge -q origin/zz",
+    "git pull -q origin $c:refs/heads/yy",
+    "git pull -q origin +$c",
+]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize("command", MADE_HERE)
+async def test_what_was_here_before_does_not_come_with_a_fetch(
+    desk: Desk, command: str, *, packed: bool
+) -> None:
+    pack = "git rev-list --objects $c | git pack-objects -q .git/objects/pack/pack; git prune-packed"
+    await watched(desk, f"{MADE} echo $c > made" + (f"; {pack}" if packed else ""))
+    made = (desk.root / "made").read_text().strip()
+    await watched(desk, command.replace("$c", made))
+    await watched(desk, "git switch -q zz; git switch -q yy")
+    assert (desk.root / "AGENTS.md").read_text() in (OURS, THEIRS)
+
+
+async def test_a_pipe_in_the_place_of_what_was_fetched_holds_nothing_up(desk: Desk) -> None:
+    await watched(desk, "mkdir -p .git/objects/ab; mkfifo .git/objects/ab/" + 38 * "c")
+    await watched(desk, f"{MADE} git branch y $c")
+    await watched(desk, "git switch -q y")
+    assert (desk.root / "AGENTS.md").read_text() == OURS
 
 
 async def test_what_is_fetched_beside_other_things_can_be_merged_later(desk: Desk) -> None:

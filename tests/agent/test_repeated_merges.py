@@ -1,6 +1,9 @@
 """A guarded file that git merges stays as git merges it, beside other commands as well; what is merged
 otherwise, of the same lines, is put back."""
 
+import json
+import os
+import shutil
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -183,6 +186,96 @@ async def test_conflicts_that_a_command_makes_itself_are_put_back(desk: Desk) ->
         await watched(desk, "git reset -q --hard main")
 
 
+TASKS = [{"label": f"t{number}", "command": "make", "args": ["-j"]} for number in range(1, 7)]
+
+
+def tasks(*names: str, command: str = "make") -> str:
+    """Tasks of an editor, which have most lines in common; the first has another command."""
+    found = [{**TASKS[0], "label": name} for name in names]
+    found[0]["command"] = command
+    return json.dumps({"tasks": found}, indent=2) + "\n"
+
+
+async def test_what_git_merges_by_another_algorithm_of_its_own_stays(desk: Desk) -> None:
+    path = ".vscode/tasks.json"
+    for branch, text in (
+        ("base", tasks("a", "b", "c", "d")),
+        ("one", tasks("a", "d", "b", "c", "x", "b")),
+        ("two", tasks("a", "b", "c", "d", command="make -k")),
+    ):
+        git(desk.root, "switch", "-qc", branch, "main" if branch == "base" else "base")
+        desk.put(path, text)
+        git(desk.root, "add", "-A")
+        git(desk.root, "commit", "-qm", branch)
+    settle()
+    await ordinary(desk, "git switch -q one && git merge -q --no-edit two && touch z")
+    assert "make -k" in (desk.root / path).read_text()
+
+
+async def test_lines_of_both_sides_stay_where_git_is_told_to_take_them(desk: Desk) -> None:
+    desk.put("AGENTS.md", with_rules(r1="one", r9="last"))
+    (desk.root / ".gitattributes").write_text("AGENTS.md merge=union\n")
+    git(desk.root, "add", "-A")
+    git(desk.root, "commit", "-qm", "union")
+    settle()
+    await ordinary(desk, "git merge -q --no-edit plain && touch z")
+    assert rules(desk).startswith("one\nfirst\n")
+
+
+MANY = 12
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git cherry-pick many~2",
+        "git cherry-pick many~8..many~4",
+        "git revert --no-edit HEAD~6",
+        "git switch -q many && git rebase -q main",
+    ],
+)
+async def test_one_of_many_commits_is_found(desk: Desk, command: str) -> None:
+    lines = [f"rule {number}" for number in range(60)]
+    desk.put("AGENTS.md", "\n".join(lines) + "\n")
+    git(desk.root, "commit", "-qam", "rules")
+    git(desk.root, "branch", "many")
+    for branch, offset in (("many", 1), ("main", 31)):
+        git(desk.root, "switch", "-q", branch)
+        own = [*lines]
+        for number in range(MANY):
+            own[offset + 2 * number] += f" {branch}"
+            desk.put("AGENTS.md", "\n".join(own) + "\n")
+            git(desk.root, "commit", "-qam", f"{branch} {number}")
+    settle()
+    await ordinary(desk, f"{command} && touch z")
+    assert unclean(desk) == "?? z\n"
+
+
+@pytest.fixture
+def old_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A git that merges in working trees only."""
+    real, place = shutil.which("git"), tmp_path / "bin"
+    place.mkdir()
+    program = place / "git"
+    program.write_text(
+        f'#!/bin/sh\nfor each in "$@"; do [ "$each" = merge-tree ] && exit 129; done\nexec {real} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(place), prepend=os.pathsep)
+
+
+@pytest.mark.usefixtures("old_git")
+@pytest.mark.parametrize("command", ["git merge -q --no-edit plain; touch z", "git rebase plain; touch z"])
+@pytest.mark.parametrize("conflict", [True, False])
+async def test_an_old_git_merges_again_as_well(desk: Desk, command: str, *, conflict: bool) -> None:
+    if conflict:
+        desk.put("AGENTS.md", with_rules(r1="one", r9="nine"))
+        git(desk.root, "commit", "-qam", "main's rules")
+        settle()
+    await ordinary(desk, command)
+    assert ("<<<<<<< " in rules(desk)) == conflict
+
+
 def any_label(_label: str) -> bool:
     return True
 
@@ -201,6 +294,8 @@ CONFLICT = b"a\n<<<<<<< HEAD\nb\n||||||| 123\nc\n=======\nd\n>>>>>>> x\ne\n"
         (CONFLICT, any_label, Sides(b"a\nb\ne", b"a\nd\ne")),
         (CONFLICT.replace(b"\n", b"\r\n"), any_label, Sides(b"a\r\nb\r\ne\r", b"a\r\nd\r\ne\r")),
         (CONFLICT, no_label, None),
+        (CONFLICT.replace(b"d\n", b"b\n"), any_label, None),
+        (b"a\n<<<<<<< HEAD\n=======\n>>>>>>> x\n", any_label, None),
         (CONFLICT.replace(b"c\n", b"free text\n"), any_label, None),
         (CONFLICT.replace(b">>>>>>> x\n", b""), any_label, None),
     ],

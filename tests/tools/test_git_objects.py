@@ -1,5 +1,6 @@
 """Objects of a repository that are written over, in real repositories."""
 
+import os
 import subprocess
 import zlib
 from collections.abc import Callable
@@ -140,6 +141,38 @@ def test_objects_that_are_gone_are_not_looked_at(project: Path) -> None:
     (pack,) = (project / ".git/objects/pack").glob("*.pack")
     pack.unlink()
     assert objects.is_sound()
+
+
+def test_what_another_repository_shares_is_looked_at(project: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--shared", str(project), "clone")
+    objects = ObjectStore(tmp_path / "clone")
+    assert objects.is_sound()
+    other_tree(project)
+    assert not objects.is_sound()
+
+
+def test_what_was_made_since_is_looked_at_from_the_start(project: Path) -> None:
+    assert ObjectStore(project, made=True).is_sound()
+    other_parent(project)
+    assert not ObjectStore(project, made=True).is_sound()
+
+
+def test_what_was_there_is_known_packed_or_not(project: Path) -> None:
+    objects = ObjectStore(project)
+    git(project, "repack", "-qad")
+    (project / "src/a").write_text("3")
+    git(project, "commit", "-qam", "3")
+    objects.note()
+    before = {git(project, "rev-parse", each) for each in ("HEAD", "HEAD~", "HEAD:src")}
+    git(project, "commit", "-q", "--allow-empty", "-m", "4")
+    assert objects.noted({*before, git(project, "rev-parse", "HEAD")}) == before
+
+
+def test_a_pipe_is_no_object(project: Path) -> None:
+    objects = ObjectStore(project)
+    (project / ".git/objects/ab").mkdir(exist_ok=True)
+    os.mkfifo(project / ".git/objects/ab" / ("c" * 38))
+    assert not objects.is_sound()
 
 
 def test_no_repository_has_no_objects(tmp_path: Path) -> None:

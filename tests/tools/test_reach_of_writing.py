@@ -152,6 +152,9 @@ GUARDED = [
 ]
 
 ORDINARY = [
+    "git fetch origin pull/1/head",
+    "git fetch origin +refs/pull/1/head:pr-1 && git checkout pr-1",
+    "git fetch origin merge-requests/3/head:mr-3",
     "git show HEAD:AGENTS.md",
     "git diff HEAD:AGENTS.md HEAD~1:AGENTS.md",
     "git log -L1,2:AGENTS.md",
