@@ -33,6 +33,7 @@ _MOST_VERSIONS = 20
 _MOST_MERGED = 100
 """Files that are merged again."""
 
+_MOST_TIPS = 8
 _LINK = "120000"
 _OF_FILES = ("100644", "100755")
 
@@ -112,6 +113,7 @@ class _Files:
         self._brings = brings
         self._repository = Repository(tree)
         self._doubted: dict[str, Doubted] = {}
+        self._committed: dict[str, dict[str, tuple[str, str]]] = {}
         modes = {path: _mode(path) for path in paths}
         self._found = {path: self._entries(path, mode) for path, mode in modes.items() if mode != "other"}
         """What git may have of each; nothing for one that is not there."""
@@ -123,7 +125,8 @@ class _Files:
         if found == self._found.keys():
             return found
         sources = self._history.sources(self._repository, self._brings)
-        sources += self._repository.parted(sources)
+        parted = self._parted(sources[:_MOST_TIPS])
+        sources = [*dict.fromkeys((*sources, *(base for base, _, _ in parted)))]
         # Beside other commands, what is staged may be anything that one has taken from somewhere.
         merges = not self._brings.takes_paths and (self._brings.alone or self._repository.is_half_way())
         staged = self._staged() if merges else set[Path]()
@@ -138,7 +141,9 @@ class _Files:
             with merging_repository() as repository:
                 merges = Merges(repository)
                 found |= {
-                    path for path in left if self._is_merged(path, sources, merges, marked=path in unmerged)
+                    path
+                    for path in left
+                    if self._is_merged(path, sources, parted, merges, marked=path in unmerged)
                 }
         return found
 
@@ -185,7 +190,25 @@ class _Files:
         names = self._repository.unmerged() or ()
         return {path for path in self._found if self._names[path] in names}
 
-    def _is_merged(self, path: Path, sources: Sequence[str], merges: Merges, *, marked: bool) -> bool:
+    def _parted(self, sources: Sequence[str]) -> list[tuple[str, str, str]]:
+        """What may have been merged: the commit that two have in common, the one that the other is merged
+        into, and the other."""
+        found: list[tuple[str, str, str]] = []
+        for one, other in combinations(sources, 2):
+            for base in self._repository.parted([one, other]):
+                if base not in (one, other):
+                    found += (base, other, one), (base, one, other)
+        return found
+
+    def _is_merged(
+        self,
+        path: Path,
+        sources: Sequence[str],
+        parted: Sequence[tuple[str, str, str]],
+        merges: Merges,
+        *,
+        marked: bool,
+    ) -> bool:
         """Whether it is what git makes of these commits, with the marks of conflicts where it has such."""
         name, repository = self._names[path], self._repository
         held = {commit: self._entry(name, commit) for commit in sources}
@@ -199,7 +222,12 @@ class _Files:
             [(texts[old], texts[new]) for old, new in each if old in texts and new in texts]
             for each in changes
         )
-        tips = [texts[each] for _, each in held.values() if each in texts]
+        text_of = {commit: texts[each] for commit, (_, each) in held.items() if each in texts}
+        first = [
+            (text_of[ours], (text_of[base], text_of[theirs]))
+            for base, ours, theirs in parted
+            if {base, ours, theirs} <= text_of.keys()
+        ]
         text = read_regular(path, _LONGEST)
         if not any(b"\r\n" in each for each in texts.values()):
             text = text.replace(b"\r\n", b"\n")
@@ -207,26 +235,28 @@ class _Files:
         wanted = sides(text, partial(self._is_label, path), lines) if marked else Sides.of(text)
         favors = any(word.endswith(_FAVORING) for word in self._brings.words)
         union = repository.merges_lines(name)
-        return wanted is not None and Search(merges, wanted, tips, favors=favors, union=union).finds(
-            named, between
-        )
+        if wanted is None:
+            return False
+        search = Search(merges, wanted, text_of.values(), favors=favors, union=union)
+        return search.finds(first, named, between)
 
     def _entry(self, name: str, commit: str) -> tuple[str, str]:
         """The mode and the object of a file in a commit; empty where it has none."""
-        return (self._repository.committed([name], commit) or {}).get(name, ("", ""))
+        if commit not in self._committed:
+            self._committed[commit] = self._repository.committed(self._names.values(), commit) or {}
+        return self._committed[commit].get(name, ("", ""))
 
     def _changes(self, name: str, commits: Sequence[str]) -> tuple[list[_Change], list[_Change]]:
-        """How a file was changed by these commits, and since they parted; and by those between, the oldest
-        first. What a command reverts was changed the other way round."""
+        """How a file was changed by these commits, and from one to the other; and by those between, the
+        oldest first. What a command reverts was changed the other way round."""
         objects = [self._entry(name, commit)[1] for commit in commits]
-        base = next((self._entry(name, each)[1] for each in self._repository.parted(commits)), "")
         by = [(self._entry(name, f"{commit}^")[1], new) for commit, new in zip(commits, objects, strict=True)]
-        since = [*((base, each) for each in objects), *combinations(dict.fromkeys(objects), 2)]
         between = self._repository.changes_of(name, commits, _MOST_VERSIONS) or []
         if "revert" in self._brings.words:
             by = [*((new, old) for old, new in by), *by]
             between = [(new, old) for old, new in reversed(between)]
-        return [*dict.fromkeys(each for each in (*by, *since) if each[0] != each[1])], between
+        named = (*by, *combinations(dict.fromkeys(objects), 2))
+        return [*dict.fromkeys(each for each in named if each[0] != each[1])], between
 
     def _texts(self, path: Path, changes: Iterable[_Change], sound: Iterable[_Change]) -> dict[str, bytes]:
         """The contents of these objects, of which none is in doubt."""

@@ -12,7 +12,7 @@ from itertools import chain, combinations
 
 from cogency_tui.tools.git_merges import MergingRepository
 
-_MOST = 200
+_MOST = 400
 _SECONDS = 10.0
 """Merges that are tried for the files of one command, and for how long."""
 
@@ -98,22 +98,26 @@ class Search:
         self._tried: dict[tuple[bytes, Change], bytes | None] = {}
         self._found = False
 
-    def finds(self, named: Sequence[Change], between: Sequence[Change]) -> bool:
-        """Whether it is made by the changes that are `named`, by those `between` one after the other, or by
-        what lies between any two versions."""
+    def finds(
+        self, first: Iterable[tuple[bytes, Change]], named: Sequence[Change], between: Sequence[Change]
+    ) -> bool:
+        """Whether it is made as the `first` say, of which each is a text and a change; by the changes that
+        are `named`, by those `between` one after the other, or by what lies between any two versions."""
+        self._merge_each(first)
         versions = dict.fromkeys(chain.from_iterable((*between, *named)))
-        self._merge_each(self._reached[:], named)
-        for ours in self._reached[:_MOST_TIPS]:
+        tips = self._reached[:_MOST_TIPS]
+        self._merge_each((ours, change) for change in named for ours in tips)
+        for ours in tips:
             self._merge_all(ours, between)
-        self._merge_each(self._reached, [*dict.fromkeys((*named, *combinations(versions, 2)))])
+        every = dict.fromkeys((*named, *combinations(versions, 2)))
+        self._merge_each((ours, change) for ours in self._reached for change in every)
         return self._found
 
-    def _merge_each(self, tips: Sequence[bytes], changes: Sequence[Change]) -> None:
-        for ours in tips:
-            for change in changes:
-                if self._is_over:
-                    return
-                self._merge(ours, change)
+    def _merge_each(self, pairs: Iterable[tuple[bytes, Change]]) -> None:
+        for ours, change in pairs:
+            if self._is_over:
+                return
+            self._merge(ours, change)
 
     def _merge_all(self, ours: bytes, changes: Sequence[Change]) -> None:
         """One after the other, as a rebase does."""
