@@ -151,15 +151,13 @@ class _Files:
         """As git would have the file: as it is, or with the ends of lines that git converts."""
         if not mode:
             return frozenset((None,))
-        try:
-            names = [self._repository.name_of(os.fsencode(path.readlink()))] if mode == _LINK else []
-        except OSError:
-            names = []
-        if mode != _LINK:
-            names = self._repository.names_of([path]) or []
-            text = read_regular(path, _LONGEST)
-            if b"\r\n" in text:
-                names.append(self._repository.name_of(text.replace(b"\r\n", b"\n")))
+        repository = self._repository
+        if mode == _LINK:
+            return frozenset(((mode, repository.name_of(_target(path))),))
+        names = repository.names_of([path]) or []
+        text = read_regular(path, _LONGEST)
+        if b"\r\n" in text:
+            names.append(repository.name_of(text.replace(b"\r\n", b"\n")))
         return frozenset((mode, name) for name in names)
 
     def _same(self, commit: str) -> set[Path]:
@@ -286,6 +284,13 @@ class _Files:
             and path in self._undoubted([path], commit)
             for commit in repository.named([found[1]]) or ()
         )
+
+
+def _target(link: Path) -> bytes:
+    try:
+        return os.fsencode(link.readlink())
+    except OSError:
+        return b""
 
 
 def _mode(path: Path) -> str:
