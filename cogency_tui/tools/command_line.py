@@ -66,6 +66,9 @@ _XARGS = table(
 )
 _PARALLEL = table("0k", "Ijn", "bar keep-order null", "jobs max-args")
 _OPTIONAL = re.compile(r"-(?:e|i|l\d*|i[^\s-]+)|--(?:replace|max-lines)(?:=.*)?")
+_BELOW_FOUND = re.compile(r"\{\}\S*/")
+"""A path through what `find` has found, which may be a link."""
+
 _DELIMITERS: Mapping[str, Splitting] = {"\n": "lines", r"\n": "lines", r"\0": "nul"}
 
 _MOVING = {"env": ("-C", "--chdir"), "sudo": ("-D", "--chdir")}
@@ -241,7 +244,7 @@ def _aside(simple: Simple, depth: int) -> Iterator[Simple]:
     """What a wrapper does besides: go to a directory, write a file, take a command apart."""
     program = simple.program
     for word in option_values(simple, _MOVING.get(program, ())):
-        yield Simple((Word("cd"), word))
+        yield Simple((Word("cd"), Word("", known=False) if "{}" in word.text else word))
     logs = option_values(simple, _LOGGING.get(program, ()))
     if program == "flock":
         logs = simple.operands("wE")[:1]
@@ -272,6 +275,8 @@ def _script(words: list[Word], depth: int) -> list[Simple]:
 
 def _found(word: Word, starts: Sequence[Word]) -> Word:
     """A word in which `find` puts what it has found, below where it starts."""
+    if _BELOW_FOUND.search(word.text):
+        return replace(word, known=False, resolved="")
     names = [start.pattern or start.text for start in starts] or ["."]
     place = f"{{{','.join(each for name in names for each in (name, f'{name}/0'))}}}"
     return replace(word, known=False, resolved=word.text.replace("{}", place) if word.known else "")

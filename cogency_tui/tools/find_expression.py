@@ -33,6 +33,8 @@ _GLOBAL = _FLAGS | {"-follow", "-mindepth", "-maxdepth"}
 
 _FILING = {"-fls": 1, "-fprint": 1, "-fprint0": 1, "-fprintf": 2}
 RUNNING = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_RUNNING_BESIDE = frozenset(("-execdir", "-okdir"))
+_GOING_TO_IT = (Word("env"), Word("-C"), Word("", known=False))
 REMOVING = RUNNING | {"-delete"}
 PRINTING = frozenset(("-ls", "-print", "-print0", "-printf", *_FILING))
 _ACTIONS = REMOVING | PRINTING
@@ -114,7 +116,7 @@ class Expression:
         self.known = all(word.known for word in (*self.starts, *own))
         self.actions = frozenset(token.option for token in tokens) & _ACTIONS
         """The actions that stand in it; without any, `find` prints what it finds."""
-        self.commands = tuple(_command(token.values) for token in tokens if token.option in RUNNING)
+        self.commands = tuple(_command(token) for token in tokens if token.option in RUNNING)
         """The words of the commands that it runs."""
         self._depths = _limit(tokens, "-mindepth", 0), _limit(tokens, "-maxdepth", _DEEPEST_TREE)
         self._depth_first = any(token.option in ("-d", "-delete", "-depth") for token in tokens)
@@ -306,11 +308,14 @@ def _tokens(words: Sequence[Word]) -> Iterator[_Test]:
         at += count
 
 
-def _command(words: Sequence[Word]) -> Sequence[Word]:
+def _command(token: _Test) -> Sequence[Word]:
     """The command in what is given to an action that runs one."""
-    given = [word for word in words if word.text not in (";", "+")]
+    given = [word for word in token.values if word.text not in (";", "+")]
     # Where an option is not known, the one before may have been its value.
-    return list(dropwhile(lambda word: word.text in RUNNING, given))
+    words = list(dropwhile(lambda word: word.text in RUNNING, given))
+    names_more = any(word.text != "{}" and not word.text.startswith("-") for word in words[1:])
+    # It runs beside what is found, in a directory that nobody knows.
+    return [*_GOING_TO_IT, *words] if token.option in _RUNNING_BESIDE and names_more else words
 
 
 def _may_be_token(word: Word) -> bool:

@@ -287,10 +287,11 @@ def _kinds(simple: Simple, given: Sequence[Word]) -> frozenset[str]:
 
 
 def _runs_with_links(simple: Simple) -> bool:
-    """Whether `find` runs a program that reads files with links."""
+    """Whether `find` runs a program with links that may follow them."""
     expression = Expression(simple)
-    runs = any(command and command[0].text in _READING for command in expression.commands)
-    return runs and expression.may_reach_links(RUNNING)
+    programs = {command[0].text for command in expression.commands if command}
+    follow = any(each not in _NOT_FOLLOWING and "words" not in facts(each) for each in programs)
+    return follow and expression.may_reach_links(RUNNING)
 
 
 def _follows(simple: Simple) -> bool:

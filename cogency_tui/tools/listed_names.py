@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 from cogency_tui.tools.file_trees import Link, outward
@@ -25,7 +25,8 @@ from cogency_tui.tools.shell_variables import before_name, is_name
 from cogency_tui.tools.shell_words import LISTED, Simple, Word
 
 _UNCERTAIN = re.compile(
-    r"<\(|\bIFS=(?!\s+read\b)|\b(?:alias|shopt|enable|hash|coproc|PATH|QUOTING_STYLE|RIPGREP_CONFIG_PATH)\b"
+    r"<\(|\bIFS\b(?!=\s+read\b)"
+    r"|\b(?:alias|shopt|enable|hash|coproc|PATH|POSIXLY_CORRECT|QUOTING_STYLE|RIPGREP_CONFIG_PATH)\b"
 )
 """What may have a list be another one than it looks like, or be taken apart in another way."""
 
@@ -35,7 +36,8 @@ _MOST_LISTS = 40
 _MOST_REVISIONS = 10
 """Different revisions that the lists of one command are of."""
 
-_FUNCTION = re.compile(r"(?:^|[\s;&|])(?:function\s+([\w.-]+)|([\w.-]+)\s*\(\s*\))")
+_FUNCTION = re.compile(r"\bfunction\s++([\w.-]++)|(?<![\w.-])([\w.-]++)\s*+\(\s*+\)")
+_CONTINUED = "\\\n"
 _REPEATING = re.compile(r"\b(?:for|while|until|select|watch|trap)\b|\(\s*\)")
 _MAKING_NAMED = frozenset(
     ("cp", "dd", "install", "ln", "mkdir", "mkfifo", "mknod", "mv", "rsync", "tee", "touch")
@@ -72,7 +74,7 @@ def are_certain(command: str, commands: Sequence[Simple]) -> bool:
 
 def functions_in(command: str) -> set[str]:
     """The names of the functions that a command makes."""
-    return {found[1] or found[2] for found in _FUNCTION.finditer(command)}
+    return {found[1] or found[2] for found in _FUNCTION.finditer(command.replace(_CONTINUED, ""))}
 
 
 class ListedNames:
@@ -130,6 +132,8 @@ class ListedNames:
             return False
         if not (self._certain and self._known) or (self._moved and self._has_links(places)):
             return True
+        if any(_glues(before_name(word) or "") for word in words):
+            return True
         own = simple.splitting or splitting
         ways: set[Splitting] = {own or ("xargs" if word is LISTED else "shell") for word in words}
         return any(self._may_lead_elsewhere(each, ways, places) for each in self._lists)
@@ -145,7 +149,9 @@ class ListedNames:
             for directory in self._seen(each, words, places, below=below):
                 if not trees.below(directory).complete:
                     return None
-                found += trees.outward(directory, roots)
+                links = trees.outward(directory, roots)
+                # Seen from elsewhere a name may go through a link.
+                found += map(_through, links) if each.moves(places) else links
             found += self._links_of_git(each, places, roots)
         return list(dict.fromkeys(found))
 
@@ -162,6 +168,9 @@ class ListedNames:
         if not all(tree.complete for tree in trees):
             return True
         ends = {"lines" if way == "nul" and each.listing.ends != "\0" else way for way in ways}
+        if each.listing.ends == "\0" and ways != {"nul"}:
+            # The shell joins the names.
+            return True
         first = not each.listing.prefixed
         key = each, each.around(places), frozenset(ends)
         if key not in self._leading:
@@ -193,6 +202,8 @@ class ListedNames:
         if names is not None and names.roots:
             any_other = each.listing.others or self._added or names.may_break
             return each.around(places) if any_other else ()
+        if each.moves(places):
+            return each.around(places)
         if each not in self._breaking:
             trees = (places.lookups.trees.below(start) for start in each.starts)
             self._breaking[each] = any(may_break(name) for tree in trees for name in tree.odd_names)
@@ -204,7 +215,10 @@ class ListedNames:
         if names is None:
             return ()
         if around not in self._git_links:
-            self._git_links[around] = outward(_links_on_the_way(names, around), roots)
+            places_of_git = dict.fromkeys((*names.roots, *around))
+            on_the_way = outward(_links_among(names.above, places_of_git), roots)
+            own = outward(_links_among(set(names.paths) - names.above, places_of_git), roots)
+            self._git_links[around] = [*map(_through, on_the_way), *own]
         return self._git_links[around]
 
     def _names_of_git(self, each: "_List", places: Places) -> "_GitNames | None":
@@ -241,6 +255,10 @@ class _List:
         """The directories whose names it has."""
         return self.starts or self.directories
 
+    def moves(self, places: Places) -> bool:
+        """Whether its names may be seen from more than one directory."""
+        return len({*self.directories, *places.directories}) > 1
+
     def around(self, places: Places) -> tuple[Path, ...]:
         """All directories from which its names may be seen."""
         return tuple(dict.fromkeys((*self.starts, *self.directories, *places.directories)))
@@ -261,6 +279,17 @@ class _GitNames:
         ]
 
     @cached_property
+    def above(self) -> Set[str]:
+        """The directories of these paths."""
+        found = set[str]()
+        for path in self.paths:
+            above = path.rpartition("/")[0]
+            while above and above not in found:
+                found.add(above)
+                above = above.rpartition("/")[0]
+        return found
+
+    @cached_property
     def may_break(self) -> bool:
         """Whether one of the paths may come to be anything but itself."""
         return any(map(may_break, self.odd))
@@ -274,18 +303,22 @@ def _names_in(repository: Repository, revisions: tuple[str, ...]) -> _GitNames |
     return None if paths is None or len(paths) > MOST_LINK_ENTRIES else _GitNames((root,), tuple(paths))
 
 
-def _links_on_the_way(names: _GitNames, directories: Iterable[Path]) -> Iterator[str]:
-    """The links that some paths are or go through, seen from several directories."""
-    seen = set[str]()
-    for path in names.paths:
-        while path and path not in seen:
-            seen.add(path)
-            path = path.rpartition("/")[0]
-    for place in dict.fromkeys((*names.roots, *directories)):
-        for path in seen:
-            there = os.path.join(place, path)  # noqa: PTH118 (tens of thousands)
-            if os.path.islink(there):  # noqa: PTH114 (tens of thousands)
-                yield there
+def _links_among(names: Iterable[str], directories: Iterable[Path]) -> Iterator[str]:
+    """The links among some paths, seen from several directories."""
+    for place, name in product(directories, names):
+        there = os.path.join(place, name)  # noqa: PTH118 (tens of thousands)
+        if os.path.islink(there):  # noqa: PTH114 (tens of thousands)
+            yield there
+
+
+def _through(link: Link) -> Link:
+    """A link on the way to a file, which is as good as one to it."""
+    return Link(link.path, "file")
+
+
+def _glues(before: str) -> bool:
+    """Whether a name behind this text may come to be a path that begins elsewhere."""
+    return before.endswith(".") or (before != "" and not before.strip("/"))
 
 
 def _words(simple: Simple) -> Iterator[Word]:

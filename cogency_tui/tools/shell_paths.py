@@ -242,6 +242,9 @@ def _matches(place: Path, parts: Sequence[str], lookups: Lookups, above: str = "
     above += "".join(f"{part}/" for part in parts[:first])
     part, rest = parts[first], parts[first + 1 :]
     matching = re.compile(fnmatch.translate(part)).match
+    if part.startswith(".") and matching(".."):
+        # Not in a bash of today, but in other shells and those before it.
+        yield from _matches(place, rest, lookups, f"{above}../") if rest else (f"{above}..",)
     try:
         with os.scandir(Path(place, above)) as entries:
             for entry in entries:

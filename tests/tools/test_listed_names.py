@@ -113,7 +113,53 @@ def test_a_name_that_is_taken_apart_may_lead_elsewhere(project: Path, script: st
     assert is_asked_about(project, command)
 
 
+BESIDE = "mkdir d; touch d/a; ln -s ../../home d/l"
+IN_HOME = "mkdir home; echo a > home/secret"
+MOVED_AWAY = "mkdir d; echo a > d/secret; git add -A; git commit -qm d; git rm -rqf d; ln -s ../home d"
+ROUNDABOUT = [
+    (BESIDE, r"find d -name a -execdir cat l/secret \;"),
+    (BESIDE, r"find d -name a -execdir rm -rf l/secret \;"),
+    (BESIDE, r"find d -name a -execdir rm -rf l \;"),
+    (BESIDE, r"find d -name a -execdir sh -c 'cat l/secret' \;"),
+    (BESIDE, r"find d -name a -execdir env -C l cat secret \;"),
+    (BESIDE, r"find . -type d -name d -exec env -C {} rm -f l/secret \;"),
+    (BESIDE, r"find . -type d -exec cat {}/l/secret \;"),
+    (BESIDE, r"find . -type d -exec cp a.py {}/l/x \;"),
+    ("ln -s ../home/secret l", r"find . -type l -exec tee {} \; < a.py"),
+    ("ln -s ../home/secret l", r"find . -type l -exec ./tool {} \;"),
+    ("true", "sh -c 'cat .*/home/secret'"),
+    ("true", "sh -c 'rm -rf .[.]/home/secret'"),
+    ("true", "cat .?/home/secret"),
+    (MOVED_AWAY, "git diff --name-only HEAD | xargs cat"),
+    (
+        MOVED_AWAY + "; git add -A; git commit -qm l",
+        'for f in $(git diff --name-only HEAD~1); do cat "$f"; done',
+    ),
+    (IN_HOME, "cat $(find . ./home/secret -maxdepth 0 -print0)"),
+    (IN_HOME, "for f in $(git ls-files -z); do cp a.py $f; done"),
+    (IN_HOME, "find ./home -name secret | xargs -I{} cat .{}.txt"),
+    (IN_HOME, 'for f in $(find ./home -name secret); do echo x > ".$f"; done'),
+    (IN_HOME, "git ls-files | xargs -I{} cat /{}"),
+    ("true", "(ls () { cat notes; }; ls | xargs cat)"),
+    ("true", "ls \\\n() { cat notes; }; ls | xargs cat"),
+    ("true", "eval 'ls() { cat notes; }'; ls | xargs cat"),
+    ("true", "export POSIXLY_CORRECT=1; grep -h home notes -l | xargs cat"),
+    ("true", "for IFS in :; do cat $(find . -name 'a*'); done"),
+    ("true", "read -r IFS <<< :; cat $(git ls-files)"),
+    ("mkdir -p src/l; echo a > src/l/secret; ln -s ../home l", "cd src; f=$(find l -type f); cd ..; cat $f"),
+]
+
+
+@pytest.mark.parametrize(("script", "command"), ROUNDABOUT)
+def test_what_leads_elsewhere_by_another_way_is_asked_about(project: Path, script: str, command: str) -> None:
+    set_up(project, script)
+    assert is_asked_about(project, command)
+
+
 PLAIN = r"""
+find . -name '*.md' -execdir rm -f {} +
+find src -type f -exec chmod 644 {} +
+ls -d .[a-z]*
 git ls-files '*.py' | xargs wc -l
 find . -name '*.py' -print0 | xargs -0 grep -n x
 for f in $(ls src); do head -3 "src/$f"; done

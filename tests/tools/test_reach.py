@@ -304,7 +304,7 @@ ORDINARY = [
     "find src -name '*.py' | xargs sed -i s/a/b/",
     "git ls-files '*.py' | head -5 | xargs sed -i s/a/b/",
     "git ls-files | grep py | sort | xargs touch",
-    "find . -name '*.pyc' -exec touch {} +",
+    "find . -type f -name '*.pyc' -exec touch {} +",
     "find src -name '*.py' -exec sed -i s/a/b/ {} ;",
     "sed -i s/a/b/ $(git ls-files '*.py')",
     "sed -i s/a/b/ `grep -rl a src`",
