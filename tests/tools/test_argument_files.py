@@ -235,7 +235,7 @@ def test_what_is_no_file_outside_is_not_asked_about(project: Path, command: str)
 )
 @pytest.mark.parametrize("program", ["curl", "http", "lynx", "socat", "lftp"])
 def test_a_long_argument_is_looked_at_in_linear_time(program: str, piece: str) -> None:
-    def seconds(count: int) -> float:
+    def once(count: int) -> float:
         word = Word(f"{piece * count}'", known=False, lead=piece * count)
         simple = Simple((Word(program), Word("-F"), word, Word("-c"), word, word))
         start = time.process_time()
@@ -245,5 +245,8 @@ def test_a_long_argument_is_looked_at_in_linear_time(program: str, piece: str) -
         addressed(word)
         return time.process_time() - start
 
-    seconds(100)
+    def seconds(count: int) -> float:
+        return min(once(count) for _ in range(3))
+
+    once(100)
     assert seconds(40_000) < 12 * seconds(10_000) + 0.02
