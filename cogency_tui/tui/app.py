@@ -164,10 +164,13 @@ class CogencyApp(App[int]):
         if not is_of_leaving(error, app_left=self._exit or not self._running):
             super()._handle_exception(error)
 
-    def send_to_terminal(self, sequence: str) -> None:
-        """Have the terminal act on a control sequence, between two frames; one that is not read misses it."""
-        if self._driver is not None and not self._driver.is_headless and self._takes_frame():
-            self._driver.write(sequence)
+    def send_to_terminal(self, sequence: str) -> bool:
+        """Have the terminal act on a control sequence, between two frames. Whether it gets that: one that is
+        not read misses it."""
+        if self._driver is None or self._driver.is_headless or not self._takes_frame():
+            return False
+        self._driver.write(sequence)
+        return True
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         if self._takes_frame():
@@ -180,6 +183,7 @@ class CogencyApp(App[int]):
 
     def on_terminal_driver_read_again(self) -> None:
         """Draw all that the terminal missed while nobody read it."""
+        self.presence.begin()
         self.presence.show()
         self.refresh(layout=True)
 

@@ -52,7 +52,7 @@ def ways(environ: Mapping[str, str], has: Callable[[str], bool]) -> list[Way]:
     return found
 
 
-async def copy(text: str, environ: Mapping[str, str], write: Callable[[str], None]) -> tuple[bool, str]:
+async def copy(text: str, environ: Mapping[str, str], write: Callable[[str], object]) -> tuple[bool, str]:
     """Put `text` where the person can paste it from; whether that is known to have worked, and in words where
     it is. `write` takes a control sequence.
     """

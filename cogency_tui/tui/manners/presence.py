@@ -19,10 +19,11 @@ _WORDS: dict[State, str] = {"idle": "", "working": ", working", "waiting": ", wa
 
 
 class Presence:
-    """Says what goes on in `project` by `write`, which takes control sequences."""
+    """Says what goes on in `project` by `write`, which takes control sequences and says whether the terminal
+    gets them."""
 
     def __init__(
-        self, project: str, terminal: Terminal, notice: Notice, write: Callable[[str], None]
+        self, project: str, terminal: Terminal, notice: Notice, write: Callable[[str], bool]
     ) -> None:
         self._project = fit(disarm(one_line(project)), _LONGEST)
         self._terminal = terminal
@@ -33,8 +34,7 @@ class Presence:
 
     def begin(self) -> None:
         """Save the title that there is, unless ours is shown already, and show ours."""
-        if self._terminal.has_title and self._shown is None:
-            self._write(_SAVE)
+        if self._terminal.has_title and self._shown is None and self._write(_SAVE):
             self._show()
 
     def show(self) -> None:

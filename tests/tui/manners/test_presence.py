@@ -14,7 +14,12 @@ def presence(
     project: str = "shop", terminal: Terminal = XTERM, notice: Notice = "bell"
 ) -> tuple[Presence, list[str]]:
     written: list[str] = []
-    return Presence(project, terminal, notice, written.append), written
+
+    def write(sequence: str) -> bool:
+        written.append(sequence)
+        return True
+
+    return Presence(project, terminal, notice, write), written
 
 
 def test_the_title_says_project_and_state_and_the_former_one_comes_back() -> None:
@@ -33,6 +38,22 @@ def test_the_title_says_project_and_state_and_the_former_one_comes_back() -> Non
     ]
     assert shown.end() == "\x1b[23;2t"
     assert shown.end() == "", "only once"
+
+
+def test_a_title_that_was_not_saved_does_not_come_back() -> None:
+    read, written = False, list[str]()
+
+    def write(sequence: str) -> bool:
+        written.extend([sequence] * read)
+        return read
+
+    shown = Presence("shop", XTERM, "bell", write)
+    shown.begin()
+    assert (shown.end(), written) == ("", [])
+    read = True
+    shown.begin()
+    assert written[0] == "\x1b[22;2t"
+    assert shown.end() == "\x1b[23;2t"
 
 
 @pytest.mark.parametrize("project", ["a\x1b]0;evil\x07b", "a\nb", "a\x9c;b", "x" * 5000, "a\u202eb"])
