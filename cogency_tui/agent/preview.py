@@ -74,7 +74,7 @@ def left_out(edits: Collection[Edit]) -> str:
     shared = [edit for edit in edits if not edit.is_merged]
     others = named_conversations({other for edit in shared for other in edit.shared_with})
     told = [
-        f"What commits of a remote brought into {_names(merged)} stays. {_reverting(merged)}",
+        f"Kept, because it came from the remote: {_names(merged)}. {_reverting(merged)}",
         f"{_names(shared)} stay{'s' * _is_one(shared)} as now: a command of {others} ran at the same time and"
         f" may have made the change. {_reverting(shared)}",
     ]

@@ -23,6 +23,21 @@ def sign_commits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(f"GIT_{role}_EMAIL", "a@b")
 
 
+def share(directory: Path) -> Path:
+    """Commit what is in a new repository of `directory`, share it, and clone it for a colleague, beside it."""
+    shared, theirs = directory.parent / "shared.git", directory.parent / "theirs"
+    git(directory, "init", "-q", "-b", "main")
+    git(directory, "add", "-A")
+    git(directory, "commit", "-qm", "x")
+    git(directory.parent, "clone", "-q", "--bare", str(directory), str(shared))
+    git(directory.parent, "clone", "-q", str(shared), str(theirs))
+    git(directory, "remote", "add", "origin", str(shared))
+    git(directory, "fetch", "-q")
+    git(directory, "branch", "-qu", "origin/main")
+    git(directory, "config", "pull.rebase", "false")
+    return theirs
+
+
 def library_at(directory: Path) -> Path:
     """A repository with one empty commit, for submodules."""
     directory.mkdir()

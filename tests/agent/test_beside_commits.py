@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.repositories import git, sign_commits
+from tests.agent.repositories import git, share, sign_commits
 from tests.agent.test_guarding import watched
 from tests.agent.test_half_way import MADE, OURS, THEIRS, ordinary, unclean
 
@@ -19,7 +19,6 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     """A clone of a repository to which a colleague has pushed other guarded files, and a branch."""
     sign_commits(monkeypatch)
     monkeypatch.setenv("GIT_EDITOR", "true")
-    shared, theirs = tmp_path / "shared.git", tmp_path / "theirs"
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("AGENTS.md", OURS)
         desk.put("packages/web/AGENTS.md", "be web\n")
@@ -27,14 +26,7 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         desk.put("packages/api/.envrc", "x\n")
         desk.put("conf.txt", "1\n")
         desk.put(".gitignore", "node_modules/\n")
-        git(desk.root, "init", "-q", "-b", "main")
-        git(desk.root, "add", "-A")
-        git(desk.root, "commit", "-qm", "x")
-        git(tmp_path, "clone", "-q", "--bare", str(desk.root), str(shared))
-        git(tmp_path, "clone", "-q", str(shared), str(theirs))
-        git(desk.root, "remote", "add", "origin", str(shared))
-        git(desk.root, "fetch", "-q")
-        git(desk.root, "branch", "-qu", "origin/main")
+        theirs = share(desk.root)
         (theirs / "AGENTS.md").write_text(THEIRS)
         (theirs / ".vscode").mkdir()
         (theirs / ".vscode/tasks.json").write_text("{}\n")
@@ -42,7 +34,6 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         git(theirs, "commit", "-qm", "theirs")
         git(theirs, "push", "-q")
         git(theirs, "push", "-q", "origin", "HEAD:topic")
-        git(desk.root, "config", "pull.rebase", "false")
         settle()
         yield desk
 

@@ -8,7 +8,7 @@ import pytest
 from cogency_tui.agent.preview import left_out
 from cogency_tui.errors import UsageError
 from tests.agent.journaling import Desk, desk_at, settle
-from tests.agent.repositories import git, sign_commits
+from tests.agent.repositories import git, share, sign_commits
 from tests.agent.test_guarding import watched
 
 TEXT = "".join(f"{number}\n" for number in range(20))
@@ -22,20 +22,11 @@ async def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     of one."""
     sign_commits(monkeypatch)
     monkeypatch.setenv("GIT_EDITOR", "true")
-    shared, theirs = tmp_path / "shared.git", tmp_path / "theirs"
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("a.txt", TEXT)
         desk.put("old.txt", "old\n")
         desk.put("b.txt", "1\n")
-        git(desk.root, "init", "-q", "-b", "main")
-        git(desk.root, "add", "-A")
-        git(desk.root, "commit", "-qm", "x")
-        git(tmp_path, "clone", "-q", "--bare", str(desk.root), str(shared))
-        git(tmp_path, "clone", "-q", str(shared), str(theirs))
-        git(desk.root, "remote", "add", "origin", str(shared))
-        git(desk.root, "fetch", "-q")
-        git(desk.root, "branch", "-qu", "origin/main")
-        git(desk.root, "config", "pull.rebase", "false")
+        theirs = share(desk.root)
         (theirs / "a.txt").write_text(THEIRS)
         (theirs / "new.txt").write_text("new\n")
         (theirs / "old.txt").unlink()
@@ -71,7 +62,7 @@ async def test_only_the_agents_lines_go(desk: Desk, command: str) -> None:
     await desk.say()
     plan = await desk.undo.of_turn()
     said = left_out(plan.left)
-    assert said.startswith("What commits of a remote brought into ")
+    assert said.startswith("Kept, because it came from the remote: ")
     assert all(name in said for name in PULLED)
     await desk.undo.apply(plan)
     assert (desk.root / "a.txt").read_text() == THEIRS
@@ -160,7 +151,7 @@ async def test_a_pull_is_taken_back_by_its_numbers(desk: Desk) -> None:
     await watched(desk, "git pull -q")
     with pytest.raises(UsageError, match="There is nothing to undo"):
         await desk.undo.of_turn()
-    with pytest.raises(UsageError, match=r"What commits of a remote brought into .*a\.txt"):
+    with pytest.raises(UsageError, match=r"Kept, because it came from the remote: .*a\.txt"):
         await desk.undo.of_turn(1)
     await desk.undo.apply(await desk.undo.of_edits({edit.id for edit in await desk.edits()}))
     assert (desk.root / "a.txt").read_text() == TEXT
