@@ -1,20 +1,22 @@
 """cogency-tui: a full-screen terminal coding agent over the Cogency engine.
 
-Importing this package imports nothing heavy: `Agent` is resolved when it is first asked for.
+Importing this package imports nothing heavy: each public name is resolved on first use.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.permissions.gate import Answer, Question
 
 __version__ = "0.1.0"
-__all__ = ["Agent", "__version__"]
+__all__ = ["Agent", "Answer", "Question", "__version__"]
+
+_MODULES = {"Agent": "agent.agent", "Answer": "agent.permissions.gate", "Question": "agent.permissions.gate"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Agent":
-        from cogency_tui.agent.agent import Agent
-
-        return Agent
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

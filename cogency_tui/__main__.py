@@ -1,6 +1,7 @@
-"""`python -m cogency_tui` is `cogency-tui`.
+"""Runs `cogency-tui` as `python -m cogency_tui`.
 
-Ctrl+C ends the program without a word, also while its modules are loaded and after all is closed.
+Ctrl+C ends the program without a message, even while its modules are loading and after everything is
+closed.
 """
 
 import signal
@@ -8,9 +9,9 @@ import sys
 
 
 def main() -> int:
-    """Run the command line; the exit status."""
+    """Run the command line; return the exit status."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        # Whoever started it in the background wants it to live on.
+        # A program started in the background must survive Ctrl+C.
         return _run()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -20,7 +21,7 @@ def main() -> int:
 
 
 def _run(*, interruptible: bool = False) -> int:
-    from cogency_tui.cli import main as run
+    from cogency_tui.cli.main import main as run
 
     if interruptible:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,13 +1,14 @@
-"""The one door through which the program starts others.
+"""Starts the program's child processes.
 
 Invariant: no environment made here has a key of ours, or a variable that looks like a secret; git takes no
-directory in it for a bare repository by itself. An interpreter started here imports this very package and
-nothing from where it is started, whatever `PYTHON…` variables say. A program that is looked up by its name is
-found where no command could have put it (see `search_paths`).
+directory for a bare repository by itself in it. An interpreter started here imports this very package and
+nothing from its start directory, whatever `PYTHON…` variables say. A program that is looked up by its name
+is found where no command could have put it (see `search_paths`).
 
-Beside this module only the supervision of commands starts processes (`tools.strays`); a test walks all that
-could. What is started here, and what it leaves behind, is in our session or bears `MARK`; nothing that a
-command leaves behind does.
+Besides this module, only the supervision of commands (`tools.shell.strays`, `tools.supervision`) and the
+host of an MCP server (`tools.mcp.stdio`) start processes; a test checks every call that could. Whatever is
+started here, and whatever that leaves behind, is in our session or bears `MARK`; nothing that a command
+leaves behind does.
 """
 
 import asyncio
@@ -31,14 +32,14 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 MARK = ("COGENCY_STARTED", secrets.token_hex(8))
-"""A variable, and its value in this process, in the environment of everything that is started here."""
+"""A variable with its value in this process, in the environment of everything that is started here."""
 
 _ORDINARY_NAMES = frozenset({"PWD", "OLDPWD"})
 _HELPER_NAMES = (
     *("PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE"),
     *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
 )
-"""What a program needs that only answers us."""
+"""The variables that a helper needs."""
 
 _PACKAGE = str(Path(__file__).parents[1])
 _PREAMBLE = """
@@ -46,10 +47,10 @@ import sys
 places = [index for index, path in enumerate(sys.path) if path.endswith("-packages")]
 sys.path.insert(min(places, default=len(sys.path)), sys.argv.pop(1))
 """
-"""Imports this very package, even where another version of it is installed."""
+"""Imports this very package, even if another version of it is installed."""
 
 _keys: set[str] = set()
-"""The variables of our own environment that hold keys, as far as they were named."""
+"""The known variables of our own environment that hold keys."""
 
 _starting = 0
 
@@ -63,13 +64,14 @@ def interpreter(code: str, *arguments: str) -> list[str]:
 
 
 def keep_from_children(names: Collection[str]) -> None:
-    """Note variables that hold keys: no process started from now on gets them, whatever they look like."""
+    """Note variables that hold keys: no process started from now on receives them."""
     _keys.update(names)
 
 
 def without_secrets(environ: Mapping[str, str], secrets: Collection[str] = ()) -> dict[str, str]:
     """The environment of a program of the user's: `environ` without the variables named in `secrets` or
-    before, those that hold the same values, and those that look like a secret by their name or value."""
+    noted before, those that hold the same values, and those that look like a secret by their name or value.
+    """
     secrets = {*secrets, *_keys}
     values = {environ[name] for name in secrets if environ.get(name)}
     kept = {
@@ -98,8 +100,9 @@ def is_session_starting() -> bool:
 
 
 def helper_environment(*also: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a program that only answers us: what every program needs, and the variables that
-    `also` names."""
+    """The environment of a helper, a program that only answers us: what every program needs, and the
+    variables in `also`.
+    """
     return _own_environment({name: environ[name] for name in (*_HELPER_NAMES, *also) if name in environ})
 
 
@@ -112,8 +115,8 @@ def run_helper(
     request: bytes = b"",
     target: BinaryIO | None = None,
 ) -> tuple[int, bytes]:
-    """The status of a program that only answers us, and what it wrote, unless that goes to `target`; its
-    environment is that of a helper with `environ` over it; its name is looked up on our search path. Blocks.
+    """The exit status of a helper, and its output, unless that goes to `target`. Its environment is that of
+    a helper, overridden by `environ`; its name is looked up on our search path. Blocks.
 
     Raises:
         OSError, ValueError: it could not be started.
@@ -150,7 +153,7 @@ async def start_interpreter(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE if errors else asyncio.subprocess.DEVNULL,
         env=helper_environment(*also),
-        # Ctrl+C in a terminal goes to the whole group; ending the work is for us to do.
+        # Ctrl+C in a terminal goes to the whole group; this program ends the work itself.
         process_group=0,
     )
 
@@ -158,8 +161,8 @@ async def start_interpreter(
 async def ask_interpreter(
     code: str, *arguments: str, request: bytes, seconds: float, also: Sequence[str] = ()
 ) -> tuple[int, bytes, str]:
-    """Have one request answered by our own interpreter as a helper: its status, its answer, and the last line
-    of its errors. When this returns or raises, the helper has ended.
+    """Have one request answered by our own interpreter as a helper. Return its status, its answer, and the
+    last line of its errors. When this returns or raises, the helper has ended.
 
     Raises:
         OSError: it could not be started.
@@ -200,7 +203,7 @@ async def start_in_background(
 
 
 async def start_in_terminal(command: Sequence[str], environ: Mapping[str, str]) -> asyncio.subprocess.Process:
-    """Start a program that has the user's terminal.
+    """Start a program that uses the user's terminal.
 
     Raises:
         OSError: it could not be started.
@@ -212,8 +215,8 @@ async def start_in_terminal(command: Sequence[str], environ: Mapping[str, str]) 
 async def start_with_keys(
     code: str, *arguments: str, environ: Mapping[str, str], keys: Mapping[str, str]
 ) -> asyncio.subprocess.Process:
-    """Start our own interpreter in a place of the user's, with pipes; `code` gets `keys` by `take_keys`, and
-    no other process ever sees them.
+    """Start our own interpreter in the user's environment, with pipes; `code` receives `keys` by
+    `take_keys`, and no other process ever sees them.
 
     Raises:
         OSError: it could not be started.
@@ -238,8 +241,9 @@ async def start_with_keys(
 
 
 def take_keys() -> None:
-    """Put the keys that `start_with_keys` hands over into the environment of this process: where it is
-    asked for them, not where the system shows it."""
+    """Put the keys from `start_with_keys` into this process's `os.environ`, not into the environment that
+    the system shows.
+    """
     with os.fdopen(int(sys.argv.pop(1)), "rb") as source:
         os.environ.update(json.loads(source.read()))
 
@@ -256,13 +260,13 @@ def _hand_over(sink: int, data: bytes) -> None:
 
 
 def _with_git_setting(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` with our setting of git behind those that the user gives by variables."""
+    """`environ` with our git setting after those that the user sets by variables."""
     numbered = re.compile(r"GIT_CONFIG_(COUNT|(KEY|VALUE)_\d+)")
     found = {name: value for name, value in environ.items() if not numbered.fullmatch(name)}
     given = environ.get("GIT_CONFIG_COUNT", "")
     count = min(int(given), _MOST_SETTINGS) if given.isascii() and given.isdecimal() else 0
     pairs = [(environ.get(f"GIT_CONFIG_KEY_{n}"), environ.get(f"GIT_CONFIG_VALUE_{n}")) for n in range(count)]
-    # One whose value was a secret is gone: git refuses to run with half of a pair.
+    # A value that was a secret has been removed: git refuses to run with half of a pair.
     whole = [(key, value) for key, value in pairs if key is not None and value is not None]
     settings = [*(pair for pair in whole if pair != _GIT_SETTING), _GIT_SETTING]
     for number, (key, value) in enumerate(settings):

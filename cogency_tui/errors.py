@@ -1,10 +1,10 @@
-"""Every error that may reach a person: what happened, and what to do next.
+"""The error tree: every error that may reach the user, with its cause and its next step.
 
     CogencyError
-    ├── PersonError              the person's: a command, a setting, an argument that cannot be
+    ├── PersonError              the user's: an invalid command, setting or argument
     │   ├── UsageError
     │   └── ConfigError
-    ├── ProviderError            the peer's: a model endpoint that refuses, fails or talks nonsense
+    ├── ProviderError            the peer's: a model endpoint that refuses, fails or sends nonsense
     │   ├── AuthenticationError
     │   ├── PermissionDeniedError
     │   ├── ModelNotFoundError
@@ -17,23 +17,24 @@
     │   ├── SessionRefusedError
     │   ├── ProviderTimeoutError
     │   └── ProviderProtocolError
-    ├── BudgetError              what may be spent is spent; nothing was sent
-    ├── ToolError                a tool that could not do what was asked; the model is told
-    │   ├── JournalError         a change that cannot be recorded beforehand; it was not made
-    │   ├── RefusedError         permissions, or the user, did not let a call run
-    │   └── WorkspaceError       a path or a file that cannot be used as asked
+    ├── BudgetError              the budget is exhausted; nothing was sent
+    ├── ToolError                a tool failed; the model receives the error
+    │   ├── JournalError         a change cannot be recorded beforehand; it was not made
+    │   ├── StrangerError        a failure described in the words of an untrusted source
+    │   ├── RefusedError         permissions, or the user, refused a call
+    │   └── WorkspaceError       a path or a file cannot be used as asked
     │       ├── ConsentError
     │       └── LossError
     └── StoreError               the machine's: the data directory or the database
 
-A message says what was wrong and where; `hint` says what to do about it, and may be empty.
+A message names the problem and its place; `hint` is the next step, and may be empty.
 """
 
 
 class CogencyError(Exception):
     """Base of all errors that the program reports by itself.
 
-    `str(error)` is one line for the person; `hint` is the next step (may be empty).
+    `str(error)` is one line for the user; `hint` is the next step (may be empty).
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -47,29 +48,29 @@ class CogencyError(Exception):
 
 
 class PersonError(CogencyError):
-    """Something that the person gave cannot be used."""
+    """The user's input cannot be used."""
 
 
 class UsageError(PersonError):
-    """A command line that cannot be carried out (exit status 2)."""
+    """A command or argument that cannot be carried out (exit status 2 on the command line)."""
 
 
 class ConfigError(PersonError):
-    """A configuration file or variable that cannot be read as meant."""
+    """A configuration file or variable that is invalid, or cannot be read or written."""
 
 
 class ProviderError(CogencyError):
-    """A model endpoint did not deliver. `retryable` says whether asking again may help."""
+    """A model endpoint failed. `retryable`: another attempt may succeed."""
 
     retryable = False
 
 
 class AuthenticationError(ProviderError):
-    """No key, or one that the endpoint does not accept."""
+    """No key, or one that the endpoint rejects."""
 
 
 class PermissionDeniedError(ProviderError):
-    """The key is known, but may not do this."""
+    """The key is valid, but lacks the permission."""
 
 
 class ModelNotFoundError(ProviderError):
@@ -77,7 +78,7 @@ class ModelNotFoundError(ProviderError):
 
 
 class RateLimitError(ProviderError):
-    """Too many requests or tokens. `retry_after` is the wait in seconds that was asked for, if any."""
+    """Too many requests or tokens. `retry_after` is the requested wait in seconds, if any."""
 
     retryable = True
 
@@ -111,7 +112,7 @@ class NetworkError(ProviderError):
 
 
 class SessionLostError(NetworkError):
-    """A session that was open is gone: dropped, expired, evicted. The history is in the store."""
+    """An open session is gone: dropped, expired, evicted. The history is in the store."""
 
 
 class SessionRefusedError(ProviderError):
@@ -125,11 +126,11 @@ class ProviderTimeoutError(ProviderError):
 
 
 class ProviderProtocolError(ProviderError):
-    """The endpoint answered something that its protocol does not allow; the message says what."""
+    """The endpoint sent something that its protocol does not allow; the message describes it."""
 
 
 class BudgetError(CogencyError):
-    """A request would pass a limit of the budget, and nobody allowed that. It was not sent."""
+    """A request would pass a limit of the budget, and the user did not allow that. It was not sent."""
 
 
 class ToolError(CogencyError):
@@ -138,16 +139,18 @@ class ToolError(CogencyError):
 
 class JournalError(ToolError):
     """A change, or a command, that cannot be recorded beforehand, so that it could not be reverted. Nothing
-    was done."""
+    was done.
+    """
 
 
 class StrangerError(ToolError):
-    """A tool could not do what was asked, and says so in part in the words of what it was reading: that
-    counts as read."""
+    """A tool could not do what was asked, and its message contains words of the source that it was reading:
+    the source counts as read.
+    """
 
 
 class RefusedError(ToolError):
-    """A call that may not run. `reason` says why in a clause; the message adds what may run instead."""
+    """A call that may not run. `reason` is a clause; the message adds what may run instead."""
 
     def __init__(self, message: str, reason: str) -> None:
         super().__init__(message)
@@ -159,11 +162,11 @@ class WorkspaceError(ToolError):
 
 
 class LossError(WorkspaceError):
-    """What was asked for would lose something for good, and nobody said that it may."""
+    """The action would lose something for good, and the user did not consent."""
 
 
 class ConsentError(WorkspaceError):
-    """Files would be changed that the user has to be asked about first; the message names them."""
+    """The action would change files that need the user's consent; the message names them."""
 
 
 class StoreError(CogencyError):

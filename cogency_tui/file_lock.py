@@ -12,18 +12,18 @@ _PAUSE = 0.005
 
 @contextmanager
 def file_lock(path: Path, patience: float = 0.0) -> Generator[bool]:
-    """Hold the lock on the file at `path`, made where missing; wait `patience` seconds for other owners.
+    """Hold the lock on the file at `path`, created if missing; wait `patience` seconds for other owners.
 
     Yields whether the lock is held. Blocks: run it in a thread.
 
     Raises:
-        OSError: the file cannot be made or opened.
+        OSError: the file cannot be created or opened.
     """
     handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + patience
     try:
         while not (held := _locked(handle)) and time.monotonic() < deadline:
-            # A wait in flock itself could not be given up.
+            # A wait in flock itself could not be abandoned.
             time.sleep(_PAUSE)
         yield held
     finally:

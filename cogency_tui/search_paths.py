@@ -1,8 +1,8 @@
-"""Where the programs and libraries are looked for that this program needs itself.
+"""The search paths for programs and libraries that this program itself needs.
 
 Invariant: none is found where commands write unwatched: in a project or a directory added to it, in the
-virtual environment that is active, or by a link there. What depends on the directory of the start is not
-looked through. The calls block.
+active virtual environment, or through a link there. Entries that depend on the start directory are not
+searched. The calls block.
 """
 
 import errno
@@ -12,20 +12,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 _LISTS = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH")
-"""Variables that name directories in which programs or libraries are looked for."""
+"""Variables that name directories in which programs or libraries are searched for."""
 
 _NOWHERE = os.devnull
-"""A search path that finds nothing; an empty one means the directory of the start."""
+"""A search path that finds nothing; an empty one means the start directory."""
 
 _MOST_LINKS = 40
 """Links of one path that a system follows."""
 
 _written = set[Path]()
-"""Directories of projects, resolved."""
+"""The directories of projects, resolved."""
 
 
 def distrust(directories: Iterable[Path]) -> None:
-    """Look for nothing of ours in these directories (resolved) from now on."""
+    """Search for none of our programs in these directories (resolved) from now on."""
     _written.update(directories)
 
 
@@ -38,17 +38,17 @@ def is_outside(path: str, directories: Collection[Path]) -> bool:
 
 
 def find_program(name: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The absolute path of the program that a name stands for."""
+    """The absolute path of the program with this name."""
     distrusted = _distrusted()
     found = (shutil.which(name, path=entry) for entry in _entries(environ.get("PATH", os.defpath)))
     return next((path for path in found if path and is_outside(path, distrusted)), None)
 
 
 def require_program(name: str, environ: Mapping[str, str] = os.environ) -> str:
-    """The path of a program that is named by its path or its name.
+    """The path of a program given by its path or its name.
 
     Raises:
-        FileNotFoundError: there is none of this name.
+        FileNotFoundError: there is no program with this name.
     """
     path = name if "/" in name else find_program(name, environ)
     if path is None:
@@ -57,11 +57,11 @@ def require_program(name: str, environ: Mapping[str, str] = os.environ) -> str:
 
 
 def with_own_search_paths(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a program of ours, which looks for others only where we do."""
+    """The environment of a program of ours, which searches only our search paths."""
     kept = {name: value for name, value in environ.items() if name not in _LISTS}
     distrusted = _distrusted()
     for name in _LISTS:
-        # The loader takes both.
+        # The loader accepts both separators.
         search = environ.get(name, "") if name == "PATH" else environ.get(name, "").replace(";", os.pathsep)
         entries = [each for each in _entries(search) if is_outside(each, distrusted)]
         if entries:
@@ -70,7 +70,7 @@ def with_own_search_paths(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _entries(search: str) -> list[str]:
-    """The entries that are the same wherever a program is started."""
+    """The entries that do not depend on the start directory."""
     return [entry for entry in search.split(os.pathsep) if entry.startswith("/")]
 
 
@@ -80,7 +80,7 @@ def _distrusted() -> set[Path]:
 
 
 def _steps(path: str) -> Iterator[str]:
-    """Each file, directory and link by which the system comes to what is at an absolute path."""
+    """Each file, directory and link through which the system resolves an absolute path."""
     there, links = "", 0
     left = _parts(path)
     while left:

@@ -1,6 +1,6 @@
-"""Signals, delivered to an event loop.
+"""Delivers signals to an event loop.
 
-asyncio sends the number of a signal through the pipe that also wakes the loop, and drops it where that is
+asyncio sends the number of a signal through the pipe that also wakes the loop, and drops it if the pipe is
 full: a signal is lost while other threads post faster than a busy loop works.
 """
 
@@ -26,4 +26,4 @@ def _post(loop: AbstractEventLoop, then: Callable[[], object]) -> None:
 
 
 def _wake() -> None:
-    """Nothing more: asyncio's handler wakes the loop, in which Python calls ours."""
+    """Do nothing: asyncio's handler wakes the loop, in which Python calls ours."""

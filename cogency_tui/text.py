@@ -1,9 +1,9 @@
-"""Every text that is not ours passes through here before it reaches the terminal.
+"""Sanitizes text: all untrusted text passes through here before it reaches the terminal.
 
-What leaves this module holds no C0 control but newline and tab, no C1 control, no escape sequence
-(CSI, OSC, DCS and their kin), no lone surrogate and no bidirectional override, however the input was
-cut into chunks. `clean` strips them from prose and output; `reveal` shows them, for commands and
-paths that a person is about to judge. `disarm` is the last wall, where text is laid out in cells already.
+Invariant: the output of this module contains no C0 control but newline and tab, no C1 control, no escape
+sequence (CSI, OSC, DCS and related), no lone surrogate and no bidirectional override, however the input was
+cut into chunks. `clean` strips them from prose and output; `reveal` shows them, for commands and paths that
+the user is about to judge. `disarm` is the last barrier, for text that is already laid out in cells.
 """
 
 import re
@@ -28,7 +28,7 @@ _JOINERS = re.compile("[\u200d\ufe0e\ufe0f]")
 _ACTED_ON = re.compile(f"[\x00-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\u200d\ufe0e\ufe0f]")
 _BLANKS = re.compile(r"\n(?:[^\S\n]*\n){3,}|[^\S\n]{40,}")
 _MOST_MARKS = 30
-"""Marks on one character: more than any script needs (Unicode's stream-safe format has the same bound)."""
+"""Marks on one character: more than any script needs (Unicode's stream-safe format has the same limit)."""
 
 _BLANK_LOOKALIKES = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _WIDTHLESS = frozenset(("Mn", "Me", "Cf"))
@@ -37,15 +37,15 @@ _WIDTHLESS = frozenset(("Mn", "Me", "Cf"))
 class Sanitizer:
     """Cleans a stream of text whose control sequences may be cut anywhere.
 
-    An unfinished sequence at the end is held back until the next piece shows what it is; one that never
-    ends is dropped without the text after it.
+    An unfinished sequence at the end is held back until the next piece completes it; one that never ends is
+    dropped without the text after it.
     """
 
     def __init__(self) -> None:
         self._pending = ""
 
     def feed(self, text: str) -> str:
-        """What of `text`, and of what was held back, is safe to show now."""
+        """The part of `text`, and of the text held back, that is safe to show now."""
         if not self._pending and not _SUSPECT.search(text):
             return text
         text = self._pending + text
@@ -55,7 +55,7 @@ class Sanitizer:
         return _strip(text)
 
     def close(self) -> str:
-        """What was held back and turned out to be no sequence."""
+        """The text held back that turned out to be no sequence."""
         text, self._pending = self._pending, ""
         return _strip(text) if text else ""
 
@@ -68,7 +68,7 @@ def clean(text: str) -> str:
 
 
 def without_escapes(text: str) -> str:
-    """`text` without escape sequences (CSI, OSC and their kin), the rest as it is."""
+    """`text` without escape sequences (CSI, OSC and related), the rest unchanged."""
     return _SEQUENCE.sub("", text)
 
 
@@ -81,9 +81,10 @@ def _strip(text: str) -> str:
 
 
 def reveal(text: str) -> str:
-    """`text` with every character shown that a reader could not see; for commands and paths.
+    """`text` with every invisible character shown; for commands and paths.
 
-    Newlines stay. Controls become their pictures (`␛`), anything else invisible its code point (`⟨U+202E⟩`).
+    Newlines stay. Controls become their pictures (`␛`), other invisible characters their code points
+    (`⟨U+202E⟩`).
     """
     if text.isascii() and text.isprintable():
         return text
@@ -96,10 +97,10 @@ def one_line(text: str) -> str:
 
 
 def separate(text: str) -> str:
-    """`text` without what joins characters into one, or chooses their form.
+    """`text` without characters that join others into one, or select their form.
 
-    Terminals do not agree on how wide these make it: measured as one character, a text of any length would
-    be written over what stands beside it.
+    Terminals disagree on the width of such characters: measured as one character, a text of any length
+    would overwrite what is beside it.
     """
     return text if text.isascii() else _JOINERS.sub("", text)
 
@@ -107,7 +108,7 @@ def separate(text: str) -> str:
 def disarm(text: str) -> str:
     """`text` without the characters that a terminal acts on, newlines and joiners among them.
 
-    A lone surrogate becomes U+FFFD, and of very many marks on one character some are left.
+    A lone surrogate becomes U+FFFD, and of very many marks on one character some remain.
     """
     if text.isascii():
         return text if text.isprintable() else _ACTED_ON.sub("", text)
@@ -126,7 +127,7 @@ def _thin_out(text: str) -> str:
 
 
 class _Pictures(dict[int, str]):
-    """How each code point is revealed, found when it is first met."""
+    """The revealed form of each code point, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         picture = self[code] = _picture(code)
@@ -160,7 +161,7 @@ def _code_point(code: int) -> str:
 def fold_blanks(text: str) -> Iterator[tuple[str, bool]]:
     """`text` in parts, each with whether it is a note of ours.
 
-    A note stands for many empty lines or spaces, behind which the rest would be out of sight.
+    A note replaces many empty lines or spaces, behind which the rest would be out of sight.
     """
     at = 0
     for match in _BLANKS.finditer(text):

@@ -15,10 +15,10 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config import Settings
+from cogency_tui.config.schema import Settings
 from cogency_tui.tui.app import CogencyApp
-from cogency_tui.tui.screens.main import MainScreen
-from cogency_tui.tui.widgets.answers import Answers
+from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.questions.answers import Answers
 
 Drive = Callable[[Pilot[int]], Awaitable[None]]
 

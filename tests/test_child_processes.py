@@ -38,11 +38,11 @@ STARTING_MODULES = frozenset({"subprocess", "multiprocessing", "pty", "webbrowse
 DOORS = {
     "child_processes.py": {"create_subprocess_exec", "run", "sys.executable"},
     # Under what ends commands; what they are given comes from `shell`, `background` and `mcp`.
-    "tools/strays.py": {"Popen"},
+    "tools/shell/strays.py": {"Popen"},
     "tools/supervision/supervisor.py": {"fork", "execv", "sys.executable"},
     "tools/supervision/system.py": {"fork", "execv"},
     # Only shows it.
-    "headless/doctor.py": {"sys.executable"},
+    "cli/doctor.py": {"sys.executable"},
     # In the host of an MCP server, with what the user configured.
     "tools/mcp/stdio.py": {"create_subprocess_exec"},
 }
@@ -71,7 +71,7 @@ def test_no_other_module_starts_processes() -> None:
 
 def test_every_start_names_its_environment() -> None:
     """One without would pass on ours."""
-    for name in ("child_processes.py", "tools/strays.py"):
+    for name in ("child_processes.py", "tools/shell/strays.py"):
         calls = [
             node for node in ast.walk(ast.parse((ROOT / name).read_text())) if isinstance(node, ast.Call)
         ]
@@ -93,8 +93,8 @@ def hostile(tmp_path: Path) -> Path:
     """A project whose modules, and programs, say so when they run."""
     project = tmp_path / "project"
     trap = f"open({str(tmp_path / 'canary')!r}, 'a').write(__name__ + chr(10))\n"
-    (project / "cogency_tui").mkdir(parents=True)
-    for name in (*(f"{each}.py" for each in SHADOWED), "cogency_tui/__init__.py", "cogency_tui/cli.py"):
+    for name in (*(f"{each}.py" for each in SHADOWED), "cogency_tui/__init__.py", "cogency_tui/cli/main.py"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(trap)
     places = project / ".venv" / "bin"
     places.mkdir(parents=True)
@@ -109,7 +109,7 @@ def hostile(tmp_path: Path) -> Path:
 
 def test_nothing_of_the_project_is_imported(hostile: Path) -> None:
     command = interpreter(
-        "import argparse, sqlite3, json, ctypes, cogency_tui.cli; print(cogency_tui.__file__)"
+        "import argparse, sqlite3, json, ctypes, cogency_tui.cli.main; print(cogency_tui.__file__)"
     )
     hints = {"PYTHONPATH": f".:{hostile}", "PYTHONSTARTUP": "json.py", "PYTHONINSPECT": "1"}
     hints |= {"PYTHONHOME": str(hostile), "PYTHONPLATLIBDIR": str(hostile), "PYTHONUSERBASE": str(hostile)}
@@ -144,19 +144,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.environment import describe
-from cogency_tui.mcp_settings import McpSettings
+from cogency_tui.config.mcp import McpSettings
 from cogency_tui.store.search.child import main as _  # it is there
 from cogency_tui.tools.base import ToolContext
-from cogency_tui.tools.background import Background
-from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.shell.background import Background
+from cogency_tui.workspace.git.facts import Repository
 from cogency_tui.tools.mcp.server import Surroundings
 from cogency_tui.tools.mcp.servers import Servers
 from cogency_tui.tools.registry import default_registry
-from cogency_tui.tools.sandbox import Sandbox
-from cogency_tui.tools.web_child import in_child
-from cogency_tui.tui import outside_editor
-from cogency_tui.tui.manners.clipboard import copy
-from cogency_tui.tui.opener import open_address
+from cogency_tui.tools.shell.sandbox import Sandbox
+from cogency_tui.tools.web.child import in_child
+from cogency_tui.tui.terminal import outside_editor
+from cogency_tui.tui.terminal.clipboard import copy
+from cogency_tui.tui.terminal.opener import open_address
 from cogency_tui.workspace.paths import Workspace
 
 async def main(server):
@@ -248,7 +248,14 @@ def test_every_start_is_without_keys_and_imports_nothing_of_the_project(
     starts: list[tuple[list[str], dict[str, str] | None]] = walked["starts"]
     lines = [" ".join(argv) for argv, _environ in starts]
     for what in (
-        *("workspace.isolated", "web_child", "search.child", "supervision.supervisor", "git -c", "--version"),
+        *(
+            "workspace.search_process",
+            "web.child",
+            "search.child",
+            "supervision.supervisor",
+            "git -c",
+            "--version",
+        ),
         *("/bin/xclip", "/bin/xdg-open", "/bin/our-editor a.txt"),
     ):
         assert any(what in line for line in lines), (what, lines)

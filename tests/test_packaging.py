@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests import ROOT
+
 PACKAGE = ROOT / "cogency_tui"
 
 pytestmark = pytest.mark.xdist_group("packaging")

@@ -1,4 +1,4 @@
-"""What the README says is so: its two commands, its configuration, its program, its commands and options."""
+"""The README agrees with the code: commands, configuration, program, options, keys, and the contributor's recipes."""
 
 import re
 import shlex
@@ -8,18 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.custom_files import read_custom
-from cogency_tui.arguments import interface_parser, parser_of
-from cogency_tui.cli import main
-from cogency_tui.config_sources import load_settings
-from cogency_tui.options import options
+from cogency_tui.agent.project.custom_files import read_custom
+from cogency_tui.cli.arguments import interface_parser, parser_of
+from cogency_tui.cli.main import main
+from cogency_tui.config.layers import load_settings
+from cogency_tui.config.options import options
+from cogency_tui.providers.catalog import PRESETS
 from cogency_tui.tui.commands import COMMANDS
-from cogency_tui.tui.drawing.keys import key_name
-from cogency_tui.tui.key_table import key_table
+from cogency_tui.tui.help.key_table import key_table
+from cogency_tui.tui.kit.keys import key_name
+from tests import ROOT
 
-ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "cogency_tui"
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+CONTRIBUTING = README.partition("\n## Contributing\n")[2]
+RECIPES = re.findall(r"^- \*\*(An? [\w ]+)\.\*\*(.*?)(?=^- |^$)", CONTRIBUTING, re.MULTILINE | re.DOTALL)
 
 
 def blocks(language: str) -> list[str]:
@@ -40,7 +44,10 @@ def test_its_configuration_can_be_used(text: str, tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(text)
     settings = load_settings(path)
-    assert settings.providers or (settings.agents and settings.workflows) or len(settings.mcp) == 2
+    assert settings.providers
+    assert settings.agents
+    assert settings.workflows
+    assert len(settings.mcp) == 2
 
 
 @pytest.mark.parametrize("text", blocks("markdown"))
@@ -99,6 +106,37 @@ def test_its_command_lines_can_be_given(line: str) -> None:
             main([words[0], "--help"])
         assert ended.value.code == 0
         parser_of(words[0], "").parse_args(words[1:])
+
+
+def test_its_providers_are_the_presets() -> None:
+    table = README.partition("| provider |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == PRESETS.keys()
+
+
+def existing(text: str) -> list[Path]:
+    """The files and folders that `text` names; a name in capitals stands for one that the reader chooses."""
+    names = re.findall(r"`(?:\w+=\w+ pytest )?([\w.]+/[\w./]+)`", text)
+    paths = [(ROOT / name, PACKAGE / name) for name in names if not re.search("NAME|FEATURE", name)]
+    missing = [str(path) for path, inner in paths if not path.exists() and not inner.exists()]
+    assert not missing
+    return [path if path.exists() else inner for path, inner in paths]
+
+
+def test_the_files_it_names_exist() -> None:
+    assert len(existing(CONTRIBUTING)) > 30
+    for name in re.findall(r"`(cogency_tui/[\w./]+)`", README):
+        assert (ROOT / name).is_file()
+
+
+@pytest.mark.parametrize(("kind", "recipe"), RECIPES, ids=[kind for kind, _ in RECIPES])
+def test_each_recipe_names_what_its_files_have(kind: str, recipe: str) -> None:
+    sources = "\n".join(path.read_text() for path in existing(recipe) if path.is_file())
+    for name in re.findall(r"`(?:\w+\.)?([A-Za-z_]\w*)(?:\(…?\)|=)?`", recipe):
+        assert re.search(rf"\b{name}\b", sources), f"{kind}: {name}"
+
+
+def test_there_is_a_recipe_for_each_kind_of_addition() -> None:
+    assert len(RECIPES) == 11
 
 
 def test_what_it_shows_is_there() -> None:

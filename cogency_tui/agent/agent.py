@@ -1,9 +1,7 @@
-"""The facade: configuration in, events out.
+"""The facade: takes a configuration and a query, and yields events.
 
-An `Agent` is configuration; what it needs while it works (the store's connection, open sessions) is
-opened when first needed, and closed with `close`, or after the turn where it was not opened by hand.
-
-Making one imports next to nothing, so that the interface stands before the engine is loaded.
+Invariant: importing this module and creating an `Agent` imports next to nothing, so that the interface
+shows before the engine is loaded.
 """
 
 import asyncio
@@ -16,10 +14,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from cogency_tui.agent.store_keeper import StoreKeeper
+from cogency_tui.agent.open_store import StoreKeeper
 from cogency_tui.agent.works import Works
 from cogency_tui.child_processes import keep_from_children, without_secrets
-from cogency_tui.config import (
+from cogency_tui.config.layers import Configured, Layer, configure, load_settings
+from cogency_tui.config.mcp import McpSettings
+from cogency_tui.config.schema import (
     Dialect,
     Mode,
     Permissions,
@@ -28,41 +28,42 @@ from cogency_tui.config import (
     config_path,
     data_path,
 )
-from cogency_tui.config_sources import Configured, Layer, configure, load_settings
 from cogency_tui.errors import UsageError
-from cogency_tui.mcp_settings import McpSettings
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import create_provider, secrets
-from cogency_tui.tools.own_environment import conceal
+from cogency_tui.tools.shell.own_environment import conceal
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
+    from cogency_tui.agent.edits.undo import Undo
     from cogency_tui.agent.history import Compacted, History
-    from cogency_tui.agent.instructions import Instructions
-    from cogency_tui.agent.permissions import Ask, Gate
-    from cogency_tui.agent.profile import Profile
-    from cogency_tui.agent.project_settings import ProjectSettings
-    from cogency_tui.agent.recall import Recall
+    from cogency_tui.agent.permissions.gate import Ask, Gate
+    from cogency_tui.agent.permissions.rules import Rules
+    from cogency_tui.agent.profile.profile import Profile
+    from cogency_tui.agent.project.instructions import Instructions
+    from cogency_tui.agent.project.settings import ProjectSettings
+    from cogency_tui.agent.recall.recall import Recall
     from cogency_tui.agent.review.review import Review
-    from cogency_tui.agent.rules import Rules
     from cogency_tui.agent.timeline.timeline import Timeline
-    from cogency_tui.agent.undo import Undo
     from cogency_tui.store.conversations import Store
-    from cogency_tui.tools.background import Background
     from cogency_tui.tools.base import Tool
     from cogency_tui.tools.function import Function
     from cogency_tui.tools.mcp.servers import Servers
+    from cogency_tui.tools.shell.background import Background
 
 
 class Agent:
     """A coding agent in one project.
 
-    `llm` names a provider of the configuration, or is one; everything not given is as the person's
-    configuration says. `mode`, `permissions` and `ask` may be set at any time, and take effect with
-    the next cycle. `max_cost` is in USD, for each turn (`budget.turn.hard`). `tools` are added
-    to ours: typed async functions with a docstring, or `Tool`s. `mcp` are servers beside those of the
-    configuration, and in the place of those of the same name.
+    An agent is configuration. What a turn needs (the store's connection, open sessions) opens on first use,
+    and closes with `close`, or after the turn if `open` was not called.
+
+    `llm` names a provider of the configuration, or is one. An argument that is not given follows the user's
+    configuration. `mode`, `permissions` and `ask` may be set at any time, and apply from the next cycle.
+    `max_cost` is in USD for each turn (`budget.turn.hard`). `tools` are added to the built-in ones: typed
+    async functions with a docstring, or `Tool`s. `mcp` adds servers to those of the configuration, and
+    replaces those of the same name.
 
     Raises:
         ConfigError: the configuration or the provider's name cannot be used.
@@ -103,11 +104,11 @@ class Agent:
         self._from_project: Mapping[str, Any] = {}
         self.workspace = Workspace(Path(project) if project is not None else Path.cwd())
         self.configured = self._configure()
-        """The settings with where each is from."""
+        """The settings, each with its origin."""
         self.mode: Mode = self.settings.mode
         self.permissions: Permissions = self.settings.permissions
         self.dialect: Dialect | None = dialect
-        """Chosen for every conversation from now on; None leaves each in its own."""
+        """The dialect of every conversation from now on; None leaves each conversation its own."""
         self.ask = ask
         if llm is None or isinstance(llm, str):
             self.provider: Provider = create_provider(self.settings, environment)
@@ -127,24 +128,24 @@ class Agent:
 
     @property
     def data(self) -> Path:
-        """The person's data directory."""
+        """The user's data directory."""
         return self._data
 
     @property
     def rules(self) -> "Rules":
-        """The person's standing rules, as they hold in this project."""
+        """The user's standing rules, as they apply to this project."""
         if self._rules is None:
-            from cogency_tui.agent.rules import FILE_NAME, Rules
+            from cogency_tui.agent.permissions.rules import FILE_NAME, Rules
 
             self._rules = Rules(config_directory(self._environment) / FILE_NAME, self.project)
         return self._rules
 
     @property
     def project_settings(self) -> "ProjectSettings":
-        """What the project configures, and whether the person trusts it."""
+        """The project's configuration, and the user's trust in it."""
         if self._project_settings is None:
-            from cogency_tui.agent.project_settings import ProjectSettings
-            from cogency_tui.agent.trust import FILE_NAME, Trust
+            from cogency_tui.agent.project.settings import ProjectSettings
+            from cogency_tui.agent.project.trust import FILE_NAME, Trust
 
             folder = config_directory(self._environment)
             own = partial(load_settings, settings=self._given, environ=self._environment)
@@ -157,7 +158,7 @@ class Agent:
         return self.configured.settings
 
     def follow_project(self) -> None:
-        """Go on with the options that a trusted project gives now, if they are others than before.
+        """Apply the options that a trusted project gives now, if they have changed.
 
         Raises:
             ConfigError: as `reload`.
@@ -166,12 +167,12 @@ class Agent:
             self.reload()
 
     def reload(self) -> None:
-        """Read the configuration again and go on as it says: what a turn begins with counts from the next
-        one on. What was chosen since the start stays unless it says something else now. The provider is
-        chosen with `choose_model`.
+        """Read the configuration again and apply it; what a turn reads at its start applies from the next
+        turn. A choice made since the start remains unless the configuration now differs. `choose_model`
+        sets the provider.
 
         Raises:
-            ConfigError: it cannot be used; nothing has changed.
+            ConfigError: the configuration cannot be used; nothing has changed.
         """
         before, self.configured = self.settings, self._configure()
         if self.settings.mode != before.mode:
@@ -184,9 +185,9 @@ class Agent:
 
     @property
     def profile(self) -> "Profile":
-        """What is known of the person."""
+        """The user's profile."""
         if self._profile is None:
-            from cogency_tui.agent.profile import Profile
+            from cogency_tui.agent.profile.profile import Profile
 
             path = config_path(self._environment)
             self._profile = Profile(self.store, path, self.settings, self.reload)
@@ -194,56 +195,57 @@ class Agent:
 
     @property
     def sandbox(self) -> str:
-        """For the status bar: `sandboxed`, or `not sandboxed: ` and why."""
+        """The sandbox's state, for the status bar: `sandboxed`, or `not sandboxed: ` and the reason."""
         if self._works.engine is not None:
             return self._works.engine.sandbox.state
         return f"not sandboxed: {'switched off' if self.settings.sandbox == 'off' else 'not tried yet'}"
 
     @property
     def background(self) -> "Background | None":
-        """The commands that go on by themselves, of all conversations; None where nothing has run yet."""
+        """The background commands of all conversations; None before anything has run."""
         return None if self._works.engine is None else self._works.engine.background
 
     @property
     def recall(self) -> "Recall":
-        """The person's past conversations."""
+        """The user's past conversations."""
         if self._recall is None:
-            from cogency_tui.agent.recall import Recall
+            from cogency_tui.agent.recall.recall import Recall
 
             self._recall = Recall(self.store, str(self.project))
         return self._recall
 
     @property
     def lasting(self) -> bool:
-        """Whether what is stored outlives the program."""
+        """Whether the store outlives the program."""
         return self._stored.lasting
 
     async def store(self) -> "Store":
-        """The person's store, opened when first asked for. Where that cannot be, one that lasts as long
-        as this agent, so that work can go on; its notices say so.
+        """The user's store, opened on first use. If it cannot be opened, a store that lasts as long as this
+        agent, so that work can continue; its notices report this.
 
         Raises:
-            StoreError: not even that can be had.
+            StoreError: not even a temporary store can be opened.
         """
         return await self._stored.store()
 
     async def open(self, *, patient: bool = False) -> None:
-        """Keep the store and sessions open between turns, until `close`; load what a turn needs. A `patient`
-        agent's turns wait for MCP servers as long as those may take to start."""
+        """Load what a turn needs, and leave the store and sessions open between turns, until `close`. The
+        turns of a `patient` agent wait for MCP servers for their whole start-up limit.
+        """
         self._works.held = True
         self._works.patient = patient
         await self.store()
         await self._works.settle()
-        await asyncio.to_thread(import_module, "cogency_tui.agent.delegates")
+        await asyncio.to_thread(import_module, "cogency_tui.agent.subagents")
         await self._works.start_servers()
 
     async def start_servers(self) -> "Servers":
-        """The MCP servers as they are configured now; those that were not started are starting."""
+        """The MCP servers of the current configuration; those that were not running are starting."""
         await self._works.start_servers()
         return self._works.shared().servers
 
     async def close(self) -> None:
-        """Stop what runs, wait until its end is recorded, and close everything that was opened."""
+        """Stop what runs, wait until its end is recorded, and close everything that is open."""
         await self._works.close()
 
     async def __aenter__(self) -> "Agent":
@@ -266,13 +268,14 @@ class Agent:
     async def stream(
         self, query: str, *, conversation_id: str | None = None, chunks: bool = True, typed: str = ""
     ) -> AsyncGenerator[Event, None]:
-        """The events of one turn in `conversation_id`, or in a new one; with `chunks` text as deltas.
+        """The events of one turn in `conversation_id`, or in a new conversation; with `chunks`, text as
+        deltas.
 
-        `typed` is what of the query a person typed: from nothing else is anything learned about them.
+        `typed` is the part of the query that the user typed: the profile learns from nothing else.
 
         Raises:
             StoreError: the store cannot be opened.
-            UsageError: a turn is running in this conversation already.
+            UsageError: a turn is already running in this conversation.
         """
         work = partial(self._works.turn, query, chunks=chunks, typed=typed)
         async with aclosing(self._works.run(conversation_id, work)) as events:
@@ -282,12 +285,12 @@ class Agent:
     async def run_command(
         self, command: str, *, conversation_id: str | None = None
     ) -> AsyncGenerator[Event, None]:
-        """The events of a command that the person runs: previews of a call while it runs, then the message
-        of theirs that it is stored as, which the model sees with the next one (see `own_command`).
+        """The events of a command that the user runs: previews of a call while it runs, then the user
+        message that it is stored as, which the model receives with the next one (see `user_command`).
 
         Raises:
             StoreError: the store cannot be opened.
-            UsageError: a turn is running in this conversation already.
+            UsageError: a turn is already running in this conversation.
         """
         work = partial(self._works.own_command, command)
         async with aclosing(self._works.run(conversation_id, work)) as events:
@@ -295,22 +298,23 @@ class Agent:
                 yield event
 
     async def choose_model(self, provider: str, model: str) -> None:
-        """Go on with another model, from the next cycle on; an empty `model` is the provider's own.
+        """Switch to another model from the next cycle on; an empty `model` selects the provider's default.
 
         Raises:
             ConfigError: there is no such provider, or it lacks an address or a model.
         """
-        # Kept until the end: a cycle that still runs has its connection, and it may be chosen again.
+        # Closed with the rest, not here: a running cycle may still use its connection, and the user may
+        # choose it again.
         self._works.keep(self.provider)
         self.provider = self._works.named(provider, model)
 
     async def compact(self, conversation_id: str) -> "Compacted":
-        """Have the whole conversation summarised: the summary stands for it in the model's context, the
-        events stay.
+        """Summarise the whole conversation: the summary replaces it in the model's context; the events
+        remain.
 
         Raises:
             UsageError: a turn is running, or there is nothing to summarise.
-            ProviderError: the model could not be asked.
+            ProviderError: the request to the model failed.
         """
         running = self._works.running_of(conversation_id)
         if running.busy:
@@ -323,12 +327,12 @@ class Agent:
 
     @property
     def learning(self) -> bool:
-        """Whether something is being learned about the person just now."""
+        """Whether the profile is being updated."""
         return self._works.learning
 
     async def remember(self, conversation_id: str | None) -> None:
-        """Turn the profile on, and learn in the background from what the person has typed in this
-        conversation since the program began.
+        """Turn the profile on, and learn in the background from what the user has typed in this
+        conversation since the program started.
 
         Raises:
             ConfigError: the configuration cannot be changed.
@@ -339,13 +343,13 @@ class Agent:
             await self._works.learner().remember(await self.store(), conversation_id)
 
     async def undo(self, conversation_id: str) -> "Undo":
-        """What takes back and brings back the changes of files that the conversation made."""
-        from cogency_tui.agent.undo import Undo
+        """Reverts and reapplies the file changes of the conversation."""
+        from cogency_tui.agent.edits.undo import Undo
 
         return Undo(self._works.shared().journal, conversation_id)
 
     def review(self, conversation_id: str) -> "Review":
-        """The review of what the agent changed in the conversation."""
+        """The review of the agent's changes in the conversation."""
         from cogency_tui.agent.review.review import Review
 
         return Review(self._works.shared().journal, self.store, conversation_id)
@@ -357,19 +361,19 @@ class Agent:
         return Timeline(self._works.shared().journal, self.store, conversation_id, self._works.frame)
 
     def gate(self, conversation_id: str | None) -> "Gate | None":
-        """What decides about the calls of a conversation; None before its first turn here."""
+        """The permission gate of a conversation; None before its first turn in this process."""
         running = self._works.known(conversation_id or "")
         return None if running is None else running.gate
 
     def instructions(self, conversation_id: str | None) -> "Instructions":
-        """The files that say how to work here, as they were when its last turn began."""
-        from cogency_tui.agent.instructions import Instructions
+        """The instruction files, as they were when the conversation's last turn began."""
+        from cogency_tui.agent.project.instructions import Instructions
 
         running = self._works.known(conversation_id or "")
         return Instructions() if running is None else running.instructions
 
     async def history(self, conversation_id: str) -> "History":
-        """The conversation as its model is given it: what fills the context, and its summary."""
+        """The conversation as its model receives it: the context and its summary."""
         store = await self.store()
         running = self._works.running_of(conversation_id)
         await running.begin(store)
@@ -385,7 +389,7 @@ class Agent:
         found = configure(flags=self._flags, settings=self._given, environ=self._environment, project=layer)
         keys = secrets(found.settings, self._environment)
         keep_from_children(keys)
-        # What runs beside us can look at us before we have started anything.
+        # Other processes can inspect this one before it has started any child.
         conceal(os.environ.keys() - without_secrets(os.environ, keys).keys())
         return found
 

@@ -1,8 +1,8 @@
-"""What may be spent: before each request to a model its cost is estimated, and added to what was spent.
+"""Limits spending: before each request to a model, its estimated cost is added to the amount spent.
 
-Where it would pass a soft limit the person is told, once; where it would pass a hard one they are asked, and
-without a yes nothing is sent. A model without a known price is counted in tokens. One budget stands over a
-conversation with its sub-agents.
+Invariant: a request that would pass a soft limit is preceded by a warning, once; one that would pass a hard
+limit is sent only if the user allows it. A model without a known price is counted in tokens. One budget
+covers a conversation with its sub-agents.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cogency_tui.agent.metrics import Calibration
-from cogency_tui.agent.permissions import Gate, Question
-from cogency_tui.config import BudgetSettings, Limits
+from cogency_tui.agent.permissions.gate import Gate, Question
+from cogency_tui.config.schema import BudgetSettings, Limits
 from cogency_tui.errors import BudgetError
 from cogency_tui.protocol.events import Measure
 from cogency_tui.providers.base import Provider
@@ -22,7 +22,7 @@ from cogency_tui.store.conversations import Store
 from cogency_tui.store.usage import Spent
 
 ANSWER = 500
-"""Tokens that an answer is taken to have until one was seen."""
+"""Assumed tokens of an answer until a request has reported its own."""
 
 Note = Callable[[str], Awaitable[None]]
 
@@ -30,20 +30,20 @@ _SPANS = {"turn": "in this turn", "conversation": "in this conversation", "day":
 
 
 class Forecast:
-    """What a request will take, from what those before it took."""
+    """Estimates the cost of a request from that of the requests before it."""
 
     def __init__(self) -> None:
         self._cached = 0.0
         self._output = ANSWER
 
     def observe(self, step: Measure) -> None:
-        """What a request took."""
+        """Record the figures of a request."""
         billed = step.get("billed_input", step.get("input", 0))
         self._cached = min(1.0, step.get("cached", 0) / billed) if billed else 0.0
         self._output = max(1, step.get("output", 0)) if step.get("output") else self._output
 
     def expect(self, provider: Provider, tokens: int) -> Spent:
-        """What a request with so many tokens of input will take: USD where its price is known."""
+        """The estimate for a request with `tokens` of input: in USD if the price is known, else in tokens."""
         prices = provider.facts.prices
         if prices is None:
             return Spent(0.0, tokens + self._output)
@@ -54,7 +54,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """One limit of a span, in USD or in tokens. A `hard` one is asked about."""
+    """One limit of a span, in USD or in tokens. A `hard` one requires the user's consent."""
 
     span: str
     hard: bool
@@ -62,11 +62,11 @@ class _Limit:
     in_tokens: bool
 
     def of(self, spent: Spent) -> float:
-        """What counts for it."""
+        """The part of `spent` that counts towards this limit."""
         return spent.tokens if self.in_tokens else spent.dollars
 
     def told(self, spent: Spent, expected: Spent) -> str:
-        """In a sentence what would pass it."""
+        """A sentence on what would pass the limit."""
         taken, coming, most = map(self._written, (self.of(spent), self.of(expected), self.amount))
         return (
             f"{taken} went out {_SPANS[self.span]}, and the next request takes about {coming}; the limit is "
@@ -75,7 +75,7 @@ class _Limit:
 
     @property
     def key(self) -> str:
-        """The option that sets it."""
+        """The option that sets the limit."""
         return f"budget.{self.span}.{'hard' if self.hard else 'soft'}{'_tokens' if self.in_tokens else ''}"
 
     def _written(self, amount: float) -> str:
@@ -83,7 +83,7 @@ class _Limit:
 
 
 class Budget:
-    """Over the conversation of `conversation_id`, and asks through its `gate`."""
+    """The budget of the conversation `conversation_id`; asks through its `gate`."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Budget:
         self._checking = asyncio.Lock()
 
     def begin(self) -> None:
-        """A turn begins."""
+        """Begin a turn."""
         self._turn = self._clock()
         self._lifted.discard("turn")
         for kind in ("soft", "soft_tokens", "hard", "hard_tokens"):
@@ -114,11 +114,11 @@ class Budget:
             self._ceilings.pop(f"budget.turn.{kind}", None)
 
     async def check(self, provider: Provider, characters: int, calibration: Calibration, note: Note) -> None:
-        """Return when a request with so many characters may be sent; tell with `note` what was passed.
+        """Return when a request with this many characters may be sent; `note` reports soft limits passed.
 
         Raises:
             BudgetError: it may not.
-            StoreError: what was spent cannot be read.
+            StoreError: the amount spent cannot be read.
         """
         limits = list(_limits_in(self._limits()))
         if not limits:
@@ -137,10 +137,10 @@ class Budget:
                     await note(f"Budget: {limit.told(spent, expected)} ({limit.key}).")
 
     async def _hold(self, limit: _Limit, spent: Spent, expected: Spent) -> None:
-        """Ask where a hard limit would be passed.
+        """Ask the user if a hard limit would be passed.
 
         Raises:
-            BudgetError: it is not to be.
+            BudgetError: the user does not allow it.
         """
         after = limit.of(spent) + limit.of(expected)
         if limit.span in self._lifted or after <= max(limit.amount, self._ceilings.get(limit.key, 0.0)):
@@ -165,7 +165,7 @@ class Budget:
         self._ceilings[limit.key] = after + limit.amount
 
     async def _tell_unpriced(self, provider: Provider, limits: list[_Limit], note: Note) -> None:
-        """Say once that limits in dollars do not hold for a model whose price is not known."""
+        """Report once that limits in dollars do not apply to a model whose price is not known."""
         priced = provider.facts.prices is not None or provider.name == OFFLINE
         name = f"{provider.name}/{provider.model}"
         if priced or name in self._told or any(limit.in_tokens for limit in limits):
@@ -186,7 +186,7 @@ class Budget:
 
 
 def _limits_in(settings: BudgetSettings) -> Iterator[_Limit]:
-    """Those that are set, hard ones last: what is told of is told before it is asked about."""
+    """The limits that are set, hard ones last: warnings come before questions."""
     spans: list[tuple[str, Limits]] = [
         ("turn", settings.turn),
         ("conversation", settings.conversation),

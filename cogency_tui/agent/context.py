@@ -1,13 +1,16 @@
-"""Stored events to the messages of the next request; always from the store, never from memory.
+"""Renders stored events as the messages of the next request; always from the store, never from memory.
 
-The cap on results is part of the rendering, so that it gives the same bytes each time while the
-store keeps the whole output for the person.
+Rendering cuts long results, so that it yields the same bytes each time while the store holds the whole
+output for the user.
+
+Invariant: a `MessageLog` holds exactly what `messages_of` makes of all events, though it reads and renders
+each event once and not for each request.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
-from cogency_tui.config import Dialect
+from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol import render
 from cogency_tui.protocol.events import Event, Message, ResultEvent, UserEvent
 from cogency_tui.store.requests import Frame
@@ -15,7 +18,7 @@ from cogency_tui.store.summaries import Summary
 from cogency_tui.text import without_escapes
 
 _COLOURED = frozenset({"shell", "processes"})
-"""Tools whose results have colours for the user in them."""
+"""Tools whose results contain colours for the user."""
 
 _LEFT_OUT = "[engine] {} earlier messages are left out."
 
@@ -29,10 +32,9 @@ def build_messages(
     summary: str = "",
     window: int = 0,
 ) -> list[Message]:
-    """System prompt and history. `output_limit`: characters of a result that the model is given.
+    """The system prompt and the history. `output_limit`: characters of a result that the model receives.
 
-    `summary` stands for what was before `events`; `window` bounds the messages of the history, 0 for
-    all.
+    `summary` replaces what was before `events`; `window` limits the messages of the history, 0 for all.
     """
     shown = [as_given(event, output_limit) for event in events]
     asked = [event for event in events if event["type"] == "user"]
@@ -40,7 +42,7 @@ def build_messages(
 
 
 def framed(frame: Frame, history: list[Message], asked: Sequence[UserEvent], note: str = "") -> list[Message]:
-    """The request with a `history` that is rendered already; `asked` are the user's messages in it."""
+    """The request with a rendered `history`; `asked` are the user's messages in it."""
     system = "".join(text for _name, text in frame.system)
     return _noted(_around(system, frame.summary, _windowed(history, asked, frame.window)), note)
 
@@ -53,7 +55,7 @@ def _around(system: str, summary: str, history: Sequence[Message]) -> list[Messa
 def messages_of(frame: Frame, events: Sequence[Event], note: str = "") -> list[Message]:
     """The request that gives a model these `events` in `frame`, with `note` at the end of its last message.
 
-    What is sent and what is told later of what was sent are both made here.
+    Both the request that is sent and the later report of it come from here.
     """
     messages = build_messages(
         "".join(text for _name, text in frame.system),
@@ -74,8 +76,9 @@ def _noted(messages: list[Message], note: str) -> list[Message]:
 
 
 def told(summary: Summary | None, environment: str = "") -> str:
-    """What the model is given in the place of what a summary stands for, the `environment` block included
-    that was part of it."""
+    """The message that replaces summarised events in the model's context, including the `environment` block
+    that was part of them.
+    """
     if summary is None:
         return ""
     before = f"{environment}\n\n" if environment else ""
@@ -88,14 +91,14 @@ def told(summary: Summary | None, environment: str = "") -> str:
 def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) -> list[Message]:
     """The last messages, at most `window`.
 
-    They are let go by halves of the window, so that the beginning stays the same for many requests: a
-    window that slid with each of them would never meet a provider's cache.
+    They are dropped by halves of the window, so that the beginning stays the same for many requests: a
+    window that moved with each request would never hit a provider's cache.
     """
     if not window or len(messages) <= window:
         return messages
     step = max(1, window // 2)
     dropped = -(-(len(messages) - window) // step) * step
-    # What is left begins with the person or with results, as a provider demands.
+    # The rest begins with a user message or results, as providers require.
     while dropped < len(messages) - 1 and messages[dropped]["role"] == "assistant":
         dropped += 1
     left = {message["content"] for message in messages[dropped:]}
@@ -109,8 +112,7 @@ def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) 
 
 
 def said(event: UserEvent) -> str:
-    """The person's message as the model is given it: the environment, what they said, then what they did in
-    the review."""
+    """The user's message as the model receives it: the environment, the text, then the note on the review."""
     environment = event.get("environment")
     return f"{environment}\n\n{_words(event)}" if environment else _words(event)
 
@@ -121,14 +123,14 @@ def _words(event: UserEvent) -> str:
 
 
 def as_given(event: Event, limit: int) -> Event:
-    """An event as the model is given it, with at most `limit` characters of a result."""
+    """An event as the model receives it, with at most `limit` characters of a result."""
     if event["type"] == "user":
         return {**event, "content": said(event)}
     return capped(event, limit) if event["type"] == "result" else event
 
 
 def capped(event: ResultEvent, limit: int) -> ResultEvent:
-    """A result as the model is given it."""
+    """A result as the model receives it."""
     content = event["payload"]["content"]
     if event["tool"] in _COLOURED and isinstance(content, str):
         content = without_escapes(content)
@@ -138,7 +140,7 @@ def capped(event: ResultEvent, limit: int) -> ResultEvent:
 
 
 def _share(content: Any, limit: int) -> int:
-    """What each string in `content` may have, so that all together have no more than `limit`."""
+    """The characters that each string in `content` may have, so that all together have at most `limit`."""
     sizes = sorted(_sizes(content))
     left = limit
     for index, size in enumerate(sizes):
@@ -170,9 +172,107 @@ def _cap(content: Any, limit: int) -> Any:
 
 
 def cut(text: str, limit: int) -> str:
-    """`text` with its middle left out where it is longer than `limit` characters, the cut marked."""
+    """`text` with its middle left out if it is longer than `limit` characters, the cut marked."""
     if len(text) <= limit:
         return text
     head = limit * 2 // 3
     tail = limit - head
     return f"{text[:head]}\n[… {len(text) - limit:,} of {len(text):,} characters left out …]\n{text[-tail:]}"
+
+
+class Way(NamedTuple):
+    """The events to render, those above the number `since`, and how to render them."""
+
+    since: int
+    dialect: Dialect
+    output_limit: int
+
+
+class MessageLog:
+    """The rendered messages of a growing conversation.
+
+    Events are rendered in parts that no later event changes: a part ends before a message of the user's, or
+    before a cycle when every earlier call has its result. `add` reports an event that belongs to an earlier
+    part; the caller then renders all again, as one part.
+    """
+
+    def __init__(self) -> None:
+        self._way = Way(0, "xml", 0)
+        self.restart()
+
+    def restart(self, *, in_parts: bool = True) -> None:
+        """Drop all events."""
+        self.through = self._way.since
+        """The number of the last event in the log."""
+        self.asked: list[UserEvent] = []
+        """The user's messages."""
+        self._in_parts = in_parts
+        self._done: list[Message] = []
+        self._ids: set[str] = set()
+        self._begin_part()
+
+    def follow(self, way: Way) -> None:
+        """Render this way from now on; start again if it differs from the previous way."""
+        if way != self._way:
+            self._way = way
+            self.restart()
+
+    def add(self, numbered: Iterable[tuple[int, Event]]) -> bool:
+        """Add the events after `through`; False if one changes what is already rendered."""
+        for number, event in numbered:
+            if self._in_parts and self._begins_part(event):
+                self._done += self._rendered()
+                self._ids |= self._part_ids
+                self._begin_part()
+            if not self._take(event):
+                return False
+            self.through = number
+        return True
+
+    def messages(self) -> list[Message]:
+        return [*self._done, *self._rendered()]
+
+    def _begin_part(self) -> None:
+        self._part: list[Event] = []
+        self._part_ids: set[str] = set()
+        self._unanswered: set[str] = set()
+        self._cycle: str | None = None
+
+    def _rendered(self) -> Sequence[Message]:
+        return render(self._part, self._way.dialect)
+
+    def _begins_part(self, event: Event) -> bool:
+        if event["type"] == "user":
+            return True
+        cycle = _cycle(event)
+        return not self._unanswered and None not in (cycle, self._cycle) and cycle != self._cycle
+
+    def _take(self, event: Event) -> bool:
+        id = _call_of(event)
+        if id in self._ids:
+            return False
+        if id:
+            self._part_ids.add(id)
+            (self._unanswered.discard if event["type"] == "result" else self._unanswered.add)(id)
+        self._cycle = _cycle(event) or self._cycle
+        self._part.append(as_given(event, self._way.output_limit))
+        if event["type"] == "user":
+            self.asked.append(event)
+        return True
+
+
+def _call_of(event: Event) -> str:
+    """The id of the call that an event belongs to; empty if it belongs to none."""
+    if event["type"] == "call" or event["type"] == "result":
+        return event["id"]
+    return event.get("malformed", "") if event["type"] == "respond" else ""
+
+
+def _cycle(event: Event) -> str | None:
+    """The cycle in which the model wrote an event; the model wrote a result if it carries the raw text of
+    its call.
+    """
+    if event["type"] == "result" and "raw" not in event["payload"]:
+        return None
+    written = event["type"] in ("think", "call", "respond", "result")
+    return event.get("cycle") if written else None

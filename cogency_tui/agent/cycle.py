@@ -1,7 +1,7 @@
-"""One cycle: what the model writes is parsed as it arrives, and its calls are run.
+"""One cycle: parses the model's answer as it arrives, and runs its calls.
 
-In a batch dialect they run at the boundary; in the action dialect each as its closing tag is seen,
-while the model goes on writing.
+In a batch dialect the calls run at the boundary; in the action dialect each runs when its closing tag
+arrives, while the model continues to write.
 """
 
 import asyncio
@@ -11,16 +11,16 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from cogency_tui.agent.accumulator import Accumulator
 from cogency_tui.agent.generation import PIECE, Generation
 from cogency_tui.agent.metrics import Meter
+from cogency_tui.agent.modes import Channel
 from cogency_tui.agent.recorder import Recorder
-from cogency_tui.agent.replay import Channel
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.agent.variables import StreamedText
-from cogency_tui.config import Dialect
+from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import ProviderError, ProviderProtocolError
 from cogency_tui.protocol import create_parser
+from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.emitter import Emitter
 from cogency_tui.protocol.events import (
@@ -38,7 +38,7 @@ from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
 
 MOST_WRITTEN_CALLS = 1000
-"""Calls of one answer; of these the scheduler runs some, and says so of the others."""
+"""Calls of one answer; the scheduler runs some of these, and answers the others with the reason."""
 
 MOST_UNITS = 5000
 """Thoughts, texts, calls and errors of one answer."""
@@ -80,13 +80,14 @@ _GO_ON = (
 
 
 class Interrupted(Exception):
-    """The person stopped the turn."""
+    """The user stopped the turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class CycleSetup:
-    """What a cycle runs with: `tools` are the names that the model may call; `runs_calls` is false for the
-    last cycle that a turn may have."""
+    """The inputs of a cycle: `tools` are the names that the model may call; `runs_calls` is false for the
+    last cycle that a turn may have.
+    """
 
     dialect: Dialect
     payload_limit: int
@@ -95,7 +96,7 @@ class CycleSetup:
     tools: Collection[str]
     runs_calls: bool
     patience: float
-    """Seconds between two pieces of the answer."""
+    """Longest time in seconds between two pieces of the answer."""
 
 
 class Cycle:
@@ -114,9 +115,9 @@ class Cycle:
         self.malformed = False
         """Whether a call could not be parsed, or was written where nothing runs it."""
         self.slip = ""
-        """What was wrong with the last of these."""
+        """The problem of the last such call."""
         self.broken: ProviderError | None = None
-        """Why the answer broke off, if it did; what came before has been taken."""
+        """The error that broke the answer off, if one did; what arrived before is processed."""
         self._setup = setup
         self._recorder = recorder
         self._clock = clock
@@ -160,16 +161,16 @@ class Cycle:
 
     @property
     def failed(self) -> bool:
-        """Whether its calls came to nothing but failures: none did its work."""
+        """Whether there were calls and all of them failed."""
         return bool(self._outcomes) and not any(self._outcomes)
 
     @property
     def failure(self) -> str:
-        """Why the turn is not to go on, if an action has ended it."""
+        """Why the turn must end, if an action has ended it."""
         return self._scheduler.failure
 
     def start(self) -> None:
-        """Ask the model."""
+        """Send the request to the model."""
         chunks = self.channel.generate(self._setup.messages)
         self._generation = Generation(chunks, self._news.set, patience=self._setup.patience)
 
@@ -182,7 +183,7 @@ class Cycle:
         self._news.set()
 
     async def settle(self) -> None:
-        """Wait until the response is closed and what was cancelled has ended."""
+        """Wait until the response is closed and cancelled calls have ended."""
         if self._generation is not None:
             await self._generation.settle()
             if usage := self._generation.usage:
@@ -190,14 +191,14 @@ class Cycle:
         await self._scheduler.settle()
 
     async def run(self) -> None:
-        """Take what comes until the model is done and every call has its result.
+        """Process what arrives until the model has finished and every call has its result.
 
         Raises:
             Interrupted: `stop` was called.
         """
         while True:
             self._news.clear()
-            # What was done when the person interrupted is done: it is told before the rest is answered.
+            # What was done before the interrupt is done: its results come before the rest is answered.
             for result in self._scheduler.take():
                 await self.result(result)
             if self._stopped:
@@ -221,7 +222,7 @@ class Cycle:
             self._close_previews(_UNFINISHED)
 
     async def result(self, event: ResultEvent) -> None:
-        """Hand on the result of a call."""
+        """Emit the result of a call."""
         self._open.pop(event["id"], None)
         self._unwritten.pop(event["id"], None)
         payload = event["payload"]
@@ -229,8 +230,9 @@ class Cycle:
         await self._recorder.emit(event)
 
     async def _report_slips(self) -> None:
-        """Report what the answer has where nothing runs it, so that the turn does not end with that, and
-        results that the model made up."""
+        """Report calls written where nothing runs them, so that the turn does not end with these, and
+        results that the model made up.
+        """
         ends, calls = self.answered, bool(self._outcomes)
         if self._parser.forged and ends:
             await self._refuse({"error": _FORGED.problem, "tool": "execute"}, _FORGED.cure)
@@ -253,7 +255,7 @@ class Cycle:
         await self.result(result)
 
     async def _slip(self) -> Slip | None:
-        """What keeps an answer without calls from being the end of the turn."""
+        """The slip because of which an answer without calls does not end the turn, if there is one."""
         units = self._all_units()
         if self._parser.answered and self._generation is not None and not self._streams:
             await self._generation.settle()
@@ -261,7 +263,7 @@ class Cycle:
             if any(char.isalnum() for char in line):
                 return _CUT_BY_END
             if not units:
-                # The model ended the turn in so many words, with nothing to add.
+                # The model ended the turn explicitly, with nothing to add.
                 return None
         slip = find_slip(units, self._setup.dialect, self._setup.tools)
         spoke = any(unit["type"] == "respond" for unit in units)
@@ -270,12 +272,12 @@ class Cycle:
         return slip
 
     def _all_units(self) -> "list[ThinkEvent | RespondEvent]":
-        """What the model has written beside calls, in complete units."""
+        """The complete units, other than calls, that the model has written."""
         self._units += cast("list[ThinkEvent | RespondEvent]", list(self._said.close()))
         return self._units
 
     async def _refuse(self, payload: ErrorPayload, cure: str) -> None:
-        """Give the failed result of a call that could not be read, in its place."""
+        """Emit the failed result of a call that could not be parsed."""
         self.malformed = True
         self.slip = payload["error"]
         told = self.slip
@@ -291,7 +293,7 @@ class Cycle:
         await self.result(result)
 
     async def answer_open(self, why: str) -> None:
-        """Answer every call that has no result with this failure, or with why there are too many."""
+        """Answer every call that has no result with this failure, or with the notice of too many calls."""
         if self._called > MOST_WRITTEN_CALLS:
             why = _TOO_MANY_CALLS
         for call in list(self._open.values()):
@@ -304,23 +306,23 @@ class Cycle:
         self._close_previews(why)
 
     async def mend(self) -> None:
-        """Leave an answer that broke off so that the model can go on from what the store has."""
+        """Complete an answer that broke off, so that the model can continue from what the store has."""
         if self._open:
             await self.answer_open(_BROKEN_OFF)
         elif self._spoken and not self._outcomes:
-            # Without a call to answer, so that the model is told and the roles alternate.
+            # There is no call to answer; a result informs the model, and the roles alternate.
             await self.result(_result(new_id(), "connection", _GO_ON, self._clock(), error=True))
         self._close_previews(_BROKEN_OFF)
 
     async def _cut_short(self) -> None:
-        """An action that was to end the turn when it fails has failed."""
+        """End the cycle after the failure of an action with `on_error: fail`."""
         if self._generation is not None:
             self._generation.stop()
         self._scheduler.cancel()
         await self.answer_open("Cancelled: an action failed that was to end the turn then")
 
     async def _go_on(self) -> bool:
-        """Hand on what was parsed, or parse what has arrived; whether there was anything."""
+        """Emit a parsed event, or else parse what has arrived; whether there was either."""
         if self._events:
             if self._scheduler.holding:
                 return False
@@ -347,7 +349,7 @@ class Cycle:
             if self._parser.finished:
                 break
             if isinstance(chunk, TextDelta) and len(chunk.text) == PIECE:
-                # Much has arrived at once, and the user may want to stop it.
+                # A large answer arrived at once; the user must be able to stop it.
                 await asyncio.sleep(0)
         if self._parser.finished:
             self._generation.conclude()
@@ -358,19 +360,19 @@ class Cycle:
         return bool(chunks)
 
     def _describe_endless(self) -> str:
-        """What an answer has too much of; empty as long as it may go on."""
+        """The limit that the answer exceeds, in words; empty while it may continue."""
         if self._called > MOST_WRITTEN_CALLS:
             return f"it has more than {MOST_WRITTEN_CALLS:,} calls"
         return f"it has more than {MOST_UNITS:,} parts" if self._written > MOST_UNITS else ""
 
     def _break_off(self, why: ProviderError) -> None:
-        """End the answer here. What came stays; calls of a block that was cut off do not run."""
+        """End the answer here. What arrived remains; calls of a block that was cut off do not run."""
         self.broken = why
         self._closed = True
         self._events.extend(event for event in self._parser.close() if event["type"] != "error")
 
     def _note(self, events: Iterable[Event]) -> None:
-        """Add what was parsed, and count the thoughts, texts, calls and errors in it."""
+        """Add parsed events, and count their thoughts, texts, calls and errors."""
         for event in events:
             if event["type"] == "think" or event["type"] == "respond":
                 self._written += event["id"] != self._unit
@@ -411,7 +413,7 @@ class Cycle:
             await self._emit_answer(self._variables.feed(event["content"]))
             return
         if event["type"] == "end":
-            # The turn's own end comes after its figures.
+            # The turn emits its own `end` after its figures.
             return
         if event["type"] == "call":
             if event.get("partial"):
@@ -438,13 +440,14 @@ class Cycle:
 
     def _close_previews(self, why: str) -> None:
         """Give the calls that were never written to their end a result; like their previews it is not
-        stored."""
+        stored.
+        """
         for id, tool in self._unwritten.items():
             self._recorder.preview(_result(id, tool or "unknown", why, self._clock(), error=True))
         self._unwritten.clear()
 
     async def _emit(self, event: Event) -> None:
-        """Hand on what the model wrote, as part of this cycle."""
+        """Emit what the model wrote, as part of this cycle."""
         if event["type"] == "think" or event["type"] == "respond" or event["type"] == "call":
             event["cycle"] = self._id
         if event["type"] == "think" or event["type"] == "respond":
@@ -452,9 +455,9 @@ class Cycle:
         await self._recorder.emit(event)
 
     async def _schedule(self, event: Event) -> None:
-        """Hand calls to the scheduler: at the boundary, or in the action dialect one by one."""
+        """Submit calls to the scheduler: at the boundary, or in the action dialect one by one."""
         if event["type"] == ("call" if self._streams else "execute") and self._open:
-            # On the disk before they act: what they do then never lacks its cause.
+            # The calls reach the disk before they act: no effect ever lacks its cause.
             await self._recorder.sync()
         if self._streams and event["type"] == "call":
             self._scheduler.submit(event)
@@ -470,7 +473,7 @@ class Cycle:
             await self._emit({**self._answer, "content": text})
 
     async def _close_answer(self) -> bool:
-        """End the unit of the answer; False while it waits for a value that may still come."""
+        """End the unit of the answer; False while it waits for a pending value."""
         if self._answer is None:
             return True
         await self._emit_answer(self._variables.close())
@@ -481,7 +484,7 @@ class Cycle:
         return True
 
     async def _tell(self, notice: Retrying | Notice) -> None:
-        """What happens on the way to the model, for the person; it goes on by itself."""
+        """Report a retry or notice of the provider to the user; the request continues by itself."""
         payload: ErrorPayload
         if isinstance(notice, Notice):
             payload = {"error": notice.text, "notice": True}

@@ -1,4 +1,4 @@
-"""What all conversations of an agent share."""
+"""The engine: what all conversations of an agent share."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -6,27 +6,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cogency_tui.agent.journal import Journal
-from cogency_tui.agent.profile import Profile
-from cogency_tui.agent.project_settings import ProjectSettings
-from cogency_tui.agent.recall import Recall
-from cogency_tui.config import Mode, Settings
+from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.profile.profile import Profile
+from cogency_tui.agent.project.settings import ProjectSettings
+from cogency_tui.agent.recall.recall import Recall
+from cogency_tui.config.schema import Mode, Settings
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.conversations import Store
-from cogency_tui.tools.background import Background
 from cogency_tui.tools.base import Tool
-from cogency_tui.tools.git_remotes import Remotes
 from cogency_tui.tools.mcp.servers import Servers
-from cogency_tui.tools.sandbox import Sandbox
+from cogency_tui.tools.shell.background import Background
+from cogency_tui.tools.shell.git_remotes import Remotes
+from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.workspace.paths import Workspace
 
 
 @dataclass(slots=True)
 class Engine:
-    """`settings` are those in force, and may change; `tools` are the person's own; `named` makes a provider
-    by its name and model; `host_of` names the host that a provider asks, empty for one on this machine.
+    """The shared parts of an agent's conversations.
 
-    `config` is the person's configuration folder, if they have one; `profile` what is known of them.
+    `settings` are those in force, and may change. `tools` are the user's own. `named` creates a provider
+    from its name and model. `host_of` returns the host of a provider, empty for one on this machine.
+    `config` is the user's configuration folder, if there is one.
     """
 
     settings: Settings
@@ -49,12 +50,11 @@ class Engine:
 
     @property
     def project(self) -> str:
-        """The project directory, as the store has it."""
+        """The project directory, in the form that the store uses."""
         return str(self.workspace.root)
 
     async def close(self) -> None:
-        """End the commands in the background and the MCP servers, record the last changes, and end what the
-        sandbox holds."""
+        """Stop background commands and MCP servers, record the last changes, and close the sandbox."""
         await asyncio.gather(self.background.close(), self.servers.close())
         await self.journal.close()
         await self.sandbox.close()

@@ -1,9 +1,9 @@
 """The environment block: where the model works, in the first message of a conversation.
 
-It is written once and stored with that message, so that the model is sent the same bytes for ever.
+It is written once and stored with that message, so that the model always receives the same bytes.
 
-Invariant: it has at most `LONGEST` characters and no blank line, whatever the project holds. Nothing that the
-project configures runs. What cannot be read is left out. The calls block.
+Invariant: it has at most `LONGEST` characters and no blank line, whatever the project contains. Nothing
+that the project configures runs. What cannot be read is left out. The calls block.
 """
 
 import json
@@ -17,13 +17,13 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from cogency_tui.agent.branch import branch_of, head_of
 from cogency_tui.child_processes import run_helper
-from cogency_tui.config import Permissions
+from cogency_tui.config.schema import Permissions
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.redaction import Redactor
-from cogency_tui.tools.command import shell_path
-from cogency_tui.tools.git_facts import Repository
+from cogency_tui.tools.shell.command import shell_path
+from cogency_tui.workspace.git.branch import branch_of, head_of
+from cogency_tui.workspace.git.facts import Repository
 from cogency_tui.workspace.ignore import Entry, Tree
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
@@ -37,12 +37,12 @@ _LONGEST_NAME = 60
 _LONGEST_LIST = 600
 _MOST_NAMES = 30
 _MOST_ENTRIES = 2_000
-"""Entries of the project directory that are looked at."""
+"""Entries of the project directory that are read."""
 
 _MOST_COUNTED = 500
 
 _PATIENCE = 1.0
-"""Seconds for each question to git, or to the shell."""
+"""Seconds for each run of git or the shell."""
 
 _ENVIRONMENTS = (".venv", "venv")
 
@@ -93,7 +93,7 @@ def _project(project: Path) -> str:
 
 @cache
 def _version(shell: str) -> str:
-    """The version of `shell`; empty where it reports none."""
+    """The version of `shell`; empty if it reports none."""
     try:
         _status, answer = run_helper([shell, "--version"], seconds=_PATIENCE, environ={"LC_ALL": "C"})
     except OSError:
@@ -124,7 +124,7 @@ def _git(project: Path) -> str:
 
 
 def _state(status: bytes | None) -> str:
-    """What `git status --porcelain=v2 -z` lists, in words."""
+    """A summary in words of `git status --porcelain=v2 -z`."""
     if status is None:
         return ""
     changed = untracked = 0
@@ -168,9 +168,10 @@ def _listed(entries: list[Entry], room: int) -> str:
 
 
 def _named(name: str) -> str:
-    """A name as data, without secrets: on one line, not long, in quotes unless all its characters are a plain
-    name's."""
-    # What is cut would not look like a key any more.
+    """A name as data, without secrets: on one line, shortened, quoted unless it has only the characters of
+    a plain name.
+    """
+    # Redacted first: a key that has been cut no longer looks like one.
     text = Redactor({}).text(shown(name))
     text = text if len(text) <= _LONGEST_NAME else f"{text[:_LONGEST_NAME]}…"
     return text if re.fullmatch(r"[\w.@+/-]+", text) else json.dumps(text, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""The model's answer to one request, read in a task of its own: it can be stopped at any moment
-without cutting anything else short, and what arrived in the meantime is taken in one go.
+"""Reads the model's answer to one request in a task of its own: it can be stopped at any moment without
+cutting anything else short, and what has arrived in the meantime is taken at once.
 
-Where the model has said all that counts, reading goes on for a moment: the usage follows the text, and
+After the model has written all that counts, reading continues for a moment: the usage follows the text, and
 a session whose answer ended by itself can be used again.
 """
 
@@ -23,13 +23,13 @@ PIECE = 4096
 """Characters that are parsed at once: an endpoint may send a whole answer in one event."""
 
 PATIENCE = 600.0
-"""Seconds that an endpoint may send what is nothing of an answer: comments, blank lines, empty pieces."""
+"""Seconds for which an endpoint may send nothing of an answer: comments, blank lines, empty pieces."""
 
 
 class Generation:
-    """Reads `chunks` to their end, or until it is stopped; `wake` is called when there is news.
+    """Reads `chunks` to their end, or until it is stopped; `wake` is called when chunks have arrived.
 
-    Each comes within `patience` seconds of the one before.
+    Each chunk arrives within `patience` seconds of the one before.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Generation:
         self._ready: list[Chunk] = []
         self._wake = wake
         self.trailing = ""
-        """What the model went on with after the conclusion, as far as it was received."""
+        """The text that the model wrote after the conclusion, as far as it was received."""
         self._usage: Usage | None = None
         self._concluding: asyncio.TimerHandle | None = None
         self._task = asyncio.create_task(self._read(chunks))
@@ -83,21 +83,21 @@ class Generation:
 
     @property
     def usage(self) -> Usage | None:
-        """What it took, once that was reported."""
+        """The usage, once it has been reported."""
         return self._usage
 
     @property
     def over(self) -> bool:
-        """Whether the answer came to its end, or was stopped, and everything was taken."""
+        """Whether the answer has ended or was stopped, and everything was taken."""
         if self._ready or not self._task.done():
             return False
         return self._task.cancelled() or self._task.exception() is None
 
     def take(self) -> list[Chunk]:
-        """What has arrived since the last call.
+        """The chunks since the last call.
 
         Raises:
-            ProviderError: the answer broke off; what came before has been taken.
+            ProviderError: the answer broke off; the chunks before have been taken.
         """
         ready, self._ready = self._ready, []
         if not ready and self._task.done() and not self._task.cancelled():
@@ -105,12 +105,12 @@ class Generation:
         return ready
 
     def conclude(self) -> None:
-        """No more text is wanted: close the response as soon as more comes, or after `GRACE`."""
+        """Declare that no more text is wanted: the response closes when more arrives, or after `GRACE`."""
         self._ready.clear()
         self._concluding = asyncio.get_running_loop().call_later(GRACE, self._task.cancel)
 
     def stop(self) -> None:
-        """Close the response; what was not taken is dropped."""
+        """Close the response; chunks that were not taken are dropped."""
         self._task.cancel()
         self._ready.clear()
 

@@ -1,17 +1,16 @@
-"""A conversation as its model is given it: the system prompt, a summary of what is old, the rest.
+"""A conversation as its model receives it: the system prompt, a summary of the old part, the rest.
 
-The events stay in the store as they are. When they outgrow the model's context, the model itself is
-asked for a summary of the older ones; it is stored, and stands in their place from then on.
+The events in the store do not change. When they outgrow the model's context, the model itself writes a
+summary of the older ones; it is stored, and replaces these in requests from then on.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from cogency_tui.agent.context import build_messages, capped, framed, said, told
-from cogency_tui.agent.message_log import MessageLog, Way
+from cogency_tui.agent.context import MessageLog, Way, build_messages, capped, framed, said, told
 from cogency_tui.agent.metrics import Calibration, characters_in, measure_usage
-from cogency_tui.config import Dialect, Settings
+from cogency_tui.config.schema import Dialect, Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.events import Event, Message
@@ -24,7 +23,7 @@ KEPT = 0.25
 """The part of the context that is left to the latest events when the older ones are summarised."""
 
 SHORT_OUTPUT = 2_000
-"""Characters of a result where the conversation is too long to be summarised as it is."""
+"""Characters of a result in a conversation that is too long to be summarised otherwise."""
 
 INSTRUCTION = """\
 [engine] The conversation is about to outgrow your context. Write a summary that will stand in its place;
@@ -36,7 +35,7 @@ Answer with the summary alone, in Markdown. Call no tools."""
 
 @dataclass(frozen=True, slots=True)
 class ContextPart:
-    """Something that fills the context: its name for a person, and its tokens (estimated)."""
+    """A part of the context: its name for the user, and its tokens (estimated)."""
 
     name: str
     tokens: int
@@ -54,7 +53,9 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What a summary replaced: so many events, of so many tokens, by so many (all estimated)."""
+    """The effect of a summary: the number of events it replaced, and the tokens of the context before and
+    after (estimated).
+    """
 
     events: int
     before: int
@@ -75,7 +76,9 @@ class History:
         calibration: Calibration,
         log: MessageLog,
     ) -> None:
-        """`system` are the parts of the system prompt with their names; `log` is what was rendered before."""
+        """`system` are the parts of the system prompt with their names; `log` holds the messages rendered
+        before.
+        """
         self._store = store
         self._conversation_id = conversation_id
         self._settings = settings
@@ -88,7 +91,7 @@ class History:
         self._summaries = Summaries(store.database)
 
     async def prepare(self, note: str = "") -> Prepared:
-        """The next request; `note` is added to its last message."""
+        """The next request; `note` is appended to its last message."""
         summary = await self.summary()
         frame, since = await self.frame(summary), summary.through if summary else 0
         log = self._log
@@ -99,14 +102,14 @@ class History:
         return Prepared(framed(frame, log.messages(), log.asked, note), since, log.through, frame)
 
     async def frame(self, summary: Summary | None) -> Frame:
-        """What is around the events in a request now, with `summary` for those before."""
+        """The parts around the events in a request now, with `summary` in place of earlier events."""
         settings, before = self._settings, await self._told(summary)
         return Frame(
             tuple(self._parts), before, self._dialect, settings.output_limit, settings.history_window
         )
 
     async def is_due(self, messages: Sequence[Message]) -> bool:
-        """Whether these messages nearly fill the context, and there is something older to summarise."""
+        """Whether these messages nearly fill the context, and there is an older part to summarise."""
         size = self._provider().facts.context_size
         used = self._calibration.tokens(characters_in(messages))
         if not size or not self._settings.compact_at or used <= size * self._settings.compact_at:
@@ -118,10 +121,10 @@ class History:
         return await self._summaries.latest(self._conversation_id)
 
     async def edit_summary(self, text: str) -> None:
-        """Put the person's words in its place.
+        """Replace the text of the summary with the user's.
 
         Raises:
-            UsageError: there is none, or the text is empty.
+            UsageError: there is no summary, or the text is empty.
         """
         summary = await self.summary()
         if summary is None:
@@ -131,7 +134,7 @@ class History:
         await self._summaries.edit(summary.id, text)
 
     async def context(self) -> list[ContextPart]:
-        """What fills the context, as far as there is any of it."""
+        """The parts that fill the context, empty ones left out."""
         summary = await self.summary()
         shown = [event for _number, event in await self._events(summary)]
         block = await self._environment()
@@ -149,11 +152,11 @@ class History:
         return [ContextPart(name, self._calibration.tokens(size)) for name, size in parts if size > 0]
 
     async def compact(self, *, keep: bool = True) -> Compacted:
-        """Let the model write a summary of the older events; with `keep` the latest stay as they are.
+        """Have the model summarise the older events; with `keep`, the latest remain as they are.
 
         Raises:
             UsageError: there is nothing to summarise.
-            ProviderError: the model could not be asked.
+            ProviderError: the request to the model failed.
         """
         before = await self.summary()
         events = await self._events(before)
@@ -171,7 +174,7 @@ class History:
         return Compacted(count, whole, after)
 
     async def _told(self, summary: Summary | None) -> str:
-        """What the model is given in the place of the events that the summary stands for."""
+        """The message that replaces the summarised events in the model's context."""
         if summary is None:
             return ""
         return told(summary, await self._environment(summary.through))
@@ -182,7 +185,7 @@ class History:
         return blocks[-1] if blocks else ""
 
     async def _events(self, summary: Summary | None) -> list[tuple[int, Event]]:
-        """The events that no summary stands for, with their numbers."""
+        """The events that no summary replaces, with their numbers."""
         return await self._store.numbered_events(self._conversation_id, summary.through if summary else 0)
 
     def _render(self, before: str, events: Sequence[Event], limit: int = 0) -> list[Message]:
@@ -197,7 +200,7 @@ class History:
         )
 
     def _cut(self, events: Sequence[tuple[int, Event]]) -> int:
-        """How many events to summarise, so that what is left begins where a message does."""
+        """The number of events to summarise, chosen so that the rest begins at the start of a message."""
         room = self._provider().facts.context_size * KEPT
         left = 0
         cut = len(events)
@@ -250,7 +253,7 @@ class History:
 
 
 def _begins_cycle(events: Sequence[tuple[int, Event]], index: int) -> bool:
-    """Whether the model began to write here, after results."""
+    """Whether the model starts to write here, after results."""
     return events[index][1]["type"] != "result" and events[index - 1][1]["type"] == "result"
 
 

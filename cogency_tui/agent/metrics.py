@@ -1,7 +1,7 @@
-"""What a cycle took: tokens as the provider reports them, our estimate only where it reports none.
+"""Measures a cycle: tokens as the provider reports them; estimates only if it reports none.
 
-`input` is what was sent in this cycle; `replay_input` is what replay mode would have sent, so that
-the saving of resume shows as it accrues (protocols.md, section 6).
+`input` is what was sent in this cycle; `replay_input` is what replay mode would have sent, so that the
+saving of resume shows as it accrues.
 """
 
 import time
@@ -11,34 +11,34 @@ from operator import itemgetter
 from cogency_tui.protocol.events import Measure, Message
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.models import ModelFacts, Prices
-from cogency_tui.providers.tokens import CHARACTERS_PER_TOKEN
+from cogency_tui.providers.usage import CHARACTERS_PER_TOKEN
 
 _CONTENT: Callable[[Message], str] = itemgetter("content")
 
 
 class Calibration:
-    """Tokens for characters: four to one, until a provider has reported what a text really took."""
+    """The ratio of tokens to characters: one to four, until a provider has reported the tokens of a text."""
 
     def __init__(self) -> None:
         self._ratio = 1 / CHARACTERS_PER_TOKEN
 
     def observe(self, characters: int, tokens: int) -> None:
-        """So many characters took so many tokens."""
+        """Record the tokens of a text."""
         if characters and tokens:
             self._ratio = tokens / characters
 
     def tokens(self, characters: int) -> int:
-        """Our estimate, at least one where there is anything."""
+        """The estimated tokens of a text, at least one unless it is empty."""
         return max(1, round(characters * self._ratio)) if characters else 0
 
 
 def characters_in(messages: Iterable[Message]) -> int:
-    """The length of some messages."""
+    """The total length of the messages."""
     return sum(map(len, map(_CONTENT, messages)))
 
 
 def measure_usage(usage: Usage, prices: Prices | None) -> Measure:
-    """The figures of one generation, its cost where the prices are known."""
+    """The figures of one generation, with its cost if the prices are known."""
     billed = usage.input if usage.billed_input is None else usage.billed_input
     step: Measure = {"input": usage.input, "output": usage.output}
     if usage.cached is not None:
@@ -77,24 +77,24 @@ class Meter:
 
     @property
     def begun(self) -> bool:
-        """Whether any text has come."""
+        """Whether any text has arrived."""
         return self._first is not None
 
     def text(self, piece: str) -> None:
-        """Text arrived."""
+        """Record that text arrived."""
         self._last = self._clock()
         if self._first is None:
             self._first = self._last
         self._written += len(piece)
 
     def usage(self, usage: Usage) -> None:
-        """The endpoint's own figures."""
+        """Record the endpoint's own figures."""
         self._usage = usage
 
     def step(
         self, *, mode: str, reason: str, provider: str, model: str, facts: ModelFacts, sent: int
     ) -> Measure:
-        """The figures of the cycle, which ends now; `sent` characters went out for it."""
+        """The figures of the cycle, which ends now; `sent` characters were sent for it."""
         reported = self._usage
         usage = reported or self._estimate(sent)
         if reported is not None and not reported.estimated:

@@ -1,7 +1,7 @@
-"""The options as a person sees and changes them: each with its value and where that is from.
+"""The options as a user sees and changes them, each with its value and origin.
 
-What is changed is checked as a whole before it is written into the person's own file, and written so that all
-else in the file stays as it is, comments too. The calls block.
+A change is validated against the whole configuration before it is written to the user's file. The rest of
+the file is preserved, including comments. The calls block.
 """
 
 import os
@@ -12,15 +12,15 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.config import ProviderSettings, Settings, config_path
-from cogency_tui.config_file import Value, set_key
-from cogency_tui.config_reading import read_settings, read_text
-from cogency_tui.config_sources import Configured, Origin
+from cogency_tui.config.edit import Value, set_key
+from cogency_tui.config.layers import Configured, Origin
+from cogency_tui.config.load import read_settings, read_text
+from cogency_tui.config.options import Option, find_option, options
+from cogency_tui.config.schema import ProviderSettings, Settings, config_path
+from cogency_tui.config.themes import theme_names
+from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, UsageError
-from cogency_tui.options import Option, find_option, options
-from cogency_tui.palettes import theme_names
 from cogency_tui.providers.catalog import known_providers
-from cogency_tui.workflow_settings import problem_of
 
 APPLIED: Mapping[str, str] = {
     "now": "at once",
@@ -28,11 +28,11 @@ APPLIED: Mapping[str, str] = {
     "conversation": "in the next conversation",
     "start": "at the next start",
 }
-"""When a change of an option counts."""
+"""When a change of an option applies."""
 
 
 class Preference(msgspec.Struct, frozen=True):
-    """An option as it is now. A table has as its value the names of what stands in it."""
+    """An option and its current state. The value of a table is the names of its entries."""
 
     option: Option
     value: Any
@@ -40,7 +40,7 @@ class Preference(msgspec.Struct, frozen=True):
 
     @property
     def shown(self) -> str:
-        """Its value as it is written."""
+        """The value as it is written."""
         return shown_value(self.value)
 
 
@@ -50,7 +50,7 @@ def preferences(configured: Configured) -> list[Preference]:
 
 
 def shown_value(value: Any) -> str:
-    """A value as a person writes it."""
+    """A value as a user writes it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, tuple):
@@ -61,7 +61,7 @@ def shown_value(value: Any) -> str:
 def choices_of(
     option: Option, settings: Settings, environ: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
-    """The values that an option may have, where these are few; some are known only here and now."""
+    """The allowed values of an option, if they are few; some depend on the machine and the configuration."""
     if option.kind == "switch":
         return ("on", "off")
     if option.key == "theme":
@@ -72,10 +72,10 @@ def choices_of(
 
 
 def read_value(option: Option, text: str, settings: Settings) -> Value:
-    """The value that a person has written for an option.
+    """Parse the text that a user has written for an option.
 
     Raises:
-        ConfigError: it cannot be.
+        ConfigError: it is not a value of this option.
     """
     try:
         value: Value = option.read(text)
@@ -92,18 +92,18 @@ def read_value(option: Option, text: str, settings: Settings) -> Value:
 
 
 class Preferences:
-    """The person's own file."""
+    """The user's configuration file."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = config_path() if path is None else path
 
     def set(self, key: str, text: str) -> tuple[tuple[str, ...], Value]:
-        """Write what the person wants for `key`: an option, `keys.ID` or `providers.NAME.KEY`; where it
-        stands, and its value.
+        """Write the value of `key`: an option, `keys.ID` or `providers.NAME.KEY`. Return its path in the
+        file and its value.
 
         Raises:
             UsageError: there is no such key.
-            ConfigError: it cannot have this value, or the file cannot be read or changed.
+            ConfigError: the value is not allowed, or the file cannot be read or changed.
         """
         before = read_settings(self.path, read_text(self.path))
         keys, value = _read(key, text, before)
@@ -111,7 +111,7 @@ class Preferences:
         return keys, value
 
     def unset(self, key: str) -> bool:
-        """Take `key` out of the file, so that the default counts; False where it does not stand there.
+        """Remove `key` from the file, so that the default applies; False if it is not in the file.
 
         Raises:
             UsageError: there is no such key.
@@ -131,10 +131,10 @@ def _preference(option: Option, configured: Configured) -> Preference:
 
 
 def _keys(key: str) -> tuple[str, ...]:
-    """Where a key stands in the file.
+    """The path of a key in the file.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such key.
     """
     table, _, rest = key.partition(".")
     if table == "keys" and rest:
@@ -167,7 +167,7 @@ def _read(key: str, text: str, settings: Settings) -> tuple[tuple[str, ...], Val
 
 
 def _others(text: str) -> list[Value]:
-    """What a text may be beside a text."""
+    """The other types that a text may be read as."""
     if text.lower() in ("true", "false"):
         return [text.lower() == "true"]
     return [int(text)] if text.isascii() and text.isdecimal() else []

@@ -1,12 +1,12 @@
-"""The system prompt: who the agent is, how it writes calls, which tools it has.
+"""The system prompt: the agent's role, the call syntax and the tools.
 
-The same bytes for the same project, dialect and tools, whatever the time: it is the first part of
-every request, and the part that a provider's cache holds longest.
+Invariant: the same project, dialect and tools yield the same bytes at any time: the prompt is the first
+part of every request, and the part that a provider's cache holds longest.
 """
 
 from collections.abc import Sequence
 
-from cogency_tui.config import Dialect
+from cogency_tui.config.schema import Dialect
 
 _ROLE = """\
 You are a coding agent in a terminal. You work in the user's project with the tools below and see it only
@@ -116,7 +116,7 @@ _PROTOCOLS: dict[Dialect, str] = {"xml": _XML, "delimiter": _DELIMITER, "action"
 
 
 ACTION_TYPES = ("agent", "relic", "workflow", "llm")
-"""Tools that are a type of action of their own."""
+"""Tools that are also a type of action."""
 
 
 def system_parts(
@@ -128,11 +128,11 @@ def system_parts(
     instructions: str = "",
     profile: str = "",
 ) -> list[tuple[str, str]]:
-    """The system message in parts, each with its name for a person.
+    """The parts of the system message, each with its name for the user.
 
-    `tools` describes the tools as the registry does, `action_types` are the types of actions beside `tool`
-    that there are, `role` is a sub-agent's part, `profile` the person's. `instructions` come last: they are
-    what changes first, and what is before them stays in a provider's cache.
+    `tools` is the registry's description of the tools, `action_types` are the available types of actions
+    besides `tool`, `role` is a sub-agent's part, `profile` the user's. `instructions` come last: they
+    change first, and what precedes them stays in a provider's cache.
     """
     parts = [
         ("system prompt", f"{_ROLE}\n\n{_protocol(dialect, action_types)}\n\n"),
@@ -154,4 +154,4 @@ LAST_CYCLE = (
     "[engine] This is the last step of this turn: no more calls can run. "
     "Answer now: what is done, what is not, and what would be next."
 )
-"""Told to the model in the last cycle that a turn may have."""
+"""The note to the model in the last cycle that a turn may have."""

@@ -1,17 +1,17 @@
-"""Puts a turn's events into the store before they are shown; the open unit as a draft twice a second.
+"""Stores a turn's events before they are shown, and the open unit as a draft about twice a second.
 
-So that a `kill -9` at any moment loses at most half a second of text (safety.md, promise 9). An event that
-the store refuses is shown all the same: it has happened. From then on only results of stored calls are
-stored, so that no call runs twice and the conversation has no gap in its middle.
+Invariant: a `kill -9` at any moment loses at most half a second of text. An event that the store refuses is
+shown all the same: it has happened. From then on only results of stored calls are stored, so that no call
+runs twice and the conversation has no gap in its middle.
 """
 
 import asyncio
 from collections import deque
 from contextlib import suppress
 
-from cogency_tui.agent.accumulator import Accumulator
-from cogency_tui.agent.outbox import Outbox
+from cogency_tui.agent.event_queue import Outbox
 from cogency_tui.errors import StoreError
+from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.events import PERSISTED, Event, RespondEvent, ResultEvent, ThinkEvent
 from cogency_tui.store.conversations import Store
 
@@ -21,8 +21,9 @@ _CONTENT_LOST = "[The call ran to its end; its output could not be stored: {}]"
 
 
 class Recorder:
-    """The one way of an event to the consumer. With `chunks` deltas and previews pass, else only units,
-    and results in call order."""
+    """Passes a turn's events to the consumer. With `chunks`, deltas and previews pass; otherwise only
+    units, and results in call order.
+    """
 
     def __init__(self, store: Store, conversation_id: str, outbox: Outbox, *, chunks: bool) -> None:
         self._store = store
@@ -39,16 +40,16 @@ class Recorder:
         self.failures: deque[ResultEvent] = deque(maxlen=_FAILURES)
         """The last results, as long as they are failures."""
         self.unstored: StoreError | None = None
-        """Why the store refused an event, if it did."""
+        """The error with which the store first refused an event, if it did."""
         self.is_closing = False
-        """Whether the turn is being ended: what the store refuses raises no error any more."""
+        """Whether the turn is ending: errors of the store are no longer raised."""
         self._unstored_calls: set[str] = set()
 
     async def emit(self, event: Event) -> None:
-        """Store what this event completes, and hand it on.
+        """Store what this event completes, and deliver it.
 
         Raises:
-            StoreError: it could not be stored; it is handed on.
+            StoreError: it could not be stored; it is delivered all the same.
         """
         if event["type"] == "result":
             self._note_failure(event)
@@ -63,7 +64,7 @@ class Recorder:
         self._require_stored()
 
     async def sync(self) -> None:
-        """Have the disk hold the calls that are about to run, all of a block at once.
+        """Sync the calls that are about to run to the disk, all of a block at once.
 
         Raises:
             StoreError: the disk refuses.
@@ -71,7 +72,9 @@ class Recorder:
         await self._store.database.sync()
 
     def preview(self, event: Event) -> None:
-        """Hand on an event that is never stored: a partial one, or the result of a call that stayed so."""
+        """Deliver an event that is never stored: a partial one, or the result of a call that stayed
+        partial.
+        """
         if self._chunks:
             self._deliver(event)
 
@@ -111,7 +114,7 @@ class Recorder:
         try:
             await self._store.append(self._conversation_id, result)
         except StoreError as error:
-            # That the call ran matters more than what came of it.
+            # That the call ran matters more than its output.
             short = result.copy()
             short["payload"] = {**result["payload"], "content": _CONTENT_LOST.format(error)}
             with suppress(StoreError):
@@ -129,7 +132,7 @@ class Recorder:
         self._deliver(unit)
 
     def _deliver(self, event: Event) -> None:
-        """Hand an event to the consumer, whose timestamps never go back."""
+        """Deliver an event; the consumer's timestamps never decrease."""
         if event["timestamp"] < self._latest:
             event = event.copy()
             event["timestamp"] = self._latest
@@ -152,11 +155,11 @@ class Recorder:
             text = "".join(delta["content"] for delta in deltas)
             first = deltas[0]
             with suppress(StoreError):
-                # The whole unit follows, and says so where it cannot be stored either.
+                # The whole unit follows, and its store error is reported.
                 await self._store.append_draft(self._conversation_id, first["id"], first["type"], text)
 
     async def _drop_draft(self) -> None:
-        # The whole unit is stored next, which also removes what was saved of it.
+        # The whole unit is stored next, which also removes its stored draft.
         self._draft.clear()
         if self._timer is not None:
             self._timer.cancel()

@@ -1,7 +1,7 @@
-"""`relic`: what an agent keeps for later conversations in the project, in the person's store.
+"""`relic`: values that an agent stores for later conversations in the project, in the user's store.
 
-Services and their parameters are fixed; what is wrong with a call is named, and the right form shown.
-Calls of one batch reach the store in their order: each is handed to its one worker as soon as it starts.
+Services and their parameters are fixed; an error names what is wrong with a call, and shows the right form.
+Calls of one batch reach the store in their order: each is passed to its one worker as soon as it starts.
 """
 
 import time
@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Meta
 
 from cogency_tui.agent.engine import Engine
-from cogency_tui.agent.named import NamedArgs, choose, told_to_model
-from cogency_tui.agent.permissions import Gate
-from cogency_tui.agent.untrusted import EARLIER
+from cogency_tui.agent.named_tools import NamedArgs, choose, told_to_model
+from cogency_tui.agent.permissions.gate import Gate
+from cogency_tui.agent.permissions.taint import EARLIER
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.sources import NONE, Sources
 from cogency_tui.store.relics import Relics
@@ -39,7 +39,7 @@ _FLAT = {
     "log_append": ("log", "append"),
     "log_read": ("log", "read"),
 }
-"""Names that say the action, too."""
+"""Names that include the action."""
 
 
 class _Set(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,8 +71,9 @@ _ACTIONS: dict[str, dict[str, type[msgspec.Struct]]] = {
 
 
 class Relic:
-    """Serves the relics of the engine's project to the conversation of `gate`. A value carries what was read
-    when it was stored into the conversation that reads it."""
+    """Serves the relics of the engine's project to the conversation of `gate`. A value carries the sources
+    that the conversation had read when it was stored into the conversation that reads it.
+    """
 
     name = "relic"
     description = (
@@ -108,7 +109,7 @@ class Relic:
         if isinstance(wanted, _Get):
             kept = await relics.get(wanted.key)
             if kept is None:
-                # A failure, so that what depends on the value is not run without it.
+                # A failure, so that what depends on the value does not run without it.
                 return Outcome(f"Nothing is kept under {wanted.key} (any more)", failed=True)
             left = "" if kept.expires is None else f", for another {kept.expires - self._clock():.0f} s"
             return Outcome(f"Found {wanted.key}{left}", kept.value, sources=_known(kept.sources))
@@ -129,10 +130,10 @@ class Relic:
 
 
 def _read(args: NamedArgs) -> msgspec.Struct:
-    """The parameters as their action wants them.
+    """The parameters, parsed for their action.
 
     Raises:
-        ToolError: no such service or action, or parameters that it does not take.
+        ToolError: no such service or action, or parameters that it does not accept.
     """
     service, implied = _FLAT.get(args.name, (args.name, None))
     actions = choose(Relic.name, service, _ACTIONS)

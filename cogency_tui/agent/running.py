@@ -1,49 +1,47 @@
-"""A conversation at work: the person's or a sub-agent's, both by the same rules.
+"""A conversation at work, the user's or a sub-agent's, both by the same rules.
 
-What it has read, what it may do and its way to the model last from turn to turn; what may change at
-any time (mode, provider, permissions) is asked for when it is needed.
+What it has read, its permissions and its channel to the model last from turn to turn. What may change at
+any time (mode, provider, permissions) is read when it is needed.
 """
 
 import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from cogency_tui.agent.auto import AutoChannel
 from cogency_tui.agent.budget import Budget
+from cogency_tui.agent.call_graph import TurnActions
+from cogency_tui.agent.context import MessageLog
 from cogency_tui.agent.engine import Engine
+from cogency_tui.agent.event_queue import Outbox
 from cogency_tui.agent.history import History
-from cogency_tui.agent.instructions import Instructions, read_instructions
-from cogency_tui.agent.jobs import TurnActions
-from cogency_tui.agent.message_log import MessageLog
 from cogency_tui.agent.metrics import Calibration
-from cogency_tui.agent.outbox import Outbox
-from cogency_tui.agent.own_command import OwnCommand
-from cogency_tui.agent.permissions import Gate
-from cogency_tui.agent.profile import Told
-from cogency_tui.agent.project_settings import Delegates
+from cogency_tui.agent.modes import AutoChannel, Channel, ReplayChannel, ResumeChannel
+from cogency_tui.agent.permissions.gate import Gate
+from cogency_tui.agent.permissions.taint import sources_of
+from cogency_tui.agent.profile.profile import Told
+from cogency_tui.agent.project.instructions import Instructions, read_instructions
+from cogency_tui.agent.project.settings import Delegates
 from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
 from cogency_tui.agent.recorder import Recorder
-from cogency_tui.agent.replay import Channel, ReplayChannel
-from cogency_tui.agent.resume import ResumeChannel
 from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.agent.turn import Turn, TurnSetup
-from cogency_tui.agent.untrusted import sources_of
-from cogency_tui.config import Dialect, Mode, Settings
+from cogency_tui.agent.user_command import OwnCommand
+from cogency_tui.config.schema import Dialect, Mode, Settings
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.conversations import Store
 from cogency_tui.tools.base import ToolContext
-from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.mcp.names import described_by, source_of
 from cogency_tui.tools.registry import Registry
+from cogency_tui.tools.threads import in_thread
 
 
 class Running:
     """One conversation while its agent is open.
 
-    `assemble` gives it its tools, `role` is what a sub-agent is told of itself, `depth` how many agents
-    are above it.
+    `assemble` gives it its tools. `role` is the part of a sub-agent's system prompt that describes the
+    sub-agent. `depth` is the number of agents above it.
     """
 
     def __init__(
@@ -66,11 +64,11 @@ class Running:
         self.depth = depth
         self._settings = settings
         self.budget = budget or Budget(conversation_id, gate, lambda: engine.settings.budget, engine.store)
-        """What may be spent; a sub-agent's is that of who calls it."""
+        """The spending limits; a sub-agent shares those of its caller."""
         self.dialect: Dialect = self.settings.dialect
-        """That of the last turn."""
+        """The dialect of the last turn."""
         self.background = engine.background.of(conversation_id)
-        """The commands that it has started and that go on by themselves."""
+        """The background commands that it has started."""
         self.delegates = engine.project_settings.now
         self._served = engine.servers.tools
         self.registry = assemble(self)
@@ -78,7 +76,7 @@ class Running:
         self.interrupted = False
         self.turn: Turn | OwnCommand | None = None
         self.instructions = Instructions()
-        """As they were when the last turn began."""
+        """The instruction files, as they were when the last turn began."""
         self._told = Told()
         self._assemble = assemble
         self._role = role
@@ -98,11 +96,11 @@ class Running:
 
     @property
     def settings(self) -> Settings:
-        """Those of its own, else those in force."""
+        """Its own settings, else those in force."""
         return self._settings or self.engine.settings
 
     def interrupt(self) -> None:
-        """Stop the turn, also one that has not begun yet."""
+        """Stop the turn, even one that has not begun yet."""
         self.interrupted = True
         if self._settling is not None:
             self._settling.cancel()
@@ -110,8 +108,8 @@ class Running:
             self.turn.interrupt()
 
     async def begin(self, store: Store) -> None:
-        """Look at what the next turn starts from: the instructions and what a trusted project configures as
-        they are now, what is known of the person and, the first time, what the conversation has read before.
+        """Refresh what the next turn starts from: instructions, the configuration of a trusted project, the
+        user's profile and, the first time, what the conversation has read before.
 
         Raises:
             StoreError: its events or the profile cannot be read.
@@ -127,7 +125,7 @@ class Running:
             before = await sources_of(store, self.conversation_id, engine.workspace)
             self.gate.note(before)
             if before and not self.depth:
-                # Commands of an earlier process may have led its remotes elsewhere.
+                # Commands of an earlier process may have changed its remotes.
                 self.gate.distrust_remotes()
             self._recalled = True
 
@@ -137,8 +135,9 @@ class Running:
         return self.engine.project_settings.now
 
     async def gather_tools(self, seconds: float | None) -> None:
-        """Wait for MCP servers that are starting, but no longer than this; what they have then is what there
-        is in the next turn."""
+        """Wait at most `seconds` for MCP servers that are starting; the next turn has the tools that are
+        then ready.
+        """
         self._settling = asyncio.create_task(self.engine.servers.settle(seconds))
         if self.interrupted:
             self._settling.cancel()
@@ -150,24 +149,24 @@ class Running:
         self._take_tools()
 
     def _take_tools(self) -> None:
-        """Have the tools that there are now."""
+        """Refresh the set of tools."""
         if self.turn is not None:
-            # A turn goes on with those that it has told its model of.
+            # A turn continues with the tools that its model knows.
             return
         there = (self.engine.project_settings.now, self.engine.servers.tools)
         if self.delegates is not there[0] or self._served is not there[1]:
             self.delegates, self._served = there
             self.registry = self._assemble(self)
-            # A session was told of the tools as they were.
+            # A session knows the tools as they were.
             self._wanted = None
 
     def prepare(self, store: Store, dialect: Dialect, outbox: Outbox, *, chunks: bool) -> Turn:
-        """The next turn, whose events go to `outbox`."""
+        """The next turn, which puts its events into `outbox`."""
         self.dialect = dialect
         described = {source_of(tool.name): described_by(tool.name) for tool in self.registry}
         described.pop("", None)
         for server, source in described.items():
-            # Its words stand in the system prompt.
+            # The words of the server are part of the system prompt.
             self.gate.note(Sources(possible=(source,)), server)
         self.gate.begin_turn()
         if not self.depth:
@@ -194,19 +193,19 @@ class Running:
         return turn
 
     def prepare_command(self, store: Store, command: str, outbox: Outbox) -> OwnCommand:
-        """A command that the person runs, whose events go to `outbox`."""
+        """A command that the user runs, which puts its events into `outbox`."""
         own = self.turn = OwnCommand(self, store, command, outbox.put)
         if self.interrupted:
             own.interrupt()
         return own
 
     async def environment(self, store: Store) -> str:
-        """The environment block that the next message is to carry; empty where one was sent already.
+        """The environment block for the next message; empty if one for this project was already sent.
 
         Raises:
-            StoreError: the messages before cannot be read.
+            StoreError: the earlier messages cannot be read.
         """
-        # Not on the way to the first frame.
+        # Imported late: not on the way to the first frame.
         from cogency_tui.agent.environment import describe, is_about
 
         workspace, gate = self.engine.workspace, self.gate
@@ -217,8 +216,7 @@ class Running:
         return Redactor(self.engine.secrets).text(block)
 
     def history(self, store: Store, dialect: Dialect) -> History:
-        """The conversation as the model is given it: what files, servers and the profile say of it without
-        secrets."""
+        """The conversation as the model receives it; text from files, servers and the profile is redacted."""
         redact = Redactor(self.engine.secrets).text
         parts = system_parts(
             dialect,
@@ -240,7 +238,7 @@ class Running:
         )
 
     async def close(self) -> None:
-        """End the session with the model and the commands in the background."""
+        """Close the session with the model, and stop the background commands."""
         await self.background.close()
         await self._close_channel()
 

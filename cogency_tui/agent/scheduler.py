@@ -1,7 +1,8 @@
-"""Calls to results: every call gets exactly one, whatever happens; nothing raises, nothing ever hangs.
+"""Runs the calls of a cycle: every call gets exactly one result; nothing raises, nothing hangs.
 
-One scheduler for batches and actions. A call starts when what it depends on has succeeded, and when no
-earlier call is still to touch the same file, one of them writing (protocols.md, section 3).
+One scheduler serves batches and actions. A call starts when its dependencies have succeeded, and no earlier
+call that conflicts with it is unfinished. Two calls conflict if they touch the same file and one of them
+writes.
 """
 
 import asyncio
@@ -13,25 +14,25 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from cogency_tui.agent.jobs import Job, State, TurnActions, blocked_by, in_cycles, out_of_turn
-from cogency_tui.agent.permissions import Gate
-from cogency_tui.agent.progress import first_line
+from cogency_tui.agent.call_graph import Job, State, TurnActions, blocked_by, in_cycles, out_of_turn
+from cogency_tui.agent.permissions.gate import Gate
+from cogency_tui.agent.subagent_progress import first_line
 from cogency_tui.agent.variables import as_text, mentioned_in, names_in_call, substitute_call
 from cogency_tui.errors import RefusedError, StrangerError, ToolError
 from cogency_tui.protocol.events import CallEvent, ResultEvent, ResultPayload
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
-from cogency_tui.tools.journaling import Consent
+from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.registry import Registry
 
 Preview = Callable[[ResultEvent], None]
 
 _BREAKAGES = (Exception, BaseExceptionGroup, asyncio.CancelledError, SystemExit)
-"""What a defect of a tool may raise: it must not take the turn, or the other calls, down with it."""
+"""The exceptions that a defect of a tool may raise: it must not end the turn or the other calls."""
 
 MOST_CALLS = 250
-"""Calls of one cycle that are run."""
+"""Calls of one cycle that run."""
 
 _TOO_MANY = (
     f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Make it again with the next one."
@@ -41,7 +42,7 @@ _BACK_OFF = 0.2
 _LONGEST_BACK_OFF = 5.0
 
 _DETACHED: set[asyncio.Task[None]] = set()
-"""What was started and forgotten: it may outlive its cycle, and a loop keeps no task alive by itself."""
+"""Detached tasks: they may outlive their cycle, and an event loop holds only weak references to tasks."""
 
 _log = logging.getLogger(__name__)
 
@@ -49,9 +50,9 @@ _log = logging.getLogger(__name__)
 class Scheduler:
     """Runs the calls of one cycle.
 
-    `preview` is given a partial result when a call starts and whenever it has new output; `wake` is
-    called when `take` has something to give, or when `holding` may have changed. `actions` are those of the
-    cycles before, and take those of this one.
+    `preview` receives a partial result when a call starts and whenever it has new output. `wake` is called
+    when `take` has a result, or when `holding` may have changed. `actions` holds the actions of the turn's
+    earlier cycles, and collects those of this one.
     """
 
     def __init__(
@@ -85,10 +86,10 @@ class Scheduler:
         self._complete = False
         self._cancelled = False
         self.failure = ""
-        """Why the rest of the turn is to be cancelled, once an action with `on_error: fail` has failed."""
+        """Why the turn must end, once an action with `on_error: fail` has failed."""
 
     def submit(self, call: CallEvent) -> None:
-        """Hand in a call; it starts as soon as it can."""
+        """Add a call; it starts as soon as it can."""
         record = as_tool_call(call_record(call))
         name = record.get("name")
         tool = self._registry.own_name(name) if isinstance(name, str) else "unknown"
@@ -111,32 +112,32 @@ class Scheduler:
             self._named[job.output_key] = job
 
     def _prepare(self, job: Job) -> None:
-        """Find out what a call needs and touches, and whether it can run."""
+        """Determine what a call depends on and touches, and whether it can run."""
         job.scope = {name: self._named[name] for name in mentioned_in(job.args) if name in self._named}
         job.names = names_in_call(job.args, job.scope, self._registry.environment_of(job.called))
         try:
             bound = self._bind(job, {})
             job.touch = bound.touch.widened() if job.names else bound.touch
         except ToolError as exc:
-            # With names still to be replaced, its arguments do not say yet what it touches.
+            # With names still to be replaced, its arguments do not yet show what it touches.
             job.touch = Touch(everything=True, writes=True) if job.names else Touch()
             job.problem = "" if job.names else exc.advice
         except Exception as exc:
-            # As where it runs: a defect of one tool stays its own.
+            # As in a run: a defect of one tool affects no other.
             job.touch = Touch()
             job.problem = self._broke(job, exc)
 
     def declare(self, name: str, value: Any) -> None:
-        """Give a value that calls handed in from now on may name as `$name`."""
+        """Declare a value that calls submitted from now on may name as `$name`."""
         call: CallEvent = {"type": "call", "timestamp": self._clock(), "id": f"${name}", "content": "{}"}
         record = {"output_key": name}
         self._add(Job(call, "value", record, self._clock(), state=State.DONE, value=value))
 
     def refuse(self, call_id: str, action: str) -> None:
-        """An action that could not be read: what depends on it is skipped."""
+        """Record an action that could not be parsed: what depends on it is skipped."""
         call: CallEvent = {"type": "call", "timestamp": self._clock(), "id": call_id, "content": "{}"}
         if action in self._by_action:
-            # A second action of this id: what depends on it means the first.
+            # A second action with this id: dependants mean the first.
             return
         job = Job(call, "action", {"id": action}, self._clock(), state=State.FAILED, malformed=True)
         self._actions.add(job)
@@ -144,19 +145,19 @@ class Scheduler:
         self._advance()
 
     def finish(self) -> None:
-        """No more calls come: what waits for one that is not there fails."""
+        """Declare that no more calls come: a call that depends on a missing one fails."""
         if not self._complete:
             self._complete = True
             self._advance()
 
     def take(self) -> list[ResultEvent]:
-        """The results that have come since the last call."""
+        """The results since the last call."""
         results, self._results = self._results, []
         return results
 
     @property
     def busy(self) -> bool:
-        """Whether a result is still to come."""
+        """Whether a result is pending."""
         waiting = any(job.state is State.WAITING for job in self._waiting)
         return bool(self._results) or waiting or not self.idle
 
@@ -172,7 +173,7 @@ class Scheduler:
 
     @property
     def used_ids(self) -> Collection[str]:
-        """The ids that actions of this turn have had so far."""
+        """The ids of this turn's actions so far."""
         return self._actions.ids
 
     @property
@@ -181,7 +182,7 @@ class Scheduler:
         return set(self._named)
 
     def value_of(self, name: str) -> str | None:
-        """The result of that name as text, or what became of it; None while it is still to come."""
+        """The result of that name as text, or its final state; None while it is pending."""
         job = self._named[name]
         if job.state is State.DONE:
             return as_text(job.value)
@@ -192,7 +193,7 @@ class Scheduler:
         return any(job.begun for job in self._jobs if job.call["id"] == call_id)
 
     def cancel(self) -> None:
-        """Have everything stop; no result comes any more."""
+        """Stop everything; no more results come."""
         self._cancelled = True
         for job in self._jobs:
             if job.task is not None:
@@ -200,13 +201,13 @@ class Scheduler:
         self._wake()
 
     async def settle(self) -> None:
-        """Wait until what was cancelled has really stopped, processes included."""
+        """Wait until cancelled calls have really stopped, processes included."""
         tasks = [job.task for job in self._jobs if job.task and not (job.detached and not self._cancelled)]
         if tasks:
             await asyncio.wait(tasks)
 
     def _bind(self, job: Job, values: Mapping[str, Any]) -> BoundCall:
-        """Check the call with these values in the place of its names."""
+        """Validate the call with these values in place of its names."""
         environment = self._registry.environment_of(job.called)
         args, variables = substitute_call(job.args, values, job.scope, environment)
         context = replace(
@@ -220,17 +221,19 @@ class Scheduler:
         return self._registry.bind(job.called, args, context)
 
     def _call_id(self, job: Job) -> str:
-        """The call of the conversation that a job runs for: its own, or that of the workflow around it."""
+        """The id of the conversation's call that a job runs for: its own, or that of the enclosing
+        workflow.
+        """
         return self._context.call_id or job.call["id"]
 
     def _advance(self) -> None:
-        """Start, skip or fail every job of which that can be said now."""
+        """Start, skip or fail every job that is ready for it."""
         moved = True
         while moved and not (self._cancelled or self.failure):
             moved = False
             self._waiting = [job for job in self._waiting if job.state is State.WAITING]
             for job in self._waiting:
-                # What has only begun lets no other go.
+                # A job that has just started unblocks no other.
                 if not self.failure and self._settle_waiting(job) and not job.state.open:
                     moved = True
             if not moved and self._complete and self.idle:
@@ -250,14 +253,14 @@ class Scheduler:
             job.task = asyncio.create_task(self._run(job))
             if job.detached:
                 started = Outcome("Started; its result is not reported")
-                # What it will bring is not known yet: as where nothing was recorded.
+                # Its sources are not known yet: they count as in a result without a record.
                 self._results.append(self._event(job, started, error=False))
                 _DETACHED.add(job.task)
                 job.task.add_done_callback(_DETACHED.discard)
         return True
 
     def _break_deadlock(self) -> bool:
-        """Nothing more comes: those that wait for each other would do so for ever."""
+        """Fail the jobs that wait for each other: nothing else would release them."""
         cyclic = in_cycles(self._jobs)
         others = ", ".join(job.action for job in cyclic)
         for job in cyclic:
@@ -317,12 +320,12 @@ class Scheduler:
             return Outcome(self._broke(job, exc), failed=True)
 
     def _note(self, job: Job, intent: Intent, sources: Sources) -> None:
-        """Note what a call brings, for the conversation and for its result."""
+        """Record the sources of a call, for the conversation and for its result."""
         job.sources |= sources
         self._gate.note(sources, intent.source)
 
     async def _permitted(self, job: Job, bound: BoundCall) -> Intent:
-        """What the call is about to do, once it may."""
+        """The intent of the call, once it is permitted."""
         try:
             intent = await bound.plan()
             await self._gate.check(self._call_id(job), job.tool, intent)
@@ -380,6 +383,8 @@ class Scheduler:
 
 
 def _is_cancelled() -> bool:
-    """Whether somebody has cancelled the running task; else the tool made its cancellation itself."""
+    """Whether the running task was cancelled from outside; otherwise the tool raised its cancellation
+    itself.
+    """
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

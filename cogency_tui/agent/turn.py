@@ -1,8 +1,8 @@
-"""One turn: generate, run the calls, feed the results back, until the model has answered.
+"""One turn: generates, runs the calls, feeds the results back, until the model has answered.
 
-Whatever happens (a malformed block, a failing endpoint, the person's Escape), every call that was
-announced gets exactly one result, what was written stays, and the turn's last event is `end`, after the
-`error` that ended it where one did, or `interrupt`. That holds where the store fails, too.
+Invariant: whatever happens (a malformed block, a failing endpoint, the user's Escape), every announced call
+gets exactly one result, what was written remains, and the turn's last event is `interrupt`, or `end` (after
+the `error` that ended the turn, if one did). This holds when the store fails, too.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from cogency_tui.agent.cycle import Cycle, CycleSetup, Interrupted
 from cogency_tui.agent.generation import PATIENCE
 from cogency_tui.agent.history import Compacted, History, Prepared
 from cogency_tui.agent.metrics import Calibration, Meter, characters_in
-from cogency_tui.agent.progress import first_line
+from cogency_tui.agent.modes import Channel
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
-from cogency_tui.agent.replay import Channel
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.config import Dialect, Settings
+from cogency_tui.agent.subagent_progress import first_line
+from cogency_tui.config.schema import Dialect, Settings
 from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
 from cogency_tui.protocol.events import Message, ReviewNote, UserEvent, error_event, notice_event
 from cogency_tui.protocol.sources import Sources
@@ -33,15 +33,17 @@ from cogency_tui.store.conversations import Store
 from cogency_tui.store.requests import Requests
 
 FAILED_BATCHES = 3
-"""Cycles whose calls came to nothing but failures, in a row and in the same way, that end a turn."""
+"""Consecutive cycles in which all calls failed in the same way, after which the turn ends."""
 
 MOST_FAILURES = 6
-"""The same, whatever went wrong: a model that mends one slip and makes another does not go in circles yet."""
+"""Consecutive cycles in which all calls failed in any way: a model that fixes one slip and makes another is
+not in a loop yet.
+"""
 
 _DETAIL = re.compile(r"`[^`]*`|\"[^\"]*\"|\d+")
 
 BREAKS = 3
-"""Answers that break off, in a row, that end a turn."""
+"""Consecutive answers that break off, after which the turn ends."""
 
 _LAST = "Not run: this was the last step of the turn."
 _MALFORMED = "Not run because of another error in this answer."
@@ -50,10 +52,12 @@ _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 
 @dataclass(frozen=True, slots=True)
 class TurnSetup:
-    """What a turn runs with: `tools` are the names that the model may call, `sources` whose words describe
-    them; `environment` gives the block
-    that its message carries, if any; `channel` is asked for each cycle, so that a change of mode takes
-    effect; `notices` gives what the user is to be shown once."""
+    """The inputs of a turn.
+
+    `tools` are the names that the model may call, `sources` those whose words describe the tools.
+    `environment` returns the block that the message carries, or an empty text. `channel` is called for each
+    cycle, so that a change of mode takes effect. `notices` returns what the user is shown once.
+    """
 
     store: Store
     conversation_id: str
@@ -72,7 +76,7 @@ class TurnSetup:
 
 
 class Turn:
-    """Runs once. `run` returns when all is over; `interrupt` makes that soon."""
+    """Runs once. `run` returns when all is over; `interrupt` hastens that."""
 
     def __init__(self, setup: TurnSetup, recorder: Recorder, clock: Callable[[], float] = time.time) -> None:
         self._setup = setup
@@ -82,16 +86,16 @@ class Turn:
         self._cycle: Cycle | None = None
         self._requests = Requests(setup.store.database)
         self._request: int | None = None
-        """The number of that which the cycle has sent."""
+        """The number of the cycle's request."""
         self._failures = Counter[str]()
-        """Cycles in a row that came to nothing but failures, by what went wrong."""
+        """Consecutive cycles in which all calls failed, by the kind of failure."""
         self._breaks = 0
         self._compactable = True
         self._compacting: asyncio.Task[Compacted] | None = None
         self._affording: asyncio.Task[None] | None = None
 
     def interrupt(self) -> None:
-        """Stop generating and running; may be called at any time, more than once."""
+        """Stop generating and running. It may be called at any time and more than once."""
         self._interrupted = True
         for waiting in (self._compacting, self._affording):
             if waiting is not None:
@@ -105,9 +109,12 @@ class Turn:
         ended: Callable[[], None],
         review: Callable[[], Awaitable[ReviewNote | None]] | None = None,
     ) -> None:
-        """Run the turn. `ended` is called when the last event has been handed on, which may be before
-        the processes of an interrupted command are gone; `review` says what the message carries of what
-        the person did about the edits."""
+        """Run the turn.
+
+        `ended` is called when the last event has been emitted, which may be before the processes of an
+        interrupted command have exited. `review` returns the note about the user's decisions on the edits,
+        which the message carries.
+        """
         try:
             said: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
             if self._setup.sources:
@@ -154,7 +161,7 @@ class Turn:
                 await self._error(f"{cycle.failure}.", "Say how to go on.")
                 return
             if cycle.answered:
-                # What came up in the turn itself: there may be no other.
+                # Notices of this turn: there may be no other turn to show them.
                 await self._notices()
                 await self._end()
                 return
@@ -171,7 +178,7 @@ class Turn:
         )
 
     def _gives_up_after(self, cycle: Cycle) -> bool:
-        """Whether it is no use to go on after this cycle."""
+        """Whether repeated failures end the turn after this cycle."""
         if not cycle.failed:
             self._failures.clear()
             return False
@@ -210,7 +217,7 @@ class Turn:
         return cycle
 
     async def _prepare(self, note: str) -> Prepared:
-        """The next request; the older part is summarised first where the context is nearly full."""
+        """The next request; summarises the older part first if the context is nearly full."""
         history = self._setup.history
         prepared = await history.prepare(note)
         if self._compactable and await history.is_due(prepared.messages):
@@ -219,7 +226,7 @@ class Turn:
         return prepared
 
     async def _compact(self, *, keep: bool) -> bool:
-        """Have the conversation summarised, with `keep` its older part; False where that cannot be."""
+        """Summarise the conversation, with `keep` only its older part; False if that fails."""
         await self._afford((await self._setup.history.prepare("")).messages)
         await self._note("The conversation fills the model's context: it is summarised.")
         work = self._compacting = asyncio.create_task(self._setup.history.compact(keep=keep))
@@ -245,11 +252,11 @@ class Turn:
         return True
 
     async def _afford(self, messages: Sequence[Message]) -> None:
-        """See that the budget has room for a request.
+        """Require that the budget has room for a request.
 
         Raises:
-            BudgetError: it has not, and the person does not want it passed.
-            Interrupted: the turn was stopped while they were asked.
+            BudgetError: it has none, and the user does not allow exceeding it.
+            Interrupted: the turn was stopped while the user was being asked.
         """
         setup = self._setup
         check = setup.budget.check(setup.provider(), characters_in(messages), setup.calibration, self._note)
@@ -269,14 +276,14 @@ class Turn:
         await self._recorder.emit(notice_event(text, self._clock()))
 
     async def _go_on_after(self, cycle: Cycle, cause: ProviderError) -> None:
-        """Let the next cycle go on from the store: with less where the context was too long, or where the
-        answer had begun and a connection is to blame.
+        """Let the next cycle continue from the store: with less context if it was too long, or if the
+        answer had begun and the connection is to blame.
 
         Raises:
-            ProviderError: that is not so, or it happened too often.
+            ProviderError: neither is so, or it happened too often.
         """
         if isinstance(cause, ContextTooLongError) and not cycle.meter.begun and self._compactable:
-            # Once: where a summary does not help, nothing that we can do does.
+            # Once: if a summary does not help, nothing else does.
             if await self._compact(keep=False):
                 self._compactable = False
                 return
@@ -308,7 +315,7 @@ class Turn:
         await self._recorder.emit({"type": "metric", "timestamp": now, "step": step, "total": total})
 
     async def _close(self, why: str) -> None:
-        """Leave the cycle that was cut short with everything said and every call answered."""
+        """End the cut-off cycle: emit what the model wrote, and answer every call."""
         self._recorder.is_closing = True
         await self._recorder.close_unit(interrupted=True)
         if self._cycle is not None:
@@ -333,7 +340,7 @@ class Turn:
         await self._recorder.emit(error_event(error, self._clock()))
 
     async def _notices(self) -> None:
-        """Show the user what they have not been shown of the store and the servers."""
+        """Show the user the pending notices of the store and the servers."""
         for notice in self._setup.notices():
             await self._note(notice)
         await self._setup.store.acknowledge()

@@ -1,7 +1,7 @@
-"""`$name` in the action dialect: the result of an earlier action, by its `output_key` (protocols.md 3.2).
+"""`$name` in the action dialect: the result of an earlier action, by its `output_key`.
 
-Only declared names count; every other `$…` is text. `$$name` is the text `$name`. In an argument that a tool
-takes with an environment nothing is replaced: the names stay, and their values go with the call.
+Only declared names count; every other `$…` is text. `$$name` is the text `$name`. An argument that a tool
+receives with an environment is not replaced: the names stay, and their values are passed with the call.
 """
 
 import json
@@ -13,17 +13,17 @@ from typing import Any, cast
 from cogency_tui.errors import ToolError
 
 LONGEST = 32 << 20
-"""Characters that values may make of the names in one call, and in one answer."""
+"""Characters that the values of names may add in one call, and in one answer."""
 
 _NAME = re.compile(r"(\$?)\$([A-Za-z_]\w*)")
 _VARIABLE = re.compile(r"(\$?)\$(\{[#!]?)?([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
-"""As a shell finds it: also in braces, and of ASCII letters."""
+"""The shell's syntax: also in braces, and of ASCII letters."""
 
 _UNFINISHED = re.compile(r"\$\$?([A-Za-z_]\w*)?\Z")
 
 
 def names_in(value: Any, declared: Collection[str]) -> set[str]:
-    """The declared names that stand in a JSON value."""
+    """The declared names in a JSON value."""
     if isinstance(value, str):
         return {found[2] for found in _NAME.finditer(value) if not found[1] and found[2] in declared}
     return set[str]().union(*(names_in(part, declared) for part in _parts(value)))
@@ -56,7 +56,7 @@ def _substituted(value: Any, values: Mapping[str, Any], declared: Collection[str
 
 
 def names_in_call(args: Any, declared: Collection[str], environment: Collection[str]) -> set[str]:
-    """The declared names in the arguments of a call; `environment` has the arguments with an environment."""
+    """The declared names in the arguments of a call; `environment` names those with an environment."""
     if not isinstance(args, dict):
         return names_in(args, declared)
     items = cast("dict[str, Any]", args).items()
@@ -97,7 +97,7 @@ def as_text(value: Any) -> str:
 
 
 def mentioned_in(value: Any) -> set[str]:
-    """Every name that stands in a JSON value, declared or not, escaped or not."""
+    """Every name in a JSON value, declared or not, escaped or not."""
     return {name for text in _texts(value) for name in _names(text)}
 
 
@@ -108,10 +108,10 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _check_length(value: Any, values: Mapping[str, Any]) -> None:
-    """See that the values do not multiply beyond measure.
+    """Limit the total length of the inserted values.
 
     Raises:
-        ToolError: they do.
+        ToolError: it is more than `LONGEST` characters.
     """
     if not values:
         return
@@ -163,9 +163,9 @@ def _parts(value: Any) -> list[Any]:
 
 
 class StreamedText:
-    """Answer text in pieces, its names replaced where they stand.
+    """Answer text in pieces, with its names replaced.
 
-    What comes before a name whose value is not there yet is given at once, the rest waits.
+    The text before a name whose value is pending is released at once; the rest waits.
     """
 
     def __init__(
@@ -177,25 +177,25 @@ class StreamedText:
         self._awaited = ""
         self._room = LONGEST
         self.waiting = False
-        """Whether text is held back for a value that is still to come."""
+        """Whether text is held back for a pending value."""
 
     def feed(self, text: str) -> str:
-        """The text that can be given now."""
+        """Add a piece; return the text that can be released now."""
         self._held.append(text)
         return "" if self.waiting else self._take(closing=False)
 
     def retry(self) -> str:
-        """What can be given now that a value may have come."""
+        """The text that can be released since a value has arrived."""
         if not self.waiting or self._value_of(self._awaited) is None:
             return ""
         return self._take(closing=False)
 
     def close(self) -> str:
-        """The unit is over: nothing is held back any more but for a value."""
+        """End the unit: only text that waits for a value is still held back."""
         return self._take(closing=True)
 
     def give_up(self) -> str:
-        """What is still held back, as it was written: the value will never come."""
+        """The text that is still held back, as it was written: the value will never come."""
         text = "".join(self._held)
         self._held.clear()
         self.waiting = False
@@ -219,13 +219,13 @@ class StreamedText:
                 self._awaited = found[2]
                 self._held.append(text[found.start() :])
                 return "".join([*pieces, text[index : found.start()]])
-            # Values that multiply beyond measure are left as names.
+            # Beyond the limit, names are left as they are.
             value = value if len(value) <= self._room else found[0]
             self._room -= len(value)
             pieces += [text[index : found.start()], value]
             index = found.end()
         unfinished = None if closing else _UNFINISHED.search(text, index)
-        # What no declared name begins with is text already.
+        # Text that begins no declared name is released at once.
         held = unfinished and any(name.startswith(unfinished[1] or "") for name in declared)
         stop = unfinished.start() if unfinished and held else len(text)
         if stop < len(text):

@@ -1,7 +1,7 @@
-"""`workflow`: a sequence of the configuration, whose steps are calls like the model's own.
+"""`workflow`: a configured sequence whose steps are calls like the model's own.
 
-They go through the same scheduler, tools and permissions, each by itself; running the sequence asks
-for nothing that its steps do not.
+Each step passes through the same scheduler, tools and permissions; the sequence itself needs no permission
+beyond those of its steps.
 """
 
 import asyncio
@@ -14,17 +14,17 @@ from typing import Any
 
 import msgspec
 
-from cogency_tui.agent.named import NamedArgs, choose, listed, require_current
-from cogency_tui.agent.progress import call_line, ended, result_line
+from cogency_tui.agent.named_tools import NamedArgs, choose, listed, require_current
 from cogency_tui.agent.running import Running
 from cogency_tui.agent.scheduler import Scheduler
+from cogency_tui.agent.subagent_progress import call_line, ended, result_line
 from cogency_tui.agent.variables import substitute
+from cogency_tui.config.workflows import StepSettings, WorkflowSettings
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import CallEvent, ResultEvent
 from cogency_tui.protocol.sources import Sources, recorded
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
-from cogency_tui.workflow_settings import StepSettings, WorkflowSettings
 
 
 class Workflow:
@@ -94,7 +94,7 @@ class Workflow:
 
 @dataclass(slots=True)
 class _Run:
-    """One run: the steps still to be handed in, and the results that have come."""
+    """One run: the steps that remain to be submitted, and the results so far."""
 
     name: str
     workflow: WorkflowSettings
@@ -104,7 +104,7 @@ class _Run:
     results: dict[str, ResultEvent] = field(default_factory=dict[str, ResultEvent])
 
     def preview(self, report: Callable[[str], None]) -> Callable[[ResultEvent], None]:
-        """Shows each step when it starts, once."""
+        """A callback that shows each step when it starts, once."""
         shown: set[str] = set()
 
         def show(event: ResultEvent) -> None:
@@ -115,7 +115,7 @@ class _Run:
         return show
 
     async def follow(self, scheduler: Scheduler, report: Callable[[str], None]) -> None:
-        """Hand in the steps in their order, and take their results, until all have one or one was fatal."""
+        """Submit the steps in order and take their results, until all have one or a failure was fatal."""
         waiting = deque(self.workflow.in_order)
         while True:
             self.news.clear()
@@ -137,7 +137,7 @@ class _Run:
             await self.news.wait()
 
     def outcome(self) -> Outcome:
-        """What every step came to, by its id."""
+        """The result of every step, by its id."""
         begun = {step.id for step in self.steps.values()}
         content = {
             step.id: _content(self.results.get(step.id), begun=step.id in begun)

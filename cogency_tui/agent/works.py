@@ -1,6 +1,6 @@
-"""What runs: one turn or command at a time in each conversation, and what they all share.
+"""Runs an agent's conversations, one turn or command at a time in each.
 
-Nothing is imported before it is needed: an agent stands before its engine is loaded.
+Invariant: the engine is imported on first use: creating an agent does not load it.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from cogency_tui.config import DIALECTS, Dialect, Settings, config_directory
+from cogency_tui.config.schema import DIALECTS, Dialect, Settings, config_directory
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
@@ -21,10 +21,10 @@ from cogency_tui.redaction import Redactor
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.engine import Engine
-    from cogency_tui.agent.learning import Learner
-    from cogency_tui.agent.outbox import Outbox
+    from cogency_tui.agent.event_queue import Outbox
+    from cogency_tui.agent.profile.learner import Learner
     from cogency_tui.agent.running import Running
-    from cogency_tui.mcp_settings import McpSettings
+    from cogency_tui.config.mcp import McpSettings
     from cogency_tui.protocol.events import ReviewNote
     from cogency_tui.store.conversations import Conversation, Store
     from cogency_tui.store.requests import Frame
@@ -40,11 +40,11 @@ _NOT_LASTING = "the store cannot be used: once the program ends, no change of a 
 
 
 class Works:
-    """The works of `agent`, with these `tools` and the servers of `mcp` beside ours. Not for anybody else's
-    use than its agent's.
+    """The conversations of `agent` and their engine, with the user's `tools` and `mcp` servers. Private to
+    the agent.
 
-    `held`: what is opened for one turn stays open for the next. `patient`: turns wait for MCP servers as long
-    as those may take to start. `released` is awaited when all that was opened is closed.
+    `held`: what one turn opens stays open for the next. `patient`: turns wait for MCP servers for their
+    whole start-up limit. `released` is awaited when everything is closed.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Works:
         self._learning: Learner | None = None
 
     async def close(self) -> None:
-        """Stop what runs, wait until its end is recorded, and close everything that was opened."""
+        """Stop what runs, wait until its end is recorded, and close everything that is open."""
         self.held = False
         if self._warming is not None:
             self._warming.cancel()
@@ -99,9 +99,9 @@ class Works:
 
         Raises:
             StoreError: the store cannot be opened.
-            UsageError: a turn is running in this conversation already, or another process has it open.
+            UsageError: a turn is already running in this conversation, or another process has it open.
         """
-        from cogency_tui.agent.outbox import Outbox
+        from cogency_tui.agent.event_queue import Outbox
         from cogency_tui.store.conversations import new_conversation_id
 
         conversation = conversation_id or new_conversation_id()
@@ -126,7 +126,7 @@ class Works:
             async for event in outbox:
                 yield event
         finally:
-            # A consumer that leaves early stops the turn; its end is recorded all the same.
+            # A consumer that leaves early stops the turn; its end is still recorded.
             if not outbox.closed:
                 running.interrupt()
             await asyncio.wait([task])
@@ -138,33 +138,33 @@ class Works:
     async def turn(
         self, query: str, conversation: str, running: "Running", outbox: "Outbox", *, chunks: bool, typed: str
     ) -> None:
-        """Work on what the person asks for, of which they `typed` so much."""
+        """Run a turn on the user's query; `typed` is the part of it that the user typed."""
         store = await self._agent.store()
         if not self._agent.lasting:
             running.gate.caution(_NOT_LASTING)
         dialect = await self.dialect_of(store, conversation)
         await running.begin(store)
-        # Of an agent that is not kept open this may be the only turn.
+        # An agent that closes after this turn has no later one in which to wait for servers.
         await running.gather_tools(_PATIENCE if self.held and not self.patient else None)
         with suppress(CogencyError):
-            # The person may be writing in the file: what counted before goes on.
+            # The user may be editing the file: the previous options remain in force.
             await asyncio.to_thread(self._agent.follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
         turn = running.prepare(store, dialect, outbox, chunks=chunks)
         await turn.run(query, outbox.close, lambda: self._reviewed(conversation))
         with suppress(CogencyError):
-            # The turn has ended; what fails here is tried again with the next.
+            # The turn has ended; a failure here is retried with the next one.
             if self.held and typed:
                 await self.learner().hear(store, conversation, query, typed)
         with suppress(CogencyError):
-            # What fails here is tried again with the next command.
+            # A failure here is retried with the next command.
             await running.engine.journal.end_turn(conversation)
 
     async def own_command(
         self, command: str, conversation: str, running: "Running", outbox: "Outbox"
     ) -> None:
-        """Run a command of the person's."""
+        """Run a command of the user's."""
         store = await self._agent.store()
         await self.dialect_of(store, conversation)
         await running.begin(store)
@@ -172,12 +172,12 @@ class Works:
 
     @property
     def learning(self) -> bool:
-        """Whether something is being learned about the person."""
+        """Whether the profile is being updated."""
         return self._learning is not None and self._learning.at_work
 
     def learner(self) -> "Learner":
-        """Who learns about the person."""
-        from cogency_tui.agent.learning import Learner
+        """The learner of the user's profile."""
+        from cogency_tui.agent.profile.learner import Learner
 
         if self._learning is None:
             agent, own = self._agent, secrets(self._agent.settings, self._environ)
@@ -185,7 +185,8 @@ class Works:
         return self._learning
 
     async def settle(self) -> None:
-        """Record what calls in the project had changed whose process is gone; the store's notices say so.
+        """Record the changes of commands in the project whose process is gone; the store's notices report
+        them.
 
         Raises:
             StoreError: the store cannot be used.
@@ -198,20 +199,20 @@ class Works:
             await self.shared().journal.settle()
 
     async def start_servers(self) -> None:
-        """Begin to start the MCP servers that are configured, so that no message waits for them."""
+        """Begin to start the configured MCP servers, so that no message waits for them."""
         settings = self._agent.project_settings
         await asyncio.to_thread(settings.refresh)
         if settings.now.mcp or self._mcp:
             self.shared().servers.configure(settings.now.mcp)
 
     async def _refresh_servers(self) -> None:
-        """Have the MCP servers that are configured now, as another process may have left it."""
+        """Apply the current MCP configuration, which another process may have changed."""
         settings = self._agent.project_settings
         await asyncio.to_thread(settings.refresh)
         self.shared().servers.configure(settings.now.mcp)
 
     def running_of(self, conversation: str) -> "Running":
-        """The conversation, ready for work."""
+        """The state of the conversation, created on first use."""
         if conversation not in self._running:
             self._running[conversation] = self._start(conversation)
         return self._running[conversation]
@@ -222,12 +223,12 @@ class Works:
             self.engine.settings = settings
 
     def known(self, conversation: str) -> "Running | None":
-        """The conversation, if anything was done in it here."""
+        """The state of the conversation, if it has run in this process."""
         return self._running.get(conversation)
 
     async def dialect_of(self, store: "Store", conversation: str) -> Dialect:
-        """The dialect of the conversation, which is begun if it is new, and recovered if it broke off."""
-        from cogency_tui.agent.branch import branch_of
+        """The dialect of the conversation, which is created if it is new, and recovered if it broke off."""
+        from cogency_tui.workspace.git.branch import branch_of
 
         agent = self._agent
         known = await store.conversation(conversation)
@@ -252,7 +253,7 @@ class Works:
         return dialect
 
     async def frame(self, conversation: "Conversation", summary: "Summary | None") -> "Frame":
-        """What would be around the events of a conversation now; nothing about it is changed.
+        """The frame that a request would put around the events of a conversation now; nothing is changed.
 
         Raises:
             StoreError: its events cannot be read.
@@ -265,25 +266,25 @@ class Works:
         return await running.history(store, dialect).frame(summary)
 
     def keep(self, provider: Provider) -> None:
-        """Close this one with the rest, and give it again where it is named."""
+        """Close this provider with the rest, and return it again under its name."""
         self._others.setdefault((provider.name, provider.model), provider)
 
     def named(self, name: str, model: str) -> Provider:
-        """The provider that a sub-agent or a question is for, made once."""
+        """The provider for a sub-agent or an `llm` call, created once."""
         if (name, model) not in self._others:
             chosen = replace(self._agent.settings, provider=name, model=model)
             self._others[name, model] = create_provider(chosen, self._environ)
         return self._others[name, model]
 
     def shared(self) -> "Engine":
-        """What all conversations share, made with the first of them."""
+        """The engine, created with the first conversation."""
+        from cogency_tui.agent.edits.journal import Journal
         from cogency_tui.agent.engine import Engine
-        from cogency_tui.agent.journal import Journal
         from cogency_tui.tools.function import as_tool
-        from cogency_tui.tools.git_remotes import Remotes
         from cogency_tui.tools.mcp.server import Surroundings
         from cogency_tui.tools.mcp.servers import Servers
-        from cogency_tui.tools.sandbox import Sandbox
+        from cogency_tui.tools.shell.git_remotes import Remotes
+        from cogency_tui.tools.shell.sandbox import Sandbox
 
         if self.engine is None:
             agent, config = self._agent, config_directory(self._environ)
@@ -311,24 +312,24 @@ class Works:
         return self.engine
 
     def _start(self, conversation: str) -> "Running":
-        from cogency_tui.agent.delegates import assemble
-        from cogency_tui.agent.permissions import Gate
+        from cogency_tui.agent.permissions.gate import Gate
         from cogency_tui.agent.running import Running
+        from cogency_tui.agent.subagents import assemble
 
         agent = self._agent
         gate = Gate(lambda: agent.permissions, lambda: agent.ask, agent.rules)
         return Running(self.shared(), conversation, gate, lambda: agent.provider, assemble)
 
     async def _warm(self) -> None:
-        """Look at the project while the model is asked, so that the first command need not wait for it."""
+        """Scan the project while the model is asked, so that the first command need not wait for it."""
         with suppress(CogencyError):
-            # What fails here fails again, and is told, when it is needed.
+            # A failure here recurs, and is reported, when the scan is needed.
             await self.shared().journal.warm()
 
     async def _reviewed(self, conversation: str) -> "ReviewNote | None":
-        """What the next message says of what the person did about the agent's edits."""
-        from cogency_tui.agent.review.book import Book
-        from cogency_tui.agent.review.telling import untold
+        """The note for the next message about the user's decisions on the agent's edits."""
+        from cogency_tui.agent.review.note import untold
+        from cogency_tui.agent.review.snapshot import Book
 
         engine = self.shared()
         note = await untold(Book(engine.journal, self._agent.store, conversation))

@@ -1,4 +1,4 @@
-"""Wire text to events and back, in three dialects. Pure: no I/O, no clock but an injected one."""
+"""The wire protocol: text to events and back, in three dialects. Pure: no I/O, and only an injected clock."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,7 @@
-"""The action dialect: `<thought>`, `<action …>{…}</action>`, `<response>` (protocols.md 2.3).
+"""The action dialect: `<thought>`, `<action …>{…}</action>`, `<response>`.
 
-Calls are given as soon as their closing tag is seen, to be run while the model goes on writing. A
-malformed action is one error; parsing goes on after its closing tag.
+A call is emitted at its closing tag, so that it runs while the model continues. A malformed action is one
+error; parsing continues after its closing tag.
 """
 
 import json
@@ -170,7 +170,7 @@ class ActionParser(TagMachine):
             self._ids.add(self._tag.id)
 
     def _begin_body(self) -> None:
-        """The tag is complete."""
+        """Begin the body of a complete tag."""
         self._block = Block(self._payload_limit, self._tag_text)
         self._step = ActionParser._before_body
 
@@ -235,7 +235,7 @@ class ActionParser(TagMachine):
         self._resume_answer()
 
     def _free_id(self) -> str:
-        """An id for an action that has none."""
+        """Create an id for an action that has none."""
         for number in self._numbers:
             if (found := f"auto{number}") not in self._ids:
                 self._ids.add(found)
@@ -243,12 +243,12 @@ class ActionParser(TagMachine):
         raise AssertionError("numbers have no end")
 
     def _fail(self, message: str) -> None:
-        """Pass over the rest of the action, to report it whole."""
+        """Skip the rest of the action, to report it whole."""
         self._problem = message
         self._step = ActionParser._skip
 
     def _pass_over(self, message: str) -> None:
-        """Pass over what is no part of an object: the next tag outside of Markdown code is a tag again."""
+        """Skip text that belongs to no object: the next tag outside Markdown code counts again."""
         self._problem = message
         self._tags.restart()
         self._step = ActionParser._skip_to_tag
@@ -288,7 +288,7 @@ class ActionParser(TagMachine):
 
 
 def _cure(body: dict[str, Any]) -> str:
-    """What to write in the place of a wrong key or value, where that is known."""
+    """Return what to write instead of a wrong key or value, where that is known."""
     if any(key in body for key in _OTHER_PARAMETERS):
         return '; write "parameters"'
     if "parameters" not in body:
@@ -318,7 +318,7 @@ def _parse_tag(text: str) -> _Tag:
 
 
 def _ids(value: str) -> Any:
-    """Ids in an attribute: a JSON list, or names with commas or spaces between them."""
+    """Parse ids in an attribute: a JSON list, or names with commas or spaces between them."""
     if value.lstrip().startswith("["):
         try:
             return json.loads(value.replace("'", '"'))
@@ -339,8 +339,8 @@ def _record(tag: _Tag, body: _Body) -> dict[str, Any]:
 
 
 class ActionWriter:
-    """Writes events as the model would have: the answer that ends a message in `<response>`, text
-    beside it plain. What would be a tag within a text gets a word joiner after its "<"."""
+    """Writes events as the model would: the answer that ends a message in `<response>`, text beside it
+    plain. In text that would be a tag, a word joiner follows the "<"."""
 
     def assistant(self, events: Sequence[ModelEvent]) -> str:
         parts: list[str] = []
@@ -383,7 +383,7 @@ def _action(event: CallEvent) -> str:
 
 
 def _identity(answered: Answered) -> dict[str, Any]:
-    """What the model called the action: its id, and the name of its value."""
+    """Return the model's names of the action: its id, and the name of its value."""
     if answered.call is None:
         action = answered.result["payload"].get("action")
         return {"id": action} if action else {}

@@ -1,7 +1,7 @@
-"""The delimiter dialect: `§think:`, `§call:`, `§execute`, `§respond:`, `§end` (protocols.md 2.2).
+"""The delimiter dialect: `§think:`, `§call:`, `§execute`, `§respond:`, `§end`.
 
-Delimiters count at a line's start; a section runs until the next one. A call that is no JSON is
-content, delimiter included, and an error after it: what the model wrote is shown, never lost.
+Delimiters count at a line's start; a section runs until the next one. A call that is not JSON is content,
+including its delimiter, followed by an error: the model's text is shown, never lost.
 """
 
 import json
@@ -26,8 +26,6 @@ _LAST_LINE_BLANK = re.compile(r"\n *\Z")
 
 
 class DelimiterParser(Machine):
-    """The parser of the delimiter dialect."""
-
     def __init__(self, clock: Clock, new_id: NewId, payload_limit: int) -> None:
         super().__init__(clock, new_id, DelimiterParser._text)
         self.answered = False
@@ -145,7 +143,7 @@ class DelimiterParser(Machine):
         return stop
 
     def _after_call(self, text: str, index: int) -> int:
-        # One object and nothing else on its line: only then is it a call.
+        # One object and nothing else on its line: otherwise it is no call.
         char = text[index]
         if char == "\n":
             self._complete_call()
@@ -167,7 +165,7 @@ class DelimiterParser(Machine):
         self._resume_text(at_start=False)
 
     def _refuse_call(self, problem: str) -> None:
-        """Take the section for text."""
+        """Treat the section as text."""
         section = self._block.raw()
         self._refuse(f"Invalid call at {self._block.place()}: {problem}", content=True)
         self._emitter.begin_unit("respond", {"malformed": self._call.call_id})
@@ -175,7 +173,7 @@ class DelimiterParser(Machine):
         self._resume_text(at_start=_LAST_LINE_BLANK.search(section) is not None)
 
     def _refuse(self, message: str, *, content: bool) -> None:
-        """Remember what is wrong with the section; it is reported when it is known what ends it."""
+        """Remember the error of the section; it is reported when its end is known."""
         self._problem = {"error": message, "call": self._call.call_id, "tool": self._call.name or "call"}
         self._is_content = content
         self._section = StringIO()
@@ -210,7 +208,7 @@ class DelimiterParser(Machine):
         return index
 
     def _closing_bracket(self, text: str) -> int:
-        """The index after the bracket that closes what was forged, 0 if it is not in `text`."""
+        """Return the index after the bracket that closes a forged result, 0 if it is not in `text`."""
         for found in _BRACKET.finditer(text):
             self._brackets += 1 if found.group() == "[" else -1
             if not self._brackets:
@@ -219,8 +217,8 @@ class DelimiterParser(Machine):
 
 
 class DelimiterWriter:
-    """Writes events as the model would have. A delimiter at a line's start within a text gets a word
-    joiner (U+2060) after its first character, and so stays text."""
+    """Writes events as the model would. A delimiter at a line's start within a text gets a word joiner
+    (U+2060) after its first character, and so stays text."""
 
     def assistant(self, events: Sequence[ModelEvent]) -> str:
         parts: list[str] = []
@@ -244,7 +242,7 @@ class DelimiterWriter:
                 parts.append(f"§respond: {_as_text(raw)}")
             else:
                 boundary = ""
-            # Text without a delimiter before it belongs to the section that it follows.
+            # Text without a delimiter before it belongs to the section before.
             bare = event["type"] == "call"
         return "\n".join([*parts, boundary] if boundary else parts)
 

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from cogency_tui.config import Dialect
+from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol import transcript
 from cogency_tui.protocol.action import ActionParser, ActionWriter
 from cogency_tui.protocol.delimiter import DelimiterParser, DelimiterWriter
@@ -26,31 +26,31 @@ class Parser(Protocol):
     """Whether the model has made up results, which were discarded."""
 
     rest: str
-    """What the last piece had after the end, discarded."""
+    """Discarded text of the last piece after the end."""
 
     unclosed: bool
-    """Whether the stream ended within a thought, or without what ends an answer in this dialect."""
+    """Whether the stream ended within a thought, or without the mark that ends an answer in this dialect."""
 
     @property
     def answered(self) -> bool:
-        """Whether the model has said by itself that its turn is over."""
+        """Whether the model has marked the end of its turn itself."""
         ...
 
     def feed(self, text: str) -> list[Event]:
-        """Take the next piece of the stream, of any size. Never raises on text."""
+        """Parse the next piece of the stream, of any size. Never raises on text."""
         ...
 
     def part(self) -> None:
-        """Something came between what was fed and what will be: open text goes on as another unit."""
+        """Continue open text as another unit, because another event came in between."""
         ...
 
     def close(self) -> list[Event]:
-        """The stream has ended; called once."""
+        """End the stream; called once."""
         ...
 
 
 def new_id() -> str:
-    """A short id for a unit or a call, unique in practice."""
+    """Create a short id for a unit or a call, unique in practice."""
     return uuid.uuid4().hex[:16]
 
 
@@ -62,8 +62,8 @@ def create_parser(
     payload_limit: int = PAYLOAD_LIMIT,
     used_ids: Collection[str] = (),
 ) -> Parser:
-    """A parser of one stream. `payload_limit` bounds a call payload, in characters; `used_ids` are the ids of
-    actions that the turn has had before.
+    """Create a parser of one stream. `payload_limit` bounds a call payload, in characters; `used_ids` are
+    ids of earlier actions in the turn.
 
     Raises:
         ValueError: there is no such dialect.
@@ -78,7 +78,7 @@ def create_parser(
 
 
 def render(events: Sequence[Event], dialect: Dialect = "xml") -> list[Message]:
-    """The messages of a stored history, as the model would have written them in `dialect`.
+    """Return the messages of a stored history, as the model would have written them in `dialect`.
 
     Raises:
         ValueError: there is no such dialect.

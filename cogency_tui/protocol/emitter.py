@@ -1,7 +1,7 @@
-"""Makes the events of a parser: units of text trimmed and numbered, and what is written into calls.
+"""Emits the events of a parser: trimmed and numbered units of text, and calls as they are written.
 
-The text of a unit is delivered without leading and trailing white space, inside verbatim; white
-space is held until it is known to stand inside (protocols.md, rule 5).
+The text of a unit is delivered without leading and trailing white space, and verbatim inside; white space
+is held back until it is known to be inside.
 """
 
 import json
@@ -29,7 +29,7 @@ _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class AnswerMarks(TypedDict, total=False):
-    """What a parser says of a unit of answer text, as in `RespondEvent`."""
+    """A parser's marks of a unit of answer text, as in `RespondEvent`."""
 
     aside: bool
     malformed: str
@@ -49,14 +49,14 @@ class Emitter:
         self._pieces: list[str] = []
 
     def take(self) -> list[Event]:
-        """The events since the last call, the text of the open unit included."""
+        """Return the events since the last call, the text of the open unit included."""
         if self._pieces:
             self._deliver()
         events, self._events = self._events, []
         return events
 
     def begin_unit(self, kind: Literal["think", "respond"], marks: "AnswerMarks | None" = None) -> None:
-        """End the open unit; the text that follows is another one, an answer with these `marks`."""
+        """End the open unit, and begin another one; `marks` are those of an answer."""
         self._deliver()
         self._kind = kind
         self._marks = marks or {}
@@ -64,7 +64,7 @@ class Emitter:
         self._space = StringIO()
 
     def part(self) -> None:
-        """Something else came in between: the text that follows is another unit of the same kind."""
+        """Continue the text in another unit of the same kind, because another event came in between."""
         self.begin_unit(self._kind, self._marks)
 
     def text(self, piece: str) -> None:
@@ -101,7 +101,7 @@ class Emitter:
             )
 
     def preview(self, call_id: str, content: dict[str, Any]) -> None:
-        """What is new in a call that is still being written."""
+        """Emit the new part of a call that is still being written."""
         self._deliver()
         self._events.append(
             {
@@ -114,7 +114,7 @@ class Emitter:
         )
 
     def call(self, call_id: str, content: str | dict[str, Any], raw: str = "") -> None:
-        """A complete call: the model's own text, or its record and the text as `raw`."""
+        """Emit a complete call: the model's own text, or its record and the text as `raw`."""
         self._deliver()
         text = content if isinstance(content, str) else _as_json(content)
         event: CallEvent = {"type": "call", "timestamp": self.clock(), "id": call_id, "content": text}
@@ -131,20 +131,20 @@ class Emitter:
         self._events.append({"type": "end", "timestamp": self.clock()})
 
     def error(self, message: str) -> None:
-        """Something written against the protocol, which is discarded."""
+        """Report a violation of the protocol, which is discarded."""
         self.malformed({"error": message})
 
     def malformed(self, payload: ErrorPayload) -> None:
-        """An error; with `call` in its payload it takes the place of that call."""
+        """Emit an error; with `call` in its payload it replaces that call."""
         self._deliver()
         self._events.append({"type": "error", "timestamp": self.clock(), "payload": payload})
 
 
 class Block:
-    """The text of a block as it is read: its length, the place in it, and what the model wrote.
+    """The text of a block as it is read: its length, the present position, and the model's text.
 
-    `opening` is the marker before it. The place is computed once at most: what was read is counted in larger
-    pieces than it comes in.
+    `opening` is the marker before it. The position is computed at most once: text is counted in larger
+    pieces than it arrives in.
     """
 
     def __init__(self, limit: int, opening: str = "") -> None:
@@ -161,7 +161,7 @@ class Block:
         self._next_count = _UNCOUNTED
 
     def advance(self, text: str, start: int, stop: int) -> None:
-        """Account for text[start:stop], which has been read."""
+        """Record text[start:stop] as read."""
         if stop <= start:
             return
         self._size = size = self._size + stop - start
@@ -176,19 +176,19 @@ class Block:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing but white space was read."""
+        """Whether only white space was read."""
         self._count()
         return not self._tail.strip()
 
     def take(self) -> str:
-        """What was read since this was called last."""
+        """Return the text since the last call."""
         text = self._text.getvalue()
         self._text = StringIO()
         self._taken.append(text)
         return text
 
     def raw(self) -> str:
-        """All that was read, with the marker before it; only the beginning of a block over its limit."""
+        """Return the whole text, with the marker before it; only the beginning of a block over its limit."""
         self.take()
         text = "".join(self._taken)
         return text[:_OVERLONG] if self.over_limit else text
@@ -211,7 +211,7 @@ class Block:
         self._tail = (self._tail + text[-_EXCERPT:])[-_EXCERPT:]
 
     def place(self) -> str:
-        """Where reading stands, with the excerpt that leads there."""
+        """Return the present position, with an excerpt before it."""
         self._count()
         excerpt = "".join(_VISIBLE.get(char, char) for char in self._tail.lstrip())
         after = f", after `{excerpt}`" if excerpt else ""
@@ -219,7 +219,7 @@ class Block:
 
 
 class CallReader:
-    """One call while it is being written: its reader, its id, and the previews of its arguments."""
+    """A call while it is being written: its reader, its id, and the previews of its arguments."""
 
     def __init__(self, emitter: Emitter, args_key: str, max_depth: int) -> None:
         self.call_id = emitter.new_id()
@@ -234,14 +234,14 @@ class CallReader:
         return self._reader.value
 
     def written(self, text: str) -> tuple[str | dict[str, Any], str]:
-        """The content of a call that the model wrote as `text`, and its raw text where they differ."""
+        """Return the content of a call with the model's `text`, and its raw text where they differ."""
         if self._reader.strict:
             return text, ""
         return {"name": self.value["name"], "args": self.value["args"]}, text
 
     @property
     def name(self) -> str:
-        """The tool's name as far as it is known."""
+        """Return the tool's name as far as it is known."""
         name = self._reader.value.get("name", "")
         return name if isinstance(name, str) else ""
 
@@ -250,7 +250,7 @@ class CallReader:
         stop = self._reader.feed(text, index)
         self.done = self._reader.done
         self._waiting += stop - index
-        # A preview costs more than reading: one for each few dozen characters is soon enough.
+        # A preview costs more than reading: one for each few dozen characters suffices.
         if self._waiting >= _PREVIEW_STEP and not self.done:
             self._preview()
         return stop
@@ -267,7 +267,7 @@ class CallReader:
 
 
 def element_problem(value: dict[str, Any]) -> str:
-    """What keeps a JSON object from being a call, or ""."""
+    """Explain why a JSON object is no call; empty where it is one."""
     for key in value:
         if key not in ("name", "args"):
             cure = 'write "args"' if key in _OTHER_ARGS else 'a call has only "name" and "args"'

@@ -1,7 +1,7 @@
-"""The ten events: everything that the program knows about a conversation is a list of these.
+"""The ten events of which a conversation consists.
 
-The parser makes those of the model, the engine adds its own; only complete units are stored.
-This module is the single definition of their shape.
+The parser emits those of the model, the engine adds its own; only complete units are stored. No other
+module defines their shape.
 """
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
@@ -10,7 +10,7 @@ from cogency_tui.errors import CogencyError
 
 
 class ReviewNote(TypedDict):
-    """What the person did about the model's edits since the message before, as the model is told it.
+    """The user's decisions about the model's edits since the message before, as the model is sent them.
 
     `action` and `edit` are the numbers of the last of each that this covers.
     """
@@ -23,9 +23,10 @@ class ReviewNote(TypedDict):
 class UserEvent(TypedDict):
     """The user's message; the model is sent `content`, then the text of the `review`.
 
-    The first message of a conversation carries the `environment`: the block that says where the model works.
-    `conversation` is the conversation's id, where events are printed. `sources` and `possible_sources` are as
-    in `ResultPayload`: of a command that the user ran, and of tools that the system prompt describes.
+    The first message of a conversation carries the `environment`: a block that describes where the model
+    works. `conversation` is the conversation's id, where events are printed. `sources` and
+    `possible_sources` are as in `ResultPayload`: those of a command that the user ran, and of tools in the
+    system prompt.
     """
 
     type: Literal["user"]
@@ -41,8 +42,8 @@ class UserEvent(TypedDict):
 class ThinkEvent(TypedDict):
     """The model's reasoning. As a delta it carries the `id` of the unit that it extends.
 
-    `cycle` names the cycle that it was written in: the model's events of one cycle are one message.
-    `unclosed` marks what the answer ended in, without the marker that its dialect has for that.
+    `cycle` identifies its cycle: the model's events of one cycle are one message. `unclosed` marks the last
+    unit of an answer that lacks its dialect's end marker.
     """
 
     type: Literal["think"]
@@ -55,14 +56,14 @@ class ThinkEvent(TypedDict):
 
 
 class CallEvent(TypedDict):
-    """A tool call. `content` is JSON object text: `name`, `args`, and what a dialect adds.
+    """A tool call. `content` is JSON object text: `name`, `args`, and additions of a dialect.
 
     `content` is the model's own text where that is strict JSON of this shape; `raw` is its text where it is
     not (an `<action>` with its tag, raw newlines in a string). `cycle` is as in `ThinkEvent`.
 
-    With `partial` it is a preview of a call that is still being written, under the id that the call
-    will have: `name` once it is known, and in `args` only what is new: a piece to append for a text
-    argument, the whole value for any other.
+    With `partial` it is a preview of a call that is still being written, under the id of that call: `name`
+    once it is known, and in `args` only what is new: a piece to append for a text argument, the whole value
+    for any other.
     """
 
     type: Literal["call"]
@@ -84,11 +85,11 @@ class ExecuteEvent(TypedDict):
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model.
 
-    `refused` is the reason why permissions did not let the call run. A result in the place of a call that
-    could not be parsed has that call's text as `raw`, and the id that the model gave it as `action`.
-    `put_back` are the guarded files whose changes were put back, of a call that did its own work.
-    `sources` name whose content it has, where neither the user nor the project answers for that;
-    `possible_sources` what nothing kept from bringing such content. Events of older versions have neither.
+    `refused` is the reason why permissions did not allow the call. A result in place of a call that could
+    not be parsed has that call's text as `raw`, and the model's id of it as `action`. `put_back` are the
+    guarded files whose changes were reverted, of a call that otherwise succeeded. `sources` name the origin
+    of its content, where that is neither the user nor the project; `possible_sources` name sources that
+    nothing prevented the call from reading. Events of older versions have neither.
     """
 
     outcome: str
@@ -103,11 +104,11 @@ class ResultPayload(TypedDict):
 
 
 class ResultEvent(TypedDict):
-    """What became of the call with this `id`; `duration` in seconds.
+    """The result of the call with this `id`; `duration` is in seconds.
 
-    With `partial` it says that the call is running; its payload's `content` is the output that is
-    new since the one before (the first, at the start, is empty). `cycle` is as in `ThinkEvent`. A call of
-    which only previews came has a result as well, which is not stored either.
+    With `partial` the call is still running; its payload's `content` is the output since the one before
+    (the first, at the start, is empty). `cycle` is as in `ThinkEvent`. A call of which only previews
+    arrived has a result as well, which is not stored either.
     """
 
     type: Literal["result"]
@@ -123,8 +124,8 @@ class ResultEvent(TypedDict):
 class RespondEvent(TypedDict):
     """The model's answer. As a delta it carries the `id` of the unit that it extends.
 
-    `aside` marks text outside `<response>` or `§respond:`; `malformed` names the call that the text was meant
-    to be, and whose failed result has it as `raw`. `cycle` and `unclosed` are as in `ThinkEvent`.
+    `aside` marks text outside `<response>` or `§respond:`; `malformed` is the id of the call that the text
+    was meant to be, and whose failed result has it as `raw`. `cycle` and `unclosed` are as in `ThinkEvent`.
     """
 
     type: Literal["respond"]
@@ -139,7 +140,7 @@ class RespondEvent(TypedDict):
 
 
 class EndEvent(TypedDict):
-    """The turn is over. `conversation` is the conversation's id, where events are printed."""
+    """The end of the turn. `conversation` is the conversation's id, where events are printed."""
 
     type: Literal["end"]
     timestamp: float
@@ -147,11 +148,11 @@ class EndEvent(TypedDict):
 
 
 class Measure(TypedDict, total=False):
-    """Figures of one cycle or of a conversation (protocols.md, section 6).
+    """Figures of one cycle or of a conversation.
 
-    Tokens for `input` (sent), `output` (generated), `cached`, `billed_input` and `replay_input` (what
-    replay mode would have sent); seconds for `duration` (tools and questions included), `ttft` and
-    `writing` (from the first token to the last); USD for `cost`.
+    Tokens for `input` (sent), `output` (generated), `cached`, `billed_input` and `replay_input` (the input
+    of replay mode); seconds for `duration` (tools and questions included), `ttft` and `writing` (from the
+    first token to the last); USD for `cost`.
     """
 
     input: int
@@ -173,7 +174,7 @@ class Measure(TypedDict, total=False):
 
 
 class MetricEvent(TypedDict):
-    """What the cycle (`step`) and the conversation so far (`total`) took."""
+    """The figures of the cycle (`step`) and of the conversation so far (`total`)."""
 
     type: Literal["metric"]
     timestamp: float
@@ -182,11 +183,11 @@ class MetricEvent(TypedDict):
 
 
 class ErrorPayload(TypedDict):
-    """`error` says what was wrong and where; `tool` which tool is to blame, `hint` what to do.
+    """`error` describes the problem and its place; `tool` names the tool that caused it, `hint` a remedy.
 
-    Where it stands in the place of a call, `call` is the id that this call would have had, `action` the one
-    that the model gave it, and `raw` what the model wrote. A `notice` is a decision that was made on the
-    way, not a failure; with `retry` it is asked again after so many seconds.
+    In place of a call, `call` is the id that this call would have had, `action` the model's id of it, and
+    `raw` the model's text. A `notice` is a decision, not a failure; with `retry` the request is repeated
+    after that number of seconds.
     """
 
     error: str
@@ -200,7 +201,7 @@ class ErrorPayload(TypedDict):
 
 
 class ErrorEvent(TypedDict):
-    """Something went wrong that is no tool's result."""
+    """An error that is no tool's result."""
 
     type: Literal["error"]
     timestamp: float
@@ -208,7 +209,7 @@ class ErrorEvent(TypedDict):
 
 
 def error_event(error: CogencyError, timestamp: float) -> ErrorEvent:
-    """An error of ours as the event that shows it."""
+    """Convert one of our errors to an event."""
     payload: ErrorPayload = {"error": str(error)}
     if error.hint:
         payload["hint"] = error.hint
@@ -216,12 +217,12 @@ def error_event(error: CogencyError, timestamp: float) -> ErrorEvent:
 
 
 def notice_event(text: str, timestamp: float) -> ErrorEvent:
-    """A remark of ours as the event that shows it."""
+    """Convert one of our notices to an event."""
     return {"type": "error", "timestamp": timestamp, "payload": {"error": text, "notice": True}}
 
 
 class InterruptEvent(TypedDict):
-    """The person stopped the turn."""
+    """The user stopped the turn."""
 
     type: Literal["interrupt"]
     timestamp: float
@@ -241,11 +242,11 @@ Event: TypeAlias = (
 )
 
 PERSISTED = frozenset({"user", "think", "call", "result", "respond"})
-"""The types that the store keeps; the others can be derived or are of the moment."""
+"""Types of stored events; the others can be derived or are transient."""
 
 
 class Message(TypedDict):
-    """One message to a model, as every provider understands it."""
+    """A message to a model, as every provider understands it."""
 
     role: Literal["system", "user", "assistant"]
     content: str

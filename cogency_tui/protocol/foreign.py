@@ -1,8 +1,8 @@
-"""Finds calls that nothing runs: in Markdown code, in a thought, in another dialect, in a native syntax.
+"""Detects calls that nothing runs: in Markdown code, in a thought, in another dialect, in a native syntax.
 
-An answer without a call ends the turn. One that ends in something call-shaped was not meant to: a `Slip`
-reports cause and cure to the model. A call with text after it is an example (protocols.md 8.2), unless that
-text is one short paragraph in which the model announces what it does next.
+An answer without a call ends the turn. An answer that ends in something call-shaped was not meant to end
+it: a `Slip` reports cause and cure to the model. A call with text after it is an example, unless that text
+is one short paragraph in which the model announces its next step.
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, cast
 
-from cogency_tui.config import Dialect
+from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol.events import RespondEvent, ThinkEvent
 from cogency_tui.protocol.json_object import JsonError, JsonObjectReader
 from cogency_tui.protocol.markdown_code import MarkdownCode
@@ -20,18 +20,18 @@ from cogency_tui.protocol.markdown_code import MarkdownCode
 
 @dataclass(frozen=True, slots=True)
 class Slip:
-    """A call that the model wrote where or how nothing runs it."""
+    """A call in a place or form in which nothing runs it."""
 
     problem: str
-    """The cause, in one sentence."""
+    """Cause, in one sentence."""
     cure: str
-    """What to write instead, and what to do if it was meant as an example."""
+    """Instruction for the model: what to write instead, and what to do if it was meant as an example."""
 
 
 def find_slip(
     units: Sequence[ThinkEvent | RespondEvent], dialect: Dialect, tools: Collection[str] = ()
 ) -> Slip | None:
-    """The slip in an answer that has no call and would end the turn.
+    """Return the slip in an answer that has no call and would end the turn.
 
     `units` are its complete units; `tools` are the names that a tool answers to.
     """
@@ -58,11 +58,11 @@ _NAME_ATTRIBUTE = r"""\s+name\s*=\s*["'](?P<name>[^"'<>\n]{1,200})["'][^<>]{0,20
 
 @dataclass(frozen=True, slots=True)
 class _Syntax:
-    """A way to write a call. `opening` matches up to the payload; its groups `name` and `tag`, where there
-    are any, are the tool's.
+    """A syntax of calls. `opening` matches up to the payload; its groups `name` and `tag`, where there are
+    any, are the tool's.
 
-    A payload that is no JSON object or array of objects runs to `closing`. With `known`, it takes the name of
-    a tool to tell a call from other text.
+    A payload that is no JSON object or array of objects runs to `closing`. With `known`, only the name of a
+    tool distinguishes a call from other text.
     """
 
     label: str
@@ -143,7 +143,7 @@ _SYNTAXES = (
         r"to=functions\.(?P<name>[\w-]{1,200})[^{}\n]{0,200}(?=\s*\{)",
         r"<\|call\|>",
     ),
-    # Cline and its kin; Llama and Gemma with calls as Python; ReAct
+    # Cline and similar ones; Llama and Gemma with calls as Python; ReAct
     _syntax("a block named after a tool", r"<(?P<tag>[A-Za-z_][\w-]{0,99})>(?=\s*\S)", known=True),
     _syntax("a call as Python", r"^\[(?P<name>[A-Za-z_]\w{0,199})\((?=\w+\s*=|\))", r"\)\]", known=True),
     _syntax("an Action", r"^Action:[ \t]*(?P<name>[\w.-]{1,200})\s*\nAction Input:(?=\s*\{)", known=True),
@@ -161,7 +161,7 @@ _GLUE = re.compile(
     r"|<[|｜](?:im_end|eot_id|eom_id|end|call|return|endoftext|end_of_text|/tool_call|end▁of▁sentence"
     r"|tool[▁_]calls(?:_section)?[▁_](?:begin|end)|tool[▁_]call[▁_]end)[|｜]>)*+"
 )
-"""What may surround calls without being one, or text."""
+"""Text that may surround calls without being one, or prose."""
 _TRAILERS = (
     *("</response>", "</respond>", "</think>", "</thought>", "<end>", "<end/>", "§execute", "§end"),
     *("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|call|>", "</s>", "<end_of_turn>"),
@@ -212,14 +212,14 @@ _ANNOUNCEMENT = re.compile(
     rf"|I(?:['’]m|\s+am)\s+(?:now\s+)?waiting\b)",
     re.IGNORECASE,
 )
-"""How the model begins to say in the first person what it does next."""
+"""Beginnings of a first-person announcement of the model's next step."""
 _ELSE = re.compile(
     r"[?<§]|```|~~~|\b(?:if|when|whenever|once|until|unless|before|after|should|as\s+soon\s+as|for)\s+you\b|\bif\s+needed\b"
     r"|\byour\s+(?:answer|reply|response|word|go-ahead|confirmation|approval|permission|decision|feedback)\b"
     r"|\b(?:like|such\s+as)\s+(?:this|that|these)\b|\bthis\s+way\b|\bfor\s+example\b",
     re.IGNORECASE,
 )
-"""What makes it an offer to the user, a remark on how calls are written, or a piece of one."""
+"""Phrases of an offer to the user, a remark on how calls are written, or a piece of one."""
 
 # JSON
 
@@ -258,7 +258,8 @@ _PREFIXES = ("functions.", "default_api.", "tools.")
 
 @dataclass(frozen=True, slots=True)
 class _Json:
-    """Objects read from text, alone or in arrays; `stop` is where the last one ends or the error is."""
+    """Objects read from text, alone or in arrays; `stop` is the end of the last one or the position of the
+    error."""
 
     state: Literal["complete", "cut", "invalid"]
     objects: list[dict[str, Any]]
@@ -307,7 +308,7 @@ def _tool_name(name: str) -> str:
 
 
 def _entries(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The calls that a JSON object holds: those in its list, the one in its wrapper, or itself."""
+    """Return the calls in a JSON object: those in its list, the one in its wrapper, or itself."""
     for key in _LIST_KEYS:
         if isinstance(calls := record.get(key), list):
             return [entry for call in cast("list[Any]", calls) for entry in _entries_of(call)]
@@ -356,8 +357,8 @@ _Place = Literal["bare", "fence", "span"]
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call-shaped piece of text that ends at `stop`. `sure` ones have a payload that reads as JSON;
-    `answered` ones have results after them that the model made up, `announced` ones what it does next."""
+    """A call-shaped piece of text that ends at `stop`. `sure` ones have a payload of valid JSON; after
+    `answered` ones the model made up results, after `announced` ones it announces its next step."""
 
     label: str
     dialect: Dialect | None
@@ -372,7 +373,7 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class _Fence:
-    """A fenced block: `start` and `stop` bound its content, `end` is where its closing line ends."""
+    """A fenced block: `start` and `stop` bound its content, `end` is the end of its closing line."""
 
     opening: int
     info: str
@@ -382,7 +383,7 @@ class _Fence:
 
 
 def _fences(text: str) -> list[_Fence]:
-    """The fenced blocks of a unit; the last may be open."""
+    """Return the fenced blocks of a unit; the last may be open."""
     code = MarkdownCode()
     fences: list[_Fence] = []
     opening: re.Match[str] | None = None
@@ -403,7 +404,7 @@ def _fence(opening: re.Match[str], stop: int, end: int) -> _Fence:
 
 
 def _trimmed(text: str) -> str:
-    """`text` without what ends an answer, and without results that the model made up after its calls."""
+    """Strip the end marks of an answer from `text`, and results that the model made up after its calls."""
     end = len(text)
     while end:
         if text[end - 1].isspace():
@@ -422,19 +423,19 @@ def _trimmed(text: str) -> str:
 
 
 def _last_call(contents: Sequence[str], tools: frozenset[str]) -> _Call | None:
-    """The call that the last of these texts ends in."""
+    """Return the call at the end of the last of these texts."""
     text = contents[-1]
     call = _Text(_trimmed(text), tools).call_at_end()
     if call is not None:
         return call
     results = [mark.start() for mark in _RESULTS_MARK.finditer(text) if not mark.group(1)]
     if results:
-        # Results that stand bare behind a bare call are made up, and so is what the model makes of them.
+        # Bare results behind a bare call are made up, and so is the model's text about them.
         call = _Text(_trimmed(text[: results[0]]), tools).bare_call()
         call = call and replace(call, answered=True)
     call = call or _announced_call(text, tools)
     if call is None and len(contents) > 1 and _ENDS_IN_TAG.search(text):
-        # A marker of the dialect within the block, say in the content of a file, has cut it into units.
+        # A marker of the dialect within the block, say in the content of a file, has split it into units.
         call = _Text(_trimmed("\n".join(contents)), tools).bare_call()
         if call is not None and not call.closed:
             return None
@@ -442,7 +443,7 @@ def _last_call(contents: Sequence[str], tools: frozenset[str]) -> _Call | None:
 
 
 def _announced_call(text: str, tools: frozenset[str]) -> _Call | None:
-    """The call that the text ends in but for one short paragraph that announces what comes next."""
+    """Return the call at the end of the text, except for one short paragraph that announces the next step."""
     end = len(_trimmed(text))
     for line in _LINE_START.finditer(text, max(0, end - _LONGEST_ANNOUNCEMENT), end):
         paragraph = text[line.start() : end]
@@ -455,7 +456,7 @@ def _announced_call(text: str, tools: frozenset[str]) -> _Call | None:
 
 
 class _Text:
-    """One text, and what in it is a call. Every character is looked at a bounded number of times."""
+    """A text, and the calls in it. Every character is examined a bounded number of times."""
 
     def __init__(self, text: str, tools: frozenset[str]) -> None:
         self._text = text
@@ -465,11 +466,11 @@ class _Text:
         self._prose = -1
 
     def call_at_end(self) -> _Call | None:
-        """The call that the text ends in, with nothing after it."""
+        """Return the call at the end of the text, with nothing after it."""
         return self._fenced_call() or self._spanned_call() or self.bare_call() or self._bare_json()
 
     def call_anywhere(self) -> _Call | None:
-        """A call in a thought, where neither Markdown nor what follows makes it an example."""
+        """Return a call in a thought that neither Markdown nor the text after it makes an example."""
         index = 0
         for opening in _OPENING_START.finditer(self._text):
             if opening.start() < index:
@@ -494,7 +495,7 @@ class _Text:
         return content.whole(0, "fence", fence.info)[0]
 
     def _spanned_call(self) -> _Call | None:
-        """The call between the text's last run of backticks and one of the same length before."""
+        """Return the call between the text's last run of backticks and an earlier one of the same length."""
         size = len(self._text) - len(self._text.rstrip("`"))
         if not size:
             return None
@@ -511,7 +512,7 @@ class _Text:
         return None
 
     def whole(self, index: int, place: _Place, info: str = "") -> tuple[_Call | None, int]:
-        """The call that the text from `index` on is, and nothing else, in Markdown code; how far it goes."""
+        """Return the call that is all of the Markdown code from `index` on, and its end."""
         if _TOOL_CODE.match(info) and "(" in self._text:
             return _Call("a tool_code block", None, len(self._text), (), place=place), len(self._text)
         first: _Call | None = None
@@ -542,7 +543,7 @@ class _Text:
     # Bare calls
 
     def bare_call(self) -> _Call | None:
-        """The call in a syntax of its own that the text ends in."""
+        """Return the call in a syntax of its own at the end of the text."""
         inside = _Inside(self._fenced)
         index = 0
         for opening in _OPENING_START.finditer(self._text):
@@ -558,7 +559,7 @@ class _Text:
         return None
 
     def _in_prose(self, index: int) -> bool:
-        """Whether what begins at `index` is outside Markdown code. Asked in rising order."""
+        """Whether the text at `index` is outside Markdown code. Call it in rising order."""
         if self._text[index] != "<":
             return True
         while self._prose < index:
@@ -573,7 +574,7 @@ class _Text:
             if start < index or inside.fence_at(start):
                 continue
             read = _read_json(self._text, start)
-            # A value that begins within one that is no JSON either ends before the error or has it, too.
+            # A value that begins within an invalid one ends before the error or contains it, too.
             index = max(read.stop, start + 1)
             call = self._judged_json(start, read, known=False)
             if call is not None and self._skip_glue(self._skip_slack(call.stop)) == len(self._text):
@@ -583,7 +584,7 @@ class _Text:
     # One call
 
     def _call(self, index: int) -> _Call | None:
-        """The call in a syntax of its own that begins at `index`."""
+        """Return the call in a syntax of its own that begins at `index`."""
         for syntax in _SYNTAXES:
             opening = syntax.opening.match(self._text, index)
             if opening is None:
@@ -621,7 +622,7 @@ class _Text:
         return _Call(syntax.label, syntax.dialect, len(self._text), names, sure=False)
 
     def _after_json(self, read: _Json, closing: re.Pattern[str] | None) -> tuple[int, bool]:
-        """Where a call ends whose payload is JSON, and whether it was closed."""
+        """Return the end of a call with a JSON payload, and whether it was closed."""
         if read.state == "cut":
             return len(self._text), False
         stop = self._skip_slack(read.stop)
@@ -630,7 +631,8 @@ class _Text:
         return (stop if stop == len(self._text) else read.stop), False
 
     def _closing_after(self, start: int, closing: re.Pattern[str] | None) -> int:
-        """Where a payload other than JSON ends: with the text if that ends in `closing`, else at the next."""
+        """Return the end of a payload other than JSON: that of the text if it ends in `closing`, else the
+        next."""
         if closing is None:
             return 0
         if closing not in self._closings:
@@ -660,7 +662,7 @@ class _Text:
                 return None
             names = tuple(_name_of(entry) for entry in entries)
             return _Call("a call as JSON", None, read.stop, names)
-        # Of a call that is no JSON or is cut off, its beginning tells.
+        # A call that is invalid or cut off is recognised by its beginning.
         name = _HEAD_NAME.search(self._text, start, start + _HEAD)
         if name is None or _tool_name(name.group(1)) not in self._tools:
             return None
@@ -681,7 +683,7 @@ class _Text:
 
 
 class _Inside:
-    """Whether places, asked for in rising order, are in the content of one of these fenced blocks."""
+    """Whether positions, in rising order, are in the content of one of these fenced blocks."""
 
     def __init__(self, fences: Sequence[_Fence]) -> None:
         self._rest: Iterator[_Fence] = iter(fences)

@@ -1,9 +1,8 @@
-"""Reads one JSON object from a stream as it arrives: strict, in linear time, never looking back.
+"""Reads one JSON object from a stream as it arrives: strict, in linear time, without looking back.
 
-RFC 8259 with one allowance (protocols.md, rule 6): a raw newline, carriage return or tab inside a
-string stands for itself. Duplicate keys are errors, and an error names the slip where it is a known one.
-The value is built while it is read, so that the text arguments of a call can be shown while the model
-still writes them.
+RFC 8259 with one allowance: a raw newline, carriage return or tab inside a string is literal. Duplicate
+keys are errors, and an error names the mistake where it is a known one. The value is built while it is
+read, so that the text arguments of a call can be shown while the model still writes them.
 """
 
 import json
@@ -25,7 +24,7 @@ _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _LONGEST_NUMBER = 4000
 _LONGEST_WORD = 9
 
-# What may stand next outside strings, numbers and words.
+# Tokens that may follow outside strings, numbers and words.
 _OPENING, _FIRST_KEY, _KEY, _COLON, _VALUE, _FIRST_ITEM, _AFTER_VALUE = range(7)
 _EXPECTED = {
     _OPENING: 'an object, beginning with "{"',
@@ -44,13 +43,13 @@ _FOREIGN_WORDS = {
     "NaN": "null",
     "Infinity": "null",
 }
-# What is being read.
+# Tokens that are being read.
 _BETWEEN, _STRING, _ESCAPE, _UNICODE, _NUMBER_TOKEN, _WORD = range(6)
 
 
 class JsonError(ValueError):
-    """The text is not the JSON that it should be; `index` is the place in the piece last fed, and `width` how
-    many characters from there are to blame: 0 where they come before it."""
+    """The text is not the expected JSON; `index` is the position in the piece last fed, and `width` the
+    number of wrong characters from there: 0 where they come before it."""
 
     def __init__(self, message: str, index: int, width: int = 1) -> None:
         super().__init__(message)
@@ -59,10 +58,10 @@ class JsonError(ValueError):
 
 
 class JsonObjectReader:
-    """One object, fed in pieces. `value` is complete once `done`; `strict` until the allowance was used.
+    """A JSON object, fed in pieces. `value` is complete once `done`; `strict` until the allowance was used.
 
-    `watch` names a key of the object whose own value is an object: what arrives in there can be
-    taken while the object is still being read, for previews.
+    `watch` names a key of the object whose own value is an object: its content can be taken while the
+    object is still being read, for previews.
     """
 
     def __init__(self, watch: str, max_depth: int = MAX_DEPTH) -> None:
@@ -85,7 +84,7 @@ class JsonObjectReader:
         self._after_string = False
 
     def take_fresh(self) -> dict[str, Any]:
-        """What has come into the watched object since the last call: of text what is new, else values."""
+        """Return the content of the watched object since the last call: of text what is new, else values."""
         if self._watched:
             self._keep_fresh_text()
         fresh, self._fresh = self._fresh, {}
@@ -155,7 +154,7 @@ class JsonObjectReader:
         return index + 1
 
     def _unexpected(self, char: str) -> str:
-        """The slip that put `char` here, where it is one that models make."""
+        """Describe the mistake that put `char` here, where it is one that models make."""
         expected = self._next
         due = expected == _VALUE and isinstance(self._stack[-1], dict)
         if char in "}]" and expected in (_KEY, _VALUE) and not due:
@@ -269,7 +268,7 @@ class JsonObjectReader:
         return index + 1
 
     def _add_code_unit(self, code: int) -> None:
-        # The two halves of a surrogate pair are two escapes; one that stays alone stands for itself.
+        # The two halves of a surrogate pair are two escapes; a lone one stays as it is.
         if self._high and 0xDC00 <= code < 0xE000:
             high, self._high = self._high, ""
             self._write(chr(0x10000 + ((ord(high) - 0xD800) << 10) + (code - 0xDC00)))
@@ -308,7 +307,7 @@ class JsonObjectReader:
         return stop
 
     def _extend_token(self, run: re.Pattern[str], longest: int, text: str, index: int) -> int:
-        # One character more than the longest is enough to know, and the same for every way of cutting.
+        # One character more than the longest suffices to decide, and the same for every way of cutting.
         found = run.match(text, index, index + longest + 1 - len(self._token))
         stop = found.end() if found else index
         self._token += text[index:stop]

@@ -1,7 +1,7 @@
-"""What every dialect's parser is: a state machine over text, one step after the other, no I/O.
+"""The parser of every dialect: a state machine over text, one step after the other, without I/O.
 
-A step is given a piece of text and an index, consumes from there, and returns the next index; a dialect
-adds its own steps to those that are the same in all.
+A step takes a piece of text and an index, consumes from there, and returns the next index; a dialect adds
+its own steps to the common ones.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Machine:
         self._step = first
 
     def feed(self, text: str) -> list[Event]:
-        """Take the next piece of the stream."""
+        """Parse the next piece of the stream."""
         index, end = 0, len(text)
         while index < end and not self.finished:
             index = self._step(self, text, index)
@@ -34,23 +34,23 @@ class Machine:
         return self._emitter.take()
 
     def part(self) -> None:
-        """Something came in between: open text goes on as another unit."""
+        """Continue open text as another unit, because another event came in between."""
         self._emitter.part()
 
     def close(self) -> list[Event]:
-        """The stream has ended: deliver what was held back, and say what was cut off."""
+        """End the stream: deliver text that was held back, and report what was cut off."""
         if not self.finished:
             self._end()
             self.finished = True
         return self._emitter.take()
 
     def _end(self) -> None:
-        """Deal with what is open when the stream ends."""
+        """Close open text when the stream ends."""
         raise NotImplementedError
 
 
 class TagMachine(Machine):
-    """The dialects whose markers are tags: what stands outside them is answer text.
+    """The dialects whose markers are tags: text outside them is answer text.
 
     `opening` are the tags that begin something, `answer_end` ends a wrapper around an answer and counts
     only within one.
@@ -64,7 +64,7 @@ class TagMachine(Machine):
         self._closing = LiteralScanner(answer_end)
 
     def _open(self, marker: str) -> None:
-        """A marker was met in answer text."""
+        """Process a marker in answer text."""
         raise NotImplementedError
 
     def _text(self, text: str, index: int) -> int:
@@ -76,18 +76,18 @@ class TagMachine(Machine):
         return index
 
     def _begin_answer(self, *, wrapped: bool) -> None:
-        """Another unit of answer text, from now on in its wrapper or outside."""
+        """Begin another unit of answer text, from now on in its wrapper or outside."""
         self._markers = self._within if wrapped else self._outside
         self._resume_answer()
 
     def _resume_answer(self) -> None:
-        """Another unit of answer text, in the same place as before."""
+        """Begin another unit of answer text, in the same place as before."""
         self._markers.restart()
         self._emitter.begin_unit("respond", self._answer_marks())
         self._step = TagMachine._text
 
     def _answer_marks(self) -> AnswerMarks:
-        """What is said of answer text that begins here."""
+        """Return the marks of answer text that begins here."""
         return {}
 
     def _begin_thought(self, closing: str) -> None:
@@ -128,5 +128,5 @@ class TagMachine(Machine):
             self._cut_off()
 
     def _cut_off(self) -> None:
-        """The stream ended within a call."""
+        """Report that the stream ended within a call."""
         raise NotImplementedError

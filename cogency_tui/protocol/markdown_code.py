@@ -1,4 +1,4 @@
-"""Where answer text is Markdown code, so that what stands in it is content and no marker."""
+"""Markdown code in answer text, in which markers are content."""
 
 import re
 from collections.abc import Callable
@@ -13,10 +13,10 @@ FENCES = ("```", "~~~")
 
 
 class MarkdownCode:
-    """Knows where answer text is Markdown code: fenced blocks and inline spans (protocols.md, rule 10).
+    """Tracks Markdown code in answer text: fenced blocks and inline spans.
 
-    A fence opens at a line's start after at most three spaces (CommonMark 4.5); an inline span runs
-    from a run of backticks to the next run of the same length, or to the line's end.
+    A fence opens at a line's start after at most three spaces (CommonMark 4.5); an inline span extends from
+    a run of backticks to the next run of the same length, or to the line's end.
     """
 
     def __init__(self) -> None:
@@ -32,26 +32,26 @@ class MarkdownCode:
 
     @staticmethod
     def open_fence(text: str) -> str:
-        """The fence that would close the block left open at the end of `text`, or ""."""
+        """Return the fence that would close the block left open at the end of `text`, or ""."""
         code = MarkdownCode()
         code.advance(f"{text}\n")
         return code.fence
 
     @property
     def fence(self) -> str:
-        """The fence that would close the block open at the start of a line, or ""."""
+        """Fence that would close the block open at the start of a line, or ""."""
         inside = (MarkdownCode._fence_start, MarkdownCode._fence_body)
         return self._fence * self._opened if self._step in inside else ""
 
     def advance(self, text: str) -> None:
-        """Go to the end of `text`, whatever is in it."""
+        """Advance to the end of `text`, whatever is in it."""
         index = 0
         while index < len(text):
             index = self.skip(text, index)
             index += index < len(text)
 
     def skip(self, text: str, index: int) -> int:
-        """Go from `index` to the first `<` outside code, or to the end of `text`."""
+        """Advance from `index` to the first `<` outside code, or to the end of `text`."""
         end = len(text)
         while index < end:
             if self._step is MarkdownCode._inline:
@@ -102,7 +102,7 @@ class MarkdownCode:
         return index
 
     def _backtick_info(self, text: str, index: int) -> int:
-        # An info string with a backtick in it makes no fence: the run was that of an inline span.
+        # An info string with a backtick makes no fence: the run was that of an inline span.
         stop = _SPAN_STOP.search(text, index)
         if stop is None:
             return len(text)

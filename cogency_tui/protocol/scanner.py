@@ -1,7 +1,7 @@
 """Incremental search for markers in a stream of text.
 
-Each scanner is fed pieces of any size and gives the same answer for every way of cutting them. A
-character is looked at a bounded number of times, and no more is held back than could be a marker.
+Each scanner is fed pieces of any size and gives the same answer for every way of cutting them. A character
+is examined a bounded number of times, and no more is held back than could be a marker.
 """
 
 from collections.abc import Collection
@@ -9,14 +9,14 @@ from collections.abc import Collection
 from cogency_tui.protocol.markdown_code import FENCES, MarkdownCode
 
 JOINER = "\u2060"
-"""A word joiner: put into what would be a marker, it keeps it text, and takes no place."""
+"""Word joiner: within a would-be marker it makes it text, and takes no space."""
 
 
 class MarkerScanner:
     """Finds the first of some markers in answer text, outside Markdown code.
 
-    Markers begin with `<` and have no further `<` in them, so a candidate that fails can only be
-    followed, never overlapped, by another.
+    Markers begin with `<` and contain no further `<`, so a candidate that fails can only be followed, never
+    overlapped, by another.
     """
 
     def __init__(self, markers: Collection[str]) -> None:
@@ -30,7 +30,8 @@ class MarkerScanner:
         self._code.restart()
 
     def scan(self, text: str, index: int) -> tuple[str, int, str]:
-        """Look at `text` from `index`: the plain text passed over, where to go on, the marker met or ""."""
+        """Scan `text` from `index`; return the plain text before a marker, the index to continue at, and
+        the marker or ""."""
         plain = ""
         if not self._held:
             start = index
@@ -51,13 +52,13 @@ class MarkerScanner:
         return plain, index, ""
 
     def flush(self) -> str:
-        """The text held back when the stream closes: it turned out to be no marker."""
+        """Return the text held back when the stream closes: it turned out to be no marker."""
         held, self._held = self._held, ""
         return held
 
 
 class LiteralScanner:
-    """Finds the first occurrence of a closing marker, whatever stands around it."""
+    """Finds the first occurrence of a closing marker, whatever is around it."""
 
     def __init__(self, literal: str) -> None:
         self._literal = literal
@@ -75,7 +76,7 @@ class LiteralScanner:
             plain = text[start:index]
         while index < len(text):
             if text[index] != literal[matched]:
-                # The first character stands nowhere else in a marker: nothing overlaps.
+                # The first character occurs nowhere else in a marker: nothing overlaps.
                 self._matched = 0
                 return plain + literal[:matched], index, False
             matched += 1
@@ -87,7 +88,7 @@ class LiteralScanner:
         return plain, index, False
 
     def flush(self) -> str:
-        """The text held back when the stream closes."""
+        """Return the text held back when the stream closes."""
         held, self._matched = self._literal[: self._matched], 0
         return held
 
@@ -110,7 +111,7 @@ class LineMarkerScanner:
         self._space: list[str] = []
 
     def restart(self, *, at_start: bool) -> None:
-        """Go on at a line's start, or within a line."""
+        """Continue at a line's start, or within a line."""
         self._at_start = at_start
 
     def scan(self, text: str, index: int) -> tuple[str, int, str]:
@@ -163,35 +164,35 @@ class LineMarkerScanner:
         return plain, index, ""
 
     def _take_word(self) -> str:
-        """The word that is a marker, the white space after it dropped."""
+        """Return the word that is a marker, and drop the white space after it."""
         word, self._word = self._word, ""
         self._space.clear()
         return word
 
     def _take_space(self) -> str:
-        """The word that is text, with the white space after it."""
+        """Return the word that is text, with the white space after it."""
         text = "".join((self._word, *self._space))
         self._word = ""
         self._space.clear()
         return text
 
     def close(self) -> tuple[str, str]:
-        """The stream has ended: the text held back, or the word that now counts as a marker."""
+        """End the stream: return the text held back, and the word that now counts as a marker."""
         held, self._held = self._held, ""
         word = self._take_word() or held
         return ("", word) if word in self._words else (held, "")
 
 
 def shield(content: str, markers: Collection[str], *, last: bool = False) -> str:
-    """Answer text of any origin as text of a dialect with these markers.
+    """Convert answer text of any origin to text of a dialect with these markers.
 
-    What would be a marker gets a `JOINER` after its "<". A fenced block left open is closed, unless the
-    text is the `last` of its message: what followed would be in it.
+    A would-be marker gets a `JOINER` after its "<". A fenced block left open is closed, unless the text is
+    the `last` of its message: it would enclose what follows.
     """
     # A line break follows in the message: with it, the end of the text could be a marker as well.
     line = f"{content}\n"
-    # Nearly every text has neither marker nor fence: to know that is a hundred times cheaper than to go
-    # through it, and each request goes through all that was ever said.
+    # Nearly every text has neither marker nor fence: this check is a hundred times cheaper than a scan, and
+    # each request contains the whole conversation.
     if any(marker in line for marker in markers):
         content = _joined(line, markers)[:-1]
     fence = "" if last or not any(mark in content for mark in FENCES) else MarkdownCode.open_fence(content)
@@ -199,7 +200,7 @@ def shield(content: str, markers: Collection[str], *, last: bool = False) -> str
 
 
 def _joined(content: str, markers: Collection[str]) -> str:
-    """`content` with a `JOINER` in what would be a marker."""
+    """Put a `JOINER` in would-be markers of `content`."""
     scanner = MarkerScanner(markers)
     pieces: list[str] = []
     index = 0

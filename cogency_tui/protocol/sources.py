@@ -1,7 +1,7 @@
-"""The sources of untrusted content: whose text a conversation has read that is neither the user's nor the
-project's.
+"""The sources of untrusted content: the origins of text in a conversation that is neither the user's nor
+the project's.
 
-A result carries the sources of what it brought, so that nobody has to guess them from the call later.
+A result carries the sources of its content, so that they need not be guessed from the call later.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from cogency_tui.protocol.events import ResultPayload, UserEvent
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Names in the order of reading: `certain` ones, and `possible` ones, which nothing kept from reading
+    """Names in the order of reading: `certain` ones, and `possible` ones, where nothing prevented reading
     untrusted content."""
 
     certain: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Sources:
         return Sources(_merged(self.certain, other.certain), _merged(self.possible, other.possible))
 
     def record(self, event: ResultPayload | UserEvent) -> None:
-        """Write them into what is stored."""
+        """Write the names into an event to store."""
         event["sources"] = list(self.certain)
         if self.possible:
             event["possible_sources"] = list(self.possible)
@@ -36,7 +36,7 @@ NONE = Sources()
 
 
 def recorded(event: Mapping[str, Any]) -> Sources | None:
-    """Return the sources in what was stored; None where a version stored it that did not record any."""
+    """Return the sources in a stored event; None where an older version stored it without any."""
     if "sources" not in event:
         return None
     return Sources(_names(event["sources"]), _names(event.get("possible_sources")))

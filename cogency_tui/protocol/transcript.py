@@ -1,8 +1,8 @@
-"""Stored events to messages: who said what, with every call answered, in any dialect.
+"""Renders stored events as messages, with every call answered, in any dialect.
 
 A longer history renders to exactly the bytes of a shorter one and more, wherever the shorter one ends
-between two cycles: that is what a provider's prompt cache needs (protocols.md, section 4). What the model
-wrote is rendered as it wrote it: a call byte for byte, a malformed one in its place (section 8.4).
+between two cycles, as a provider's prompt cache requires. The model's text is rendered as it wrote it: a
+call byte for byte, a malformed one in its place.
 """
 
 import json
@@ -14,7 +14,7 @@ from cogency_tui.protocol.events import CallEvent, Event, Message, RespondEvent,
 from cogency_tui.protocol.scanner import shield
 
 ModelEvent = ThinkEvent | CallEvent | RespondEvent | ResultEvent
-"""What stands in a message of the model; a result is that of a malformed call, whose text it has."""
+"""Events in a message of the model; a result is that of a malformed call, whose text it has."""
 
 INTERRUPTED = "interrupted"
 
@@ -29,7 +29,7 @@ class Answered(NamedTuple):
 
 
 class Writer(Protocol):
-    """What a dialect puts around the events of one message."""
+    """A dialect's rendering of the events of one message."""
 
     def assistant(self, events: Sequence[ModelEvent]) -> str: ...
 
@@ -37,7 +37,7 @@ class Writer(Protocol):
 
 
 def render(events: Sequence[Event], writer: Writer) -> list[Message]:
-    """The messages of a history: the user's, the model's, and the results between them.
+    """Return the messages of a history: the user's, the model's, and the results between them.
 
     The model's events of one cycle are one message, and their results one after it, in the order of the
     calls. A call without a result was cut short by a crash: it gets a failed one.
@@ -79,7 +79,7 @@ def render(events: Sequence[Event], writer: Writer) -> list[Message]:
             written = cast("ModelEvent", event)
             if _begins_message(written, said, closing=closing):
                 flush()
-            # The text of a malformed call stands in its result.
+            # The text of a malformed call is in its result.
             if written["type"] != "respond" or written.get("malformed") not in malformed:
                 said.append(written)
     flush()
@@ -102,7 +102,7 @@ def _answers(said: Sequence[ModelEvent], results: Mapping[str, ResultEvent]) -> 
 
 
 def result_records(results: Sequence[Answered]) -> Iterator[tuple[dict[str, Any], Answered]]:
-    """Each result as the model reads it: `{"tool", "status", "content"}`."""
+    """Yield each result as the model reads it: `{"tool", "status", "content"}`."""
     for answered in results:
         payload = answered.result["payload"]
         content = payload["content"]
@@ -115,21 +115,22 @@ def result_records(results: Sequence[Answered]) -> Iterator[tuple[dict[str, Any]
 
 
 def results_block(records: Iterable[dict[str, Any]]) -> str:
-    """Results between `<results>` tags. `</results` is written `<\\/results` in it, which JSON reads as the
-    same: no content can look like the end of the block."""
+    """Format results between `<results>` tags. `</results` is written `<\\/results` in it, which JSON reads
+    as the same: no content can look like the end of the block."""
     text = _RESULTS_END.sub(r"<\\/\1", json.dumps(list(records), ensure_ascii=False))
     return f"<results>\n{text}\n</results>"
 
 
 def malformed_text(event: ResultEvent, opening: str, markers: Sequence[str]) -> str:
-    """A malformed call as it was written, or as text where it is one of another dialect, which would begin
-    with another marker than `opening`."""
+    """Return a malformed call as it was written, or as text where it is one of another dialect, which would
+    begin with another marker than `opening`."""
     raw = event["payload"].get("raw", "")
     return raw if raw.startswith(opening) else shield(raw, markers)
 
 
 def call_record(event: CallEvent) -> dict[str, Any]:
-    """The call's content as an object; one that the store holds damaged becomes a call without arguments."""
+    """Return the call's content as an object; one that is damaged in the store becomes a call without
+    arguments."""
     try:
         content: object = json.loads(event["content"])
     except (ValueError, RecursionError):
@@ -138,7 +139,7 @@ def call_record(event: CallEvent) -> dict[str, Any]:
 
 
 def call_text(event: CallEvent) -> str:
-    """The call as an object of `name` and `args`: the model's own text where it wrote one."""
+    """Return the call as an object of `name` and `args`: the model's own text where it wrote one."""
     raw = event.get("raw", event["content"])
     if raw.startswith("{") and call_record(event).keys() == {"name", "args"}:
         return raw
@@ -147,8 +148,8 @@ def call_text(event: CallEvent) -> str:
 
 
 def as_tool_call(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A call's record as that of a tool: an action of another type is the tool of that name, which takes
-    the action's name and parameters as its arguments (protocols.md 3.2)."""
+    """Convert a call's record to that of a tool: an action of another type is the tool of that name, whose
+    arguments are the action's name and parameters."""
     kind = record.get("type", "tool")
     if kind == "tool":
         return dict(record)

@@ -1,7 +1,6 @@
-"""The XML dialect: `<think>`, `<execute>[…]</execute>`, `<results>`, `<respond>`, `<end>` (protocols.md 2.1).
+"""The XML dialect: `<think>`, `<execute>[…]</execute>`, `<results>`, `<respond>`, `<end>`.
 
-A parser that is fed wire text and gives events, and the renderer that turns stored events back into
-the messages that the model wrote and was sent.
+The parser converts wire text to events, the writer stored events back to the model's messages.
 """
 
 import json
@@ -38,8 +37,6 @@ _MENTIONED_CURE = (
 
 
 class XmlParser(TagMachine):
-    """The parser of the XML dialect."""
-
     def __init__(self, clock: Clock, new_id: NewId, payload_limit: int) -> None:
         super().__init__(clock, new_id, OPENING, "</respond>")
         self.answered = False
@@ -116,7 +113,7 @@ class XmlParser(TagMachine):
         return index + 1
 
     def _slip(self, char: str, expected: str) -> str:
-        """What is wrong with `char` between the calls."""
+        """Describe the error at `char` between the calls."""
         if self._step is XmlParser._next_element and char == "]":
             return "a comma before the closing bracket"
         after = f" after call {self._count}" if self._count else ""
@@ -187,7 +184,7 @@ class XmlParser(TagMachine):
         return False
 
     def _fail(self, message: str, hint: str = "") -> None:
-        """Pass over the rest of the block, to report it whole."""
+        """Skip the rest of the block, to report it whole."""
         call = self._call
         self._problem = {
             "error": message,
@@ -213,10 +210,10 @@ class XmlParser(TagMachine):
 
 
 class XmlWriter:
-    """Writes events as the model would have, so that parsing the text gives them again.
+    """Writes events as the model would, so that parsing the text returns them.
 
-    Answer text from another dialect may hold what would be a marker here: a word joiner (U+2060)
-    after its "<" keeps it text, and a fenced block that was left open is closed.
+    In answer text from another dialect a would-be marker gets a word joiner (U+2060) after its "<", which
+    keeps it text, and a fenced block that was left open is closed.
     """
 
     def assistant(self, events: Sequence[ModelEvent]) -> str:
@@ -244,8 +241,8 @@ class XmlWriter:
             else:
                 parts.append(malformed_text(event, "<execute>", _TAGS))
             previous = event["type"]
-        # Nothing after the boundary counts: the calls of a message stand together at its end. A malformed
-        # block has all of them in it.
+        # Nothing after the boundary counts: the calls of a message are together at its end. A malformed
+        # block contains all of them.
         if block:
             parts.append(block)
         elif calls:

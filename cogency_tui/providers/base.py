@@ -1,8 +1,8 @@
 """The contract of a model endpoint: messages in; text, usage and notices out.
 
-A provider knows nothing of dialects or tools. `Provider.stream` answers one whole history (replay
-mode); a `Session` has been given its context once and is sent only what is new (resume mode).
-Everything it raises is a `ProviderError`.
+A provider knows nothing of dialects or tools. `Provider.stream` answers one whole history (replay mode); a
+`Session` receives its context once and is then sent only what is new (resume mode). Every error is a
+`ProviderError`.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -15,14 +15,14 @@ from cogency_tui.providers.models import ModelFacts
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """Text that the model wrote, never empty."""
+    """Text of the model, never empty."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """A reasoning summary that the endpoint delivers beside the text."""
+    """A reasoning summary, which the endpoint delivers beside the text."""
 
     text: str
 
@@ -31,10 +31,10 @@ class ReasoningDelta:
 class Usage:
     """Tokens of one generation as the endpoint reports them.
 
-    `input` counts all that was sent for this generation, `billed_input` what it bills as input where
-    that differs from `input` (a session that bills its whole context); `cached` is the part of what is
-    billed that was served from the endpoint's cache, `cache_written` the part that was put there at a
-    price of its own; `output` is what was generated, reasoning included.
+    `input` counts everything that was sent for this generation; `billed_input` is the billed input where
+    that differs (a session that bills its whole context). `cached` is the part of the billed input that was
+    served from the endpoint's cache, `cache_written` the part that was written to it at a price of its own.
+    `output` counts generated tokens, reasoning included.
     """
 
     input: int
@@ -56,8 +56,7 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What was decided on the way to the model, for the person to see: a session seeded again, a
-    fall-back to requests."""
+    """A decision that the user should see: a session seeded again, a fall-back to requests."""
 
     text: str
 
@@ -66,18 +65,17 @@ Chunk: TypeAlias = TextDelta | ReasoningDelta | Usage | Retrying | Notice
 
 
 class Session(Protocol):
-    """One connection with its context on the other side (resume mode).
+    """A connection whose context is at the endpoint (resume mode).
 
-    A round is one `send` and one `receive`. `send` is given what is new since the last round: first the
-    session's own answer as the store keeps it (an assistant message; a session that remembers its
-    answer skips it, one whose answer was cut short may put this in its place), then one or more
-    messages of the user; after `connect` only the latter. `receive` streams the answer and ends with
-    it. Closing its iterator early cancels the generation; `reusable` then says whether the session can
-    be sent more, or has to be opened again and seeded from the store.
+    A round is one `send` and one `receive`. `send` takes the messages since the last round: first the
+    session's own answer as stored (an assistant message; a session that remembers its answer skips it, one
+    whose answer was cut short may replace its own by it), then one or more messages of the user; after
+    `connect` only the latter. `receive` streams the answer and ends with it. Closing its iterator early
+    cancels the generation; `reusable` then states whether the session accepts more messages, or has to be
+    opened again and seeded from the store.
 
-    Both raise `SessionLostError` when the session is gone (dropped, expired, evicted), `send` also when
-    the session remembers more of its answer than the store: what was sent may be sent again through a
-    new one.
+    Both raise `SessionLostError` when the session is gone (dropped, expired, evicted), `send` also when the
+    session remembers more of its answer than the store: the messages may be sent again through a new one.
     """
 
     @property
@@ -91,7 +89,7 @@ class Session(Protocol):
 
 
 def unanswered(messages: Sequence[Message]) -> Sequence[Message]:
-    """What `send` is given, without the session's own answer."""
+    """Return the messages for `send` without the session's own answer."""
     return messages[1:] if messages and messages[0]["role"] == "assistant" else messages
 
 
@@ -100,7 +98,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """The configured name: `offline`, `openai`, …"""
+        """Configured name: `offline`, `openai`, …"""
         ...
 
     @property
@@ -108,7 +106,7 @@ class Provider(Protocol):
 
     @property
     def facts(self) -> ModelFacts:
-        """What is known of the model: the size of its context, its prices."""
+        """Facts about the model: the size of its context, its prices."""
         ...
 
     @property
@@ -128,13 +126,13 @@ class Provider(Protocol):
         """Open a session seeded with `messages` (system prompt and history); nothing is generated yet.
 
         Raises:
-            SessionRefusedError: there are no sessions for this model here; asking again is no use.
-            ProviderError: no session is to be had now.
+            SessionRefusedError: this model has no sessions here; a retry is useless.
+            ProviderError: no session can be opened now.
         """
         ...
 
     async def models(self) -> list[str]:
-        """The names of the models that the endpoint has, sorted; empty where it does not say.
+        """Return the names of the endpoint's models, sorted; empty where it does not list them.
 
         Raises:
             ProviderError: it refused or failed.

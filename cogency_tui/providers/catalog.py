@@ -1,7 +1,7 @@
-"""From a name in the settings to a provider, with its address, model and key.
+"""The configured providers: from a name in the settings to an address, a model and a key.
 
-A key is only ever read from the environment, by the variable's name; what is shown to a person is the
-name and whether it was found.
+A key is only ever read from the environment, by the variable's name; the user is shown only the name and
+whether it is set.
 """
 
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from cogency_tui.config import ProviderSettings, Settings, config_path
+from cogency_tui.config.schema import ProviderSettings, Settings, config_path
 from cogency_tui.errors import ConfigError
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.models import ModelFacts, load_models
-from cogency_tui.providers.offline import OfflineProvider, offline_delay
+from cogency_tui.providers.offline.provider import OfflineProvider, offline_delay
 
 if TYPE_CHECKING:
     from cogency_tui.providers.endpoint import Endpoint
@@ -40,22 +40,22 @@ PRESETS: Mapping[str, ProviderSettings] = {
     "vllm": ProviderSettings("http://127.0.0.1:8000/v1", api="chat"),
     "llamacpp": ProviderSettings("http://127.0.0.1:8080/v1", "default", api="chat"),
 }
-"""Providers that need no table. llama.cpp serves one model, whatever it is called."""
+"""Providers that need no table. llama.cpp serves one model under any name."""
 
 _ADDRESSES = {
     "openai": "OPENAI_BASE_URL",
     "anthropic": "ANTHROPIC_BASE_URL",
     "gemini": "GEMINI_BASE_URL",
 }
-"""Variables that name another address, as the vendors' own clients take it."""
+"""Variables for another address, as in the vendors' own clients."""
 
 _OTHER_KEYS = {"gemini": "GOOGLE_API_KEY"}
-"""Variables that a key is looked for in when the first is not set."""
+"""Variables for a key when the first one is not set."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownProvider:
-    """One provider as `doctor` and the model picker show it. `key_source` is a variable's name."""
+    """A provider as `doctor` and the model picker show it. `key_source` is a variable's name."""
 
     name: str
     base_url: str
@@ -66,11 +66,11 @@ class KnownProvider:
 
 
 def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
-    """The provider that the settings name. Nothing is connected and no key is needed yet.
+    """Create the provider that the settings name. Nothing is connected and no key is needed yet.
 
     Raises:
-        ConfigError: there is no such provider, or it lacks an address or a model; or the person's file
-            of models cannot be used.
+        ConfigError: there is no such provider, or it lacks an address or a model; or the user's file of
+            models cannot be used.
     """
     name = settings.provider
     if name == OFFLINE:
@@ -101,7 +101,7 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
 
 
 def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[KnownProvider]:
-    """All providers by name, the embedded one first. One that needs no key counts as found."""
+    """List all providers by name, the embedded one first. One that needs no key counts as found."""
     known = [KnownProvider(OFFLINE, "", OfflineProvider.model, True, "", True)]
     for name, table in _tables(settings, environ).items():
         chosen = settings.model if name == settings.provider else ""
@@ -114,7 +114,8 @@ def known_providers(settings: Settings, environ: Mapping[str, str]) -> list[Know
 
 
 def host_of(name: str, settings: Settings, environ: Mapping[str, str]) -> str:
-    """Name the host beyond this machine that a provider asks, with its port; empty where there is none."""
+    """Name the host beyond this machine that a provider contacts, with its port; empty where there is
+    none."""
     from cogency_tui.providers.endpoint import Endpoint
 
     table = _tables(settings, environ).get(name)
@@ -125,7 +126,7 @@ def host_of(name: str, settings: Settings, environ: Mapping[str, str]) -> str:
 
 
 def secrets(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
-    """The key variables that are set, with their values: never for the environment of a command."""
+    """Return the key variables that are set, with their values: never for the environment of a command."""
     variables = {table.key_env for table in _tables(settings, environ).values()} - {""}
     return {name: environ[name] for name in sorted(variables) if environ.get(name)}
 
@@ -133,30 +134,30 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
 def _assemble(
     endpoint: "Endpoint", table: ProviderSettings, facts: ModelFacts, timeouts: "Timeouts"
 ) -> Provider:
-    """Wire and sessions by the table's `api`; only what is used is imported."""
-    from cogency_tui.providers.requests import HttpProvider, Opener
-    from cogency_tui.providers.wire import Wire
+    """Create wire and sessions by the table's `api`; only what is used is imported."""
+    from cogency_tui.providers.http import HttpProvider, Opener
+    from cogency_tui.providers.wire_protocol import Wire
 
     wire: Wire
     sessions: Opener | None = None
     if table.api == "responses":
-        from cogency_tui.providers.responses_wire import ResponsesWire
+        from cogency_tui.providers.openai_responses import ResponsesWire
 
         wire = ResponsesWire(endpoint, summaries=facts.reasoning)
         if facts.realtime:
-            from cogency_tui.providers.realtime_session import realtime_sessions
+            from cogency_tui.providers.openai_realtime import realtime_sessions
 
             sessions = realtime_sessions(endpoint, timeouts)
         elif table.resume:
-            from cogency_tui.providers.responses_session import responses_sessions
+            from cogency_tui.providers.openai_responses import responses_sessions
 
             sessions = responses_sessions(endpoint, timeouts, summaries=facts.reasoning)
     elif table.api == "anthropic":
-        from cogency_tui.providers.anthropic_wire import AnthropicWire
+        from cogency_tui.providers.anthropic import AnthropicWire
 
         wire = AnthropicWire(endpoint, facts.max_output)
     elif table.api == "gemini":
-        from cogency_tui.providers.gemini_wire import GeminiWire
+        from cogency_tui.providers.gemini import GeminiWire
 
         wire = GeminiWire(endpoint, thoughts=facts.reasoning)
         if table.resume:
@@ -164,14 +165,14 @@ def _assemble(
 
             sessions = gemini_sessions(endpoint, timeouts, live=facts.live_text, thoughts=facts.reasoning)
     else:
-        from cogency_tui.providers.chat_wire import ChatWire
+        from cogency_tui.providers.openai_chat import ChatWire
 
         wire = ChatWire(endpoint)
     return HttpProvider(endpoint, wire, sessions=sessions, facts=facts, timeouts=timeouts)
 
 
 def _facts(endpoint: "Endpoint", table: ProviderSettings, environ: Mapping[str, str]) -> ModelFacts:
-    """What is known of the model; a server on this machine does not ask its vendor's price."""
+    """Return the facts of the model; a server on this machine does not charge its vendor's price."""
     models = load_models(config_path(environ).with_name("models.toml"))
     facts = models.find(endpoint.name, endpoint.model)
     if table.context_size:
@@ -180,7 +181,7 @@ def _facts(endpoint: "Endpoint", table: ProviderSettings, environ: Mapping[str, 
 
 
 def _tables(settings: Settings, environ: Mapping[str, str]) -> dict[str, ProviderSettings]:
-    """The presets under the person's tables under the environment."""
+    """Layer the presets, the user's tables and the environment, the last winning."""
     tables = dict(PRESETS)
     for name, given in settings.providers.items():
         preset = PRESETS.get(name, ProviderSettings(api="chat"))
@@ -189,7 +190,7 @@ def _tables(settings: Settings, environ: Mapping[str, str]) -> dict[str, Provide
             given.model or preset.model,
             given.key_env or preset.key_env,
             given.api or preset.api,
-            # What a preset says of sessions holds for its own wire protocol.
+            # A preset's session settings apply to its own wire protocol.
             preset.resume if given.resume is None and given.api in ("", preset.api) else given.resume,
             given.context_size or preset.context_size,
         )

@@ -1,6 +1,6 @@
-"""Who is asked, and what it says when it refuses.
+"""An endpoint: its address and key, and the errors that it reports.
 
-Words of an endpoint reach a person only through `Endpoint.quote`, which keeps them short and without keys.
+An endpoint's words reach the user only through `Endpoint.quote`, which shortens them and removes keys.
 """
 
 import json
@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 from cogency_tui.errors import AuthenticationError, ProviderTimeoutError
 
 WORDS = 400
-"""Characters of an endpoint's own words that a message keeps."""
+"""Characters of an endpoint's own words in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Who is asked. `key_env` names the variable that `key` came from, or has to come from."""
+    """The server of a model. `key_env` names the variable of `key`."""
 
     name: str
     base_url: str
@@ -37,7 +37,7 @@ class Endpoint:
         return name in {"localhost", "::1"} or name.startswith("127.")
 
     def check_key(self) -> None:
-        """See that there is a key, if one is needed, and that it can be sent.
+        """Check that a needed key is there, and that it can be sent.
 
         Raises:
             AuthenticationError: it cannot be used.
@@ -56,14 +56,14 @@ class Endpoint:
             )
 
     def silent(self, seconds: float) -> ProviderTimeoutError:
-        """The error for an endpoint from which nothing came for so long."""
+        """Build the error for an endpoint that sent nothing for `seconds`."""
         return ProviderTimeoutError(
             f"{self.name} ({self.host}) sent nothing for {seconds:g} s.",
             "Try again, or raise first_byte_timeout or idle_timeout in the configuration.",
         )
 
     def quote(self, words: str) -> str:
-        """`words` of the endpoint as one short line without the key."""
+        """Quote `words` of the endpoint as one short line without the key."""
         if self.key:
             words = words.replace(self.key, "[key]")
         words = "".join(char if char.isprintable() else " " for char in words)
@@ -73,8 +73,8 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """An error object as endpoints write it, whatever its shape. `wait`: seconds until another try, where
-    it says so itself."""
+    """An error object of an endpoint, in any shape. `wait` is the number of seconds until another try,
+    where it names one."""
 
     message: str
     code: str = ""
@@ -112,7 +112,7 @@ def read_error(value: object) -> Reported:
 
 
 def _wait(details: object) -> float | None:
-    """The wait in the details of an error of Google's; none where a day's quota is used up, for which it
+    """Return the wait in the details of an error of Google's; None where a day's quota is used up, which
     names one as well."""
     given = cast("list[object]", details) if isinstance(details, list) else []
     text = json.dumps(given)

@@ -1,13 +1,15 @@
-"""The one map from what an endpoint said to our errors (what the network did: `network_failures`).
+"""Maps the errors of endpoints and of the network to ours; nothing else does.
 
-Every error made here is a `ProviderError` with a next step for the person, keeps the endpoint's own
-words on one line, and never contains a key.
+Every error created here is a `ProviderError` with a next step for the user, quotes the endpoint's own words
+on one line, and never contains a key.
 """
 
 import json
 import re
+import socket
+import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -16,6 +18,7 @@ from cogency_tui.errors import (
     BadRequestError,
     ContextTooLongError,
     ModelNotFoundError,
+    NetworkError,
     OverloadedError,
     PermissionDeniedError,
     ProviderError,
@@ -24,7 +27,13 @@ from cogency_tui.errors import (
     RateLimitError,
 )
 from cogency_tui.providers.endpoint import Endpoint, Reported, read_error
-from cogency_tui.providers.scheme import is_refusal_of_plain, is_secure, with_tls
+from cogency_tui.providers.scheme import (
+    is_answer_in_plain,
+    is_refusal_of_plain,
+    is_secure,
+    with_tls,
+    without_tls,
+)
 
 _TOO_LONG = re.compile(
     r"context[ _-]?(length|window|size|limit)|maximum context|prompt is too long|too many (input )?tokens"
@@ -38,7 +47,7 @@ _QUOTA = re.compile(
 _NO_CREDIT = re.compile(
     r"credit balance is too low|reached your specified (workspace )?API usage limits", re.IGNORECASE
 )
-"""What Anthropic says with the status of a request that is wrong."""
+"""Anthropic's message for used-up credit or limits, which it sends with the status of a malformed request."""
 _BAD_KEY = re.compile(
     r"(invalid|incorrect|wrong|missing)\W+api\W?key|api\W?key\W+(is )?(not valid|invalid|not found|expired)",
     re.I,
@@ -56,7 +65,7 @@ _NO_THINKING = re.compile(
 _EVENT_DATA = re.compile(r"^data: ?(\{.+)$", re.MULTILINE)
 _HTML = re.compile(r"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 _OPTIONAL = ("stream_options", "reasoning")
-"""Parameters that we can do without, so that refusing one is no reason to give up."""
+"""Optional parameters: an endpoint that refuses one is asked again without it."""
 
 _STATUS_OF_NAME = (
     ("rate_limit", 429),
@@ -82,11 +91,11 @@ _STATUS_OF_NAME = (
 )
 
 THINKING = "thinking"
-"""What Gemini's several ways to ask for summaries of the reasoning are called when they are refused."""
+"""Common name of Gemini's several parameters that request reasoning summaries, for a refusal."""
 
 
 class UnsupportedParameterError(BadRequestError):
-    """The endpoint does not take the optional parameter `param`; the request works without it."""
+    """The endpoint does not accept the optional parameter `param`; the request works without it."""
 
     def __init__(self, message: str, hint: str, param: str) -> None:
         super().__init__(message, hint)
@@ -94,7 +103,7 @@ class UnsupportedParameterError(BadRequestError):
 
 
 def from_status(endpoint: Endpoint, status: int, headers: Mapping[str, str], body: str) -> ProviderError:
-    """The error for an HTTP answer other than 200."""
+    """Build the error for an HTTP answer other than 200."""
     if 300 <= status < 400:
         target = endpoint.quote(headers.get("location", "another address"))
         return ProviderProtocolError(
@@ -108,7 +117,7 @@ def from_status(endpoint: Endpoint, status: int, headers: Mapping[str, str], bod
 
 
 def from_frame(endpoint: Endpoint, error: object) -> ProviderError:
-    """The error for an error object that came with HTTP 200."""
+    """Build the error for an error object that came with HTTP 200."""
     reported = read_error(error)
     names = reported.code.lower()
     named = next((status for name, status in _STATUS_OF_NAME if name in names), 500)
@@ -116,7 +125,7 @@ def from_frame(endpoint: Endpoint, error: object) -> ProviderError:
 
 
 def not_a_stream(endpoint: Endpoint, content_type: str, body: str) -> ProviderError:
-    """The error for HTTP 200 with something other than server-sent events."""
+    """Build the error for HTTP 200 with something other than server-sent events."""
     if _HTML.match(body) or "html" in content_type:
         return ProviderProtocolError(
             f"{endpoint.name} ({endpoint.host}) answered with an HTML page instead of a model's answer.",
@@ -133,7 +142,7 @@ def not_a_stream(endpoint: Endpoint, content_type: str, body: str) -> ProviderEr
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """The wait in seconds that the endpoint asks for: `retry-after-ms`, then seconds or a date."""
+    """Return the wait in seconds that the endpoint asks for: `retry-after-ms`, then seconds or a date."""
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -177,7 +186,7 @@ def _classify(endpoint: Endpoint, status: int, reported: Reported, wait: float |
             f"The conversation is too long for {endpoint.model}{said}",
             "Start a new one, or choose a model that takes more.",
         )
-    # Gemini speaks of plan and billing with each rate that is limited, and says how long it is.
+    # Gemini's rate-limit errors mention plan and billing, and name the wait.
     spent = status in {403, 429} and reported.wait is None and _QUOTA.search(text)
     if status == 402 or spent or (status == 400 and _NO_CREDIT.search(text)):
         return PermissionDeniedError(
@@ -223,8 +232,113 @@ def _refused(message: str, reported: Reported) -> BadRequestError:
         return UnsupportedParameterError(message, hint, THINKING)
     refused = _REFUSAL.search(reported.message) or "unsupported" in reported.code
     for param in _OPTIONAL:
-        # In quotes, because "reasoning" is a word that any message may have.
+        # In quotes, because any message may contain the word "reasoning".
         named = reported.param.startswith(param) or re.search(rf"[\"'`]{param}\b", reported.message)
         if named and refused:
             return UnsupportedParameterError(message, hint, param)
     return BadRequestError(message, hint)
+
+
+_UNKNOWN = (
+    "is signed by nobody whom this machine knows",
+    "Name the certificate, or that of its authority, in SSL_CERT_FILE if the server is your own.",
+)
+_ANOTHER = ("is for another name", "Check the host in base_url.")
+_CERTIFICATES = {
+    9: ("is not valid yet", "Check the clock of this machine."),
+    10: ("has expired", "Renew it if the server is your own; check the clock of this machine."),
+    **dict.fromkeys((18, 19, 20, 21), _UNKNOWN),
+    62: _ANOTHER,
+    64: _ANOTHER,
+}
+"""Problem of a certificate, by OpenSSL's code (X509_V_ERR_…), and the remedy."""
+
+
+def from_exception(endpoint: Endpoint, exc: Exception) -> ProviderError:
+    """Build the error for an exception of httpx, httpx-sse or the sockets below them."""
+    import httpx
+
+    host = endpoint.host
+    if isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout):
+        return ProviderTimeoutError(
+            f"No connection to {host} in time.", "Check the network, or try again later."
+        )
+    if isinstance(exc, httpx.TimeoutException):
+        return ProviderTimeoutError(f"{endpoint.name} ({host}) stopped answering.", "Try again.")
+    if isinstance(exc, httpx.ProxyError):
+        return NetworkError(
+            f"The proxy on the way to {host} refused: {endpoint.quote(str(exc))}.",
+            "Check HTTPS_PROXY and NO_PROXY.",
+        )
+    if isinstance(exc, httpx.ConnectError):
+        return unconnected(endpoint, exc)
+    if isinstance(exc, httpx.DecodingError):
+        return ProviderProtocolError(
+            f"{endpoint.name} sent an answer that cannot be decoded: {endpoint.quote(str(exc))}.",
+            "Check for a proxy that changes what passes through it.",
+        )
+    if isinstance(exc, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
+        return BadRequestError(
+            f"{endpoint.name} cannot be asked at this address: {endpoint.quote(str(exc))}.", "Check base_url."
+        )
+    return NetworkError(
+        f"The connection to {endpoint.name} ({host}) broke off.",
+        "What came before it is kept; try again.",
+    )
+
+
+def unconnected(endpoint: Endpoint, exc: Exception) -> ProviderError:
+    """Build the error for a connection that could not be made."""
+    causes = list(_causes(exc))
+    host = endpoint.host
+    words = endpoint.quote(str(exc))
+    tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+    if tls is not None and is_answer_in_plain(tls):
+        return without_tls(endpoint)
+    if tls is not None or "SSL" in words:
+        error = NetworkError(*_insecure(host, tls, words))
+        error.retryable = False
+        return error
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        error = NetworkError(
+            f"{host} has no address: {words}", "Check the network and the spelling of base_url."
+        )
+        error.retryable = any(
+            isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN for cause in causes
+        )
+        return error
+    if endpoint.is_loopback:
+        # Retrying does not start a server on this machine that is not running.
+        error = NetworkError(
+            f"Nothing listens at {host}.", f"Start the server of {endpoint.name}, or check base_url."
+        )
+        error.retryable = False
+        return error
+    return NetworkError(f"No connection to {host}: {words}", "Check the network and base_url.")
+
+
+def _insecure(host: str, tls: ssl.SSLError | None, words: str) -> tuple[str, str]:
+    """Return why there is no secure connection, and the remedy."""
+    code: int = getattr(tls, "verify_code", 0)
+    if code in _CERTIFICATES:
+        what, hint = _CERTIFICATES[code]
+        return f"The certificate of {host} {what}.", hint
+    return (
+        f"No secure connection to {host}: {words}",
+        "Check the address; SSL_CERT_FILE adds an authority of your own.",
+    )
+
+
+def _causes(exc: BaseException) -> Iterator[BaseException]:
+    """Yield the exception and all its causes, the members of groups included."""
+    pending: list[BaseException] = [exc]
+    seen: set[int] = set()
+    while pending:
+        current = pending.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        pending += [cause for cause in (current.__cause__, current.__context__) if cause is not None]
+        if isinstance(current, BaseExceptionGroup):
+            pending += cast("BaseExceptionGroup[BaseException]", current).exceptions

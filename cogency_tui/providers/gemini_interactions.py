@@ -1,17 +1,19 @@
-"""Sessions over Gemini's Interactions: each answer is stored at Google, and the next goes on from it.
+"""Sessions over Gemini's Interactions, and their wire protocol: Google stores each answer, and the next
+request continues from it.
 
-A round is one POST that names the last interaction that completed and brings what is new. One that was
-cut short is not gone on from; what it was asked is sent again, with the part of its answer that the store
-has kept.
+A round is one POST that names the last interaction that completed and brings what is new. An interaction
+that was cut short is not continued; its question is sent again, with the stored part of its answer.
 
-Privacy: going on from an interaction needs `store: true`. Google then keeps what was sent and answered,
-55 days for a paid project and one day for a free one. Replay mode stores nothing there.
+Privacy: continuing from an interaction needs `store: true`. Google then stores requests and answers, 55
+days for a paid project and one day for a free one. Replay mode stores nothing there.
 """
 
 import asyncio
+import json
 import random
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from typing import Any
 
 from cogency_tui.errors import (
     BadRequestError,
@@ -22,16 +24,167 @@ from cogency_tui.errors import (
     SessionRefusedError,
 )
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.answers import Answers
+from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta, Usage, unanswered
-from cogency_tui.providers.endings import check_memory
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.gemini_interactions_wire import LABEL, InteractionsWire
-from cogency_tui.providers.gemini_usage import RepeatingUsage
-from cogency_tui.providers.gemini_wire import VERSION
-from cogency_tui.providers.requests import Opener
-from cogency_tui.providers.retries import Wait, with_retries
-from cogency_tui.providers.transport import Timeouts
+from cogency_tui.providers.finish_reasons import check_memory
+from cogency_tui.providers.gemini import VERSION, key_header, models_in, version_path
+from cogency_tui.providers.http import Answers, Opener
+from cogency_tui.providers.surrogates import whole_text
+from cogency_tui.providers.transport import Timeouts, Wait, with_retries
+from cogency_tui.providers.usage import RepeatingUsage
+from cogency_tui.providers.wire_protocol import (
+    Finish,
+    Frame,
+    count_of,
+    items,
+    malformed,
+    read_object,
+    table,
+    text_of,
+)
+
+LABEL = "Interactions"
+
+_ENDS: Mapping[str, Finish] = {
+    "completed": "stop",
+    "incomplete": "length",
+    "requires_continuation": "length",
+    "budget_exceeded": "length",
+}
+
+
+class InteractionsWire:
+    """`POST /{version}/interactions` for one conversation. `previous` names the interaction that the next
+    request continues from, `answer` is the reader of the last answer. `version` and `thoughts` as for
+    `GeminiWire`."""
+
+    label = LABEL
+
+    def __init__(self, endpoint: Endpoint, *, version: str = VERSION, thoughts: bool = False) -> None:
+        self.previous = ""
+        self.answer = InteractionsReader(endpoint)
+        self._endpoint = endpoint
+        self._thoughts = thoughts
+        prefix = version_path(endpoint.base_url, version)
+        self.path = f"{prefix}/interactions"
+        self.models_path = f"{prefix}/models"
+
+    def headers(self) -> Mapping[str, str]:
+        """Return the key in Google's own header."""
+        return key_header(self._endpoint)
+
+    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+        """Encode the body of a request. The system prompt applies to one interaction only, and has to be in
+        each request."""
+        system = [whole_text(each["content"]) for each in messages if each["role"] == "system"]
+        config: dict[str, Any] = {}
+        if self._thoughts and failures.THINKING not in refused:
+            config["thinking_summaries"] = "auto"
+        body: dict[str, Any] = {
+            "model": self._endpoint.model.removeprefix("models/"),
+            "stream": True,
+            "store": True,
+        }
+        if config:
+            body["generation_config"] = config
+        if system:
+            body["system_instruction"] = "\n\n".join(system)
+        if self.previous:
+            body["previous_interaction_id"] = self.previous
+        body["input"] = [_step(each) for each in messages if each["role"] != "system" and each["content"]]
+        return json.dumps(body).encode()
+
+    def reader(self) -> "InteractionsReader":
+        """Create a reader for one answer."""
+        self.answer = InteractionsReader(self._endpoint)
+        return self.answer
+
+    def models(self, body: Mapping[str, Any]) -> list[str]:
+        """Return the models that generate content, without `models/` before their names."""
+        return models_in(body)
+
+
+class InteractionsReader:
+    """Reads the events of one answer. `completed` names its interaction once it is complete, and `thought`
+    is its number of reasoning tokens."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.completed = ""
+        self.thought = 0
+        self._endpoint = endpoint
+        self._created = ""
+
+    def read(self, name: str, data: str) -> Frame:
+        """Read one event.
+
+        Raises:
+            ProviderProtocolError: it is no event.
+            ProviderError: it is an error that the endpoint reports in mid-stream.
+        """
+        if data == "[DONE]":
+            return Frame(complete=True)
+        event = read_object(self._endpoint, LABEL, data)
+        kind = text_of(event.get("event_type")) or name
+        if kind == "error" or event.get("error"):
+            raise failures.from_frame(self._endpoint, event)
+        if kind == "step.start":
+            return self._start(table(event.get("step")))
+        if kind == "step.delta":
+            return self._delta(table(event.get("delta")), data)
+        if kind == "interaction.created":
+            self._created = text_of(table(event.get("interaction")).get("id"))
+        if kind == "interaction.completed":
+            return self._end(table(event.get("interaction")))
+        if kind == "message":
+            raise malformed(self._endpoint, LABEL, data)
+        return Frame()
+
+    def _start(self, step: Mapping[str, Any]) -> Frame:
+        """Read the start of a step, which may include its first words."""
+        if step.get("type") == "model_output":
+            return Frame(_words(step.get("content")))
+        return Frame(reasoning=_words(step.get("summary")))
+
+    def _delta(self, delta: Mapping[str, Any], data: str) -> Frame:
+        kind = delta.get("type")
+        if kind == "text":
+            text = delta.get("text")
+            if not isinstance(text, str):
+                raise malformed(self._endpoint, LABEL, data)
+            return Frame(text)
+        if kind == "thought_summary":
+            return Frame(reasoning=_words([delta.get("content")]))
+        return Frame()
+
+    def _end(self, interaction: Mapping[str, Any]) -> Frame:
+        status = text_of(interaction.get("status"))
+        if status == "failed":
+            reported = next(iter(items(interaction.get("errors"))), None) or interaction.get("error")
+            raise failures.from_frame(self._endpoint, reported or "The interaction failed.")
+        if status == "completed":
+            # Events of a stream may leave out repeated fields.
+            self.completed = text_of(interaction.get("id")) or self._created
+        return Frame(finish=_ENDS.get(status, "other"), usage=self._used(table(interaction.get("usage"))))
+
+    def _used(self, reported: Mapping[str, Any]) -> Usage | None:
+        sent, written = count_of(reported.get("total_input_tokens")), reported.get("total_output_tokens")
+        if sent is None:
+            return None
+        self.thought = count_of(reported.get("total_thought_tokens")) or 0
+        cached = count_of(reported.get("total_cached_tokens")) or 0
+        return Usage(sent, (count_of(written) or 0) + self.thought, cached)
+
+
+def _step(message: Message) -> dict[str, Any]:
+    """Convert a message to a step of `input`."""
+    kind = "model_output" if message["role"] == "assistant" else "user_input"
+    return {"type": kind, "content": [{"type": "text", "text": whole_text(message["content"])}]}
+
+
+def _words(content: object) -> str:
+    """Return the text of a list of contents."""
+    return "".join(text_of(table(each).get("text")) for each in items(content))
 
 
 def interaction_sessions(
@@ -43,7 +196,8 @@ def interaction_sessions(
     wait: Wait = asyncio.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> Opener:
-    """What opens sessions with one model. Nothing is sent before the first answer is asked for."""
+    """Return a function that opens sessions with one model. Nothing is sent before the first answer is
+    requested."""
 
     async def open_session(messages: Sequence[Message]) -> Session:
         wire = InteractionsWire(endpoint, version=version, thoughts=thoughts)
@@ -53,7 +207,7 @@ def interaction_sessions(
 
 
 class InteractionsSession:
-    """A chain of interactions. It outlives lost connections and answers that were cut short."""
+    """A chain of interactions. It survives lost connections and answers that were cut short."""
 
     def __init__(
         self,
@@ -82,8 +236,8 @@ class InteractionsSession:
         return not self._closed
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Take `messages` to be sent with the request for the answer. After an answer that was cut short
-        that is all since the last interaction that completed, the kept part of the answer included.
+        """Queue `messages` for the request for the answer. After an answer that was cut short, these are
+        all messages since the last interaction that completed, including the stored part of the answer.
 
         Raises:
             SessionLostError: the session was closed, or remembers more than the store.
@@ -96,11 +250,11 @@ class InteractionsSession:
         self._pending += new
 
     async def receive(self) -> AsyncGenerator[Chunk, None]:
-        """Ask for the answer and stream it, asking again where that may help. An early close closes the
+        """Request the answer and stream it, with retries where these may help. An early close closes the
         response.
 
         Raises:
-            SessionLostError: the interaction to go on from is gone.
+            SessionLostError: the interaction to continue from is gone.
             SessionRefusedError: there are no interactions at this endpoint.
             ProviderError: the endpoint refused, failed or broke off.
         """
@@ -124,7 +278,7 @@ class InteractionsSession:
         except ProviderError as error:
             if begun:
                 raise
-            # It was asked often enough.
+            # No attempts are left.
             error.retryable = False
             meaning = self._meaning(error)
             if meaning is error:
@@ -137,7 +291,7 @@ class InteractionsSession:
             self._answer = "".join(answer) if completed else ""
 
     async def close(self) -> None:
-        """Close the connections. What Google has stored stays there until it expires."""
+        """Close the connections. Google's stored interactions stay until they expire."""
         self._closed = True
         await self._answers.close()
 
@@ -148,7 +302,7 @@ class InteractionsSession:
         return self._usage.reported(billed.input, billed.output, cached=billed.cached, kept=kept)
 
     def _meaning(self, error: ProviderError) -> ProviderError:
-        """What `error`, raised before anything came, means to a session."""
+        """Convert `error`, raised before anything was received, to its meaning for a session."""
         name = self._endpoint.name
         unheard = isinstance(error, ProviderProtocolError)
         if not self._wire.previous and unheard:

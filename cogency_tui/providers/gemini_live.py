@@ -1,26 +1,156 @@
-"""Sessions over Gemini's Live API, in text: Google keeps the conversation as long as it lasts.
+"""Sessions over Gemini's Live API, in text, and their connections: Google has the conversation as long as
+the session lasts.
 
-The history is given once, as turns that ask for no answer; each round is one turn more. Before Google ends
-a connection it says so, and where it has given a handle the next round goes on with that, over another
-connection. There is no way to cancel an answer but to close the connection.
+The history is sent once, as turns that request no answer; each round is one turn more. Google announces the
+end of a connection, and where it has given a handle, the next round continues with that over another
+connection. Closing the connection is the only way to cancel an answer.
+
+A close code says little (1007 is a wrong key as well as a model without text); its reason is what an HTTP
+answer would have reported.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
-from cogency_tui.errors import NetworkError, ProviderTimeoutError, SessionLostError, SessionRefusedError
+from cogency_tui.errors import (
+    AuthenticationError,
+    ContextTooLongError,
+    NetworkError,
+    PermissionDeniedError,
+    ProviderError,
+    ProviderTimeoutError,
+    RateLimitError,
+    SessionLostError,
+    SessionRefusedError,
+)
 from cogency_tui.protocol.events import Message
+from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Session, TextDelta, Usage, unanswered
-from cogency_tui.providers.deltas import SurrogateJoiner
-from cogency_tui.providers.endings import check_ending, check_memory
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.gemini_live_link import LiveLink, live_url
-from cogency_tui.providers.gemini_usage import RepeatingUsage
-from cogency_tui.providers.gemini_wire import VERSION, contents, resource_name, system_field, texts_of
-from cogency_tui.providers.requests import Opener
+from cogency_tui.providers.finish_reasons import check_ending, check_memory
+from cogency_tui.providers.gemini import (
+    VERSION,
+    contents,
+    key_header,
+    resource_name,
+    stated_version,
+    system_field,
+    texts_of,
+)
+from cogency_tui.providers.http import Opener
+from cogency_tui.providers.socket import Socket, socket_url
+from cogency_tui.providers.surrogates import SurrogateJoiner
 from cogency_tui.providers.transport import Timeouts
-from cogency_tui.providers.wire import Finish, count_of, table, text_of
+from cogency_tui.providers.usage import RepeatingUsage
+from cogency_tui.providers.wire_protocol import Finish, count_of, table, text_of
+
+LABEL = "Live"
+
+_INTERNAL = 1011
+"""Close code with which some models refuse to answer in text, and with which others just end."""
+
+
+class LiveLink:
+    """A connection that is set up. `answered` is set once the model has answered over it: before that, an
+    internal error counts as a model that cannot answer in text."""
+
+    def __init__(self, endpoint: Endpoint, socket: Socket) -> None:
+        self.answered = False
+        self._endpoint = endpoint
+        self._socket = socket
+
+    @classmethod
+    async def open(
+        cls, endpoint: Endpoint, url: str, setup: Mapping[str, Any], timeouts: Timeouts | None = None
+    ) -> Self:
+        """Connect to `url` and set the session up.
+
+        Raises:
+            SessionRefusedError: there are no such sessions for this model.
+            ProviderError: none can be opened now.
+        """
+        link = cls(endpoint, await Socket.open(endpoint, LABEL, url, key_header(endpoint), timeouts))
+        try:
+            await link._send({"setup": setup})
+            while "setupComplete" not in await link.receive(first=True):
+                pass
+        except BaseException:
+            await link.close()
+            raise
+        return link
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not known to have ended."""
+        return self._socket.is_open
+
+    async def say(self, turns: Sequence[Mapping[str, Any]], *, complete: bool) -> None:
+        """Add turns to the conversation; `complete` requests an answer.
+
+        Raises:
+            ProviderError: the connection is gone, or the endpoint refused.
+        """
+        await self._send({"clientContent": {"turns": turns, "turnComplete": complete}})
+
+    async def receive(self, *, first: bool = False) -> dict[str, Any]:
+        """Return the next frame. `first` allows the time for a first byte.
+
+        Raises:
+            ProviderError: the connection is gone, the endpoint refused, or its frame is malformed.
+        """
+        with self._understood():
+            frame = await self._socket.receive(first=first)
+        if frame.get("error") or ("code" in frame and "message" in frame):
+            raise failures.from_frame(self._endpoint, frame)
+        return frame
+
+    async def close(self) -> None:
+        await self._socket.close()
+
+    async def _send(self, frame: Mapping[str, Any]) -> None:
+        with self._understood():
+            await self._socket.send(frame)
+
+    @contextmanager
+    def _understood(self) -> Generator[None, None, None]:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            yield
+        except ProviderError as error:
+            cause = error.__cause__
+            if isinstance(cause, ConnectionClosed) and cause.rcvd is not None:
+                meaning = self._meaning(cause.rcvd.code, cause.rcvd.reason)
+                if meaning is not None:
+                    raise meaning from error
+            raise
+
+    def _meaning(self, code: int, reason: str) -> ProviderError | None:
+        """Return the error of a close, where it differs from that of its code."""
+        said = failures.from_status(self._endpoint, 429 if "quota" in reason.lower() else 400, {}, reason)
+        if isinstance(
+            said, AuthenticationError | PermissionDeniedError | RateLimitError | ContextTooLongError
+        ):
+            return said
+        if code != _INTERNAL or self.answered:
+            return None
+        words = self._endpoint.quote(reason)
+        return SessionRefusedError(
+            f"{self._endpoint.name} ended the {LABEL} session ({code}{': ' + words if words else ''}).",
+            "Use replay mode, or choose another model.",
+        )
+
+
+def live_url(base_url: str, version: str = VERSION) -> str:
+    """Return the address of the Live API below a base URL. A version at its end overrides `version`, and is
+    no part of the address."""
+    stated = stated_version(base_url)
+    root = base_url.rstrip("/").removesuffix(f"/{stated}" if stated else "")
+    service = f"google.ai.generativelanguage.{stated or version}.GenerativeService.BidiGenerateContent"
+    return socket_url(root, f"/ws/{service}")
+
 
 SETTLE = 1.0
 """Seconds to wait for the handle of a session whose connection is about to end."""
@@ -32,11 +162,11 @@ _REASONS: Mapping[str, Finish] = {
     "MALFORMED_FUNCTION_CALL": "other",
     "INPUT_OTHER": "other",
 }
-"""Why a turn ended. All other reasons are those of a filter."""
+"""Reasons for the end of a turn. All others are those of a filter."""
 
 
 def live_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None, *, version: str = VERSION) -> Opener:
-    """What opens sessions with one model. `version` as for `live_url`."""
+    """Return a function that opens sessions with one model. `version` as for `live_url`."""
 
     async def open_session(messages: Sequence[Message]) -> Session:
         return await LiveSession.open(endpoint, live_url(endpoint.base_url, version), messages, timeouts)
@@ -45,8 +175,8 @@ def live_sessions(endpoint: Endpoint, timeouts: Timeouts | None = None, *, versi
 
 
 class LiveSession:
-    """One conversation, over one connection after another. `setup` is what each begins with, `link` the
-    first of them, and `seed` what it was given."""
+    """One conversation, over consecutive connections. Each begins with `setup`; `link` is the first of
+    them, and `seed` its context."""
 
     def __init__(
         self,
@@ -75,17 +205,17 @@ class LiveSession:
     async def open(
         cls, endpoint: Endpoint, url: str, seed: Sequence[Message], timeouts: Timeouts | None = None
     ) -> Self:
-        """Connect and give the history.
+        """Connect and send the history.
 
         Raises:
             SessionRefusedError: there are no such sessions for this model.
-            ProviderError: none is to be had now.
+            ProviderError: none can be opened now.
         """
         setup: dict[str, Any] = {
             "model": resource_name(endpoint.model),
             "generationConfig": {"responseModalities": ["TEXT"]},
             **system_field(seed),
-            # Without a window that slides a full one would end the session.
+            # Without a sliding window a full one would end the session.
             "contextWindowCompression": {"slidingWindow": {}},
         }
         link = await LiveLink.open(endpoint, url, {**setup, "sessionResumption": {}}, timeouts)
@@ -100,16 +230,17 @@ class LiveSession:
 
     @property
     def reusable(self) -> bool:
-        """Whether its last answer came to its own end. Whether the connection still stands, or another can
-        be had, shows with the next `send`."""
+        """Whether its last answer was complete. Whether the connection is open, or another can be opened,
+        shows with the next `send`."""
         return self._whole
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Ask for an answer to `messages`, over a new connection where the old one has ended or is about to.
+        """Request an answer to `messages`, over a new connection where the old one has ended or is about
+        to.
 
         Raises:
             SessionLostError: the session is gone, or remembers more than the store.
-            ProviderError: no other connection is to be had.
+            ProviderError: no other connection can be opened.
         """
         check_memory(self._endpoint, self._answer, messages)
         new = unanswered(messages)
@@ -143,7 +274,7 @@ class LiveSession:
                 yield self._notices.pop(0)
             while not over:
                 frame = await self._next(first=not written)
-                # The counts may come in parts, and the last part empty.
+                # The counts may arrive in parts, and the last part be empty.
                 reported |= table(frame.get("usageMetadata"))
                 content = table(frame.get("serverContent"))
                 interrupted = interrupted or bool(content.get("interrupted"))
@@ -177,10 +308,10 @@ class LiveSession:
         await self._link.close()
 
     async def _next(self, *, first: bool = False) -> dict[str, Any]:
-        """The next frame, with what it says of the session taken note of."""
+        """Return the next frame, and record its information about the session."""
         frame = await self._link.receive(first=first)
         while self._asked and frame.get("usageMetadata") and frame == self._last:
-            # The end of the answer before, once more: there are no numbers to know it by, but its counts.
+            # A repeated end of the answer before: it has no number, but its counts identify it.
             frame = await self._link.receive(first=first)
         self._asked = self._asked and "serverContent" not in frame
         self._leaving = self._leaving or "goAway" in frame
@@ -192,7 +323,7 @@ class LiveSession:
         return frame
 
     async def _catch_up(self, seconds: float) -> None:
-        """Read what came since the last answer; with `seconds`, wait so long for a handle."""
+        """Read the frames since the last answer; with `seconds`, wait so long for a handle."""
         try:
             async with asyncio.timeout(seconds):
                 while not (seconds and self._handle):
@@ -201,7 +332,7 @@ class LiveSession:
             return
 
     async def _move(self) -> None:
-        """Go on over another connection."""
+        """Continue over another connection."""
         name = self._endpoint.name
         hint = "What came before it is kept; try again."
         # A handle is refused while the connection that it came over is open.

@@ -1,7 +1,7 @@
 """Gemini's sessions: Live where the model can write text there, Interactions otherwise.
 
-Most models of the Live API answer in audio only, and say so as late as with the first question. That is
-remembered as long as the program runs.
+Most models of the Live API answer in audio only, and refuse text as late as with the first question. A
+refusal is remembered as long as the program runs.
 """
 
 import asyncio
@@ -13,12 +13,11 @@ from cogency_tui.errors import SessionRefusedError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Session, TextDelta
 from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.gemini import VERSION
 from cogency_tui.providers.gemini_interactions import interaction_sessions
 from cogency_tui.providers.gemini_live import live_sessions
-from cogency_tui.providers.gemini_wire import VERSION
-from cogency_tui.providers.requests import Opener
-from cogency_tui.providers.retries import Wait
-from cogency_tui.providers.transport import Timeouts
+from cogency_tui.providers.http import Opener
+from cogency_tui.providers.transport import Timeouts, Wait
 
 
 def gemini_sessions(
@@ -31,8 +30,8 @@ def gemini_sessions(
     wait: Wait = asyncio.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> Opener:
-    """What opens sessions with one model. `live` says that it is known to write text over Live; the rest as
-    for `interaction_sessions`."""
+    """Return a function that opens sessions with one model. `live` marks a model that is known to write
+    text over Live; the rest as for `interaction_sessions`."""
     interactions = interaction_sessions(
         endpoint, timeouts, version=version, thoughts=thoughts, wait=wait, jitter=jitter
     )
@@ -58,8 +57,8 @@ def gemini_sessions(
 
 
 class _LiveFirst:
-    """A session that turns into another, by `turn`, where it is refused before it has answered anything.
-    What is new for it to do is told with the next answer."""
+    """A session that is replaced by another, from `turn`, where it is refused before its first answer. The
+    notice of that comes with the next answer."""
 
     def __init__(
         self,
@@ -74,14 +73,14 @@ class _LiveFirst:
 
     @property
     def reusable(self) -> bool:
-        """As the session that it is now."""
+        """Whether the present session is reusable."""
         return self._session.reusable
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Send `messages`, over the other session where they are refused here.
+        """Send `messages`, over the other session where this one refuses them.
 
         Raises:
-            ProviderError: they are refused there too, or the session is gone.
+            ProviderError: that refuses them too, or the session is gone.
         """
         self._sent = messages
         try:
@@ -90,10 +89,10 @@ class _LiveFirst:
             await self._fall_back(refusal)
 
     async def receive(self) -> AsyncGenerator[Chunk, None]:
-        """Stream the answer, of the other session where it is refused here.
+        """Stream the answer, from the other session where this one refuses it.
 
         Raises:
-            ProviderError: it is refused there too, or the endpoint failed.
+            ProviderError: that refuses it too, or the endpoint failed.
         """
         while True:
             try:

@@ -1,7 +1,7 @@
-"""What is known of models: sizes, prices, abilities. Data in models.toml, with the person's own laid over it.
+"""Facts about models: sizes, prices, abilities. The data is in models.toml, overlaid by the user's own.
 
-A model that is not known has safe defaults and no price: a cost is shown only where the price is known.
-Prices are in USD per million tokens, sizes in tokens.
+An unknown model has safe defaults and no price: a cost is shown only where the price is known. Prices are
+in USD per million tokens, sizes in tokens.
 """
 
 import re
@@ -15,10 +15,10 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec import Meta
 
-from cogency_tui import toml_text
+from cogency_tui.config import toml
+from cogency_tui.config.toml import line_of
+from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError
-from cogency_tui.toml_lines import line_of
-from cogency_tui.workflow_settings import problem_of
 
 _PACKAGED = Path(__file__).with_name("models.toml")
 
@@ -28,18 +28,18 @@ _MEND = "Correct it, or remove it."
 _SNAPSHOT = re.compile(
     r"(?:[-:@](?:\d{4}-\d\d-\d\d|\d{8}|00\d|latest|preview(?:-\d\d-(?:\d{4}|\d\d))?))+", re.ASCII
 )
-"""What may follow a model's name without making it another model. Four digits alone are no date here: with
-them makers name a release that has its own price (kimi-k2-0905, qwen3-235b-a22b-2507)."""
+"""Suffix of a model's name that does not make it another model. Four digits alone are not a date: makers
+use them for a release that has its own price (kimi-k2-0905, qwen3-235b-a22b-2507)."""
 
 _VENDORS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini", "x-ai": "xai"}
-"""Vendors as OpenRouter calls them, whose prices it passes through, and as they are called here."""
+"""OpenRouter's names of vendors, whose prices it passes on, and ours."""
 
 _VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """USD per million tokens. A request with more than `above` tokens of input is billed as `long` says."""
+    """USD per million tokens. `long` are the prices of a request with more than `above` tokens of input."""
 
     input: float
     cached: float
@@ -49,10 +49,10 @@ class Prices:
     long: "Prices | None" = None
 
     def cost(self, *, input: int, cached: int, cache_written: int, output: int) -> float:
-        """What one request costs in USD, from its counts of tokens.
+        """Return the cost of one request in USD, from its counts of tokens.
 
-        `input` is all that is billed as input; `cached` and `cache_written` are the parts of it that were
-        read from and written to the provider's cache. `output` includes reasoning.
+        `input` is the whole billed input; `cached` and `cache_written` are the parts of it that were read
+        from and written to the provider's cache. `output` includes reasoning.
         """
         if self.long is not None and input > self.above:
             return self.long.cost(input=input, cached=cached, cache_written=cache_written, output=output)
@@ -63,11 +63,11 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of one model; the defaults are for one of which nothing is.
+    """Facts about one model; the defaults are those of an unknown one.
 
-    `context_size` counts input and output together, 0 where unknown, as is `max_output`. `realtime`: a
-    model of OpenAI's Realtime API. `live_text`: a model of Gemini's Live API that can write text.
-    `reasoning`: it reasons before it answers.
+    `context_size` counts input and output together, 0 where unknown, as is `max_output`. `realtime` marks a
+    model of OpenAI's Realtime API, `live_text` a model of Gemini's Live API that can write text,
+    `reasoning` a model that reasons before it answers.
     """
 
     context_size: int = 0
@@ -80,7 +80,7 @@ class ModelFacts:
 
 @dataclass(slots=True)
 class Models:
-    """All models that are known. A provider's tables are read when it is first asked for."""
+    """All known models. A provider's tables are read on first use."""
 
     packaged: str = field(repr=False)
     own: Mapping[str, dict[str, Any]]
@@ -90,7 +90,8 @@ class Models:
     )
 
     def find(self, provider: str, model: str) -> ModelFacts:
-        """The facts of a model, or of that which it is a snapshot of; safe defaults for an unknown one."""
+        """Return the facts of a model, or of the one that it is a snapshot of; safe defaults for an unknown
+        one."""
         facts = self._match(provider, model)
         if facts is None and provider == "openrouter":
             vendor, _, name = model.partition("/")
@@ -101,7 +102,7 @@ class Models:
         return facts or ModelFacts()
 
     def of(self, provider: str) -> list[str]:
-        """The names of a provider's known models: the person's own, then ours, newest first."""
+        """Return the names of a provider's known models: the user's own, then ours, newest first."""
         return list(self._models(provider))
 
     def _match(self, provider: str, model: str) -> ModelFacts | None:
@@ -126,12 +127,12 @@ class Models:
 
 
 def load_models(path: Path | None = None, today: date | None = None) -> Models:
-    """The models of this program, under those of the person's file at `path` (none is fine).
+    """Load the models of this program, overlaid by those of the user's file at `path`, if it exists.
 
-    `today` decides which of a model's announced prices hold; it is the current day where it is not given.
+    `today` determines which of a model's announced prices apply; default: the current day.
 
     Raises:
-        ConfigError: the person's file cannot be read, is no TOML, or holds a table or key that cannot be.
+        ConfigError: the user's file cannot be read, is no TOML, or has an invalid table or key.
     """
     packaged = _PACKAGED.read_text("utf-8")
     own = {} if path is None else _read_own(path)
@@ -178,9 +179,9 @@ def _is_snapshot(model: str, family: str) -> bool:
 
 
 def _tables_of(text: str, start: str) -> dict[str, dict[str, Any]]:
-    """The tables of our own file whose name begins with `start`.
+    """Return the tables of our own file whose name begins with `start`.
 
-    Reading all of it would take longer than all else here, and no more than a provider or two is asked for.
+    Reading all of it would take longer than everything else here, and only a provider or two is needed.
     """
     tables = re.split(r"^(?=\[)", text, flags=re.MULTILINE)
     wanted = "".join(table for table in tables if table.startswith(f'["{start}'))
@@ -188,7 +189,7 @@ def _tables_of(text: str, start: str) -> dict[str, dict[str, Any]]:
 
 
 def _overlay(packaged: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """Key by key, but prices as a whole: a person's price must not be mixed with a vendor's."""
+    """Merge key by key, but prices as a whole: a user's price must not be mixed with a vendor's."""
     if "prices" in own:
         packaged = {key: value for key, value in packaged.items() if key not in _TARIFFS}
     return packaged | own
@@ -224,21 +225,21 @@ def _prices(tariff: _Tariff) -> Prices:
 
 def _read_own(path: Path) -> dict[str, dict[str, Any]]:
     try:
-        text = toml_text.read(path)
+        text = toml.read(path)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as exc:
         message = f"The models in {path} cannot be read: {exc}."
         raise ConfigError(message, "Check the file, or move it away.") from exc
     try:
-        tables: dict[str, Any] = toml_text.loads(text)
+        tables: dict[str, Any] = toml.loads(text)
     except (ValueError, RecursionError) as exc:
-        # A number of very many digits is no TOMLDecodeError, nor is what is nested too deeply.
+        # A number with very many digits is no TOMLDecodeError, nor is too deep nesting.
         message = f"The file of models {path} is not valid TOML: {exc}."
         raise ConfigError(message, "Correct that line, or move the file away.") from exc
     for name, table in tables.items():
         if problem := _problem_of(name, table):
-            # The first key finds the line of a header whose quotes were forgotten, [openai.gpt-5].
+            # The first key locates a header whose quotes were forgotten, [openai.gpt-5].
             first = list(cast("dict[str, Any]", table))[:1] if isinstance(table, dict) else []
             line = line_of(text, (name, *first))
             place = f"{path}, line {line}" if line else str(path)
@@ -253,7 +254,7 @@ def _problem_of(name: str, table: object) -> str:
     if not isinstance(table, dict):
         return "it must be a table"
     keys = cast("dict[str, Any]", table)
-    # Files of earlier versions have it: whether an endpoint takes stop sequences.
+    # A key of earlier versions: whether an endpoint accepts stop sequences.
     keys.pop("stop", None)
     for key, kind in _TARIFFS.items():
         if key in keys and (problem := problem_of(keys[key], kind)):

@@ -1,4 +1,4 @@
-"""Whether an endpoint speaks TLS where its address says otherwise: the one look at what answers there.
+"""The check whether an endpoint speaks TLS where its address says otherwise.
 
 Nothing of a request is sent, and no key.
 """
@@ -13,7 +13,7 @@ from cogency_tui.errors import NetworkError
 from cogency_tui.providers.endpoint import Endpoint
 
 PATIENCE = 2.0
-"""Seconds for each of the two things that an endpoint is sent."""
+"""Seconds for each of the two messages that an endpoint is sent."""
 
 _REASONS = frozenset(
     {
@@ -24,33 +24,33 @@ _REASONS = frozenset(
         "UNKNOWN_PROTOCOL",
     }
 )
-"""Why OpenSSL does not take an answer for one of TLS."""
+"""OpenSSL's reasons for rejecting an answer that is not TLS."""
 
 _PLAIN_REFUSED = re.compile(r"HTTP request (was sent )?to (an )?HTTPS (port|server)", re.IGNORECASE)
-"""What a server says to a request that should have been encrypted: nginx, Go."""
+"""Servers' answers to a request that should have been encrypted: nginx, Go."""
 
 _PORTS = {"https": 443, "http": 80}
 _HELLO = (b"\x16\x03", b"\x15\x03")
-"""How a record of TLS begins: of a handshake, and of an alert."""
+"""First bytes of a TLS record: of a handshake, and of an alert."""
 
 
 def is_secure(endpoint: Endpoint) -> bool:
-    """Whether its address asks for TLS."""
+    """Whether its address requires TLS."""
     return urlsplit(endpoint.base_url).scheme == "https"
 
 
 def without_tls(endpoint: Endpoint) -> NetworkError:
-    """The error for an endpoint that does not speak TLS."""
+    """Build the error for an endpoint that does not speak TLS."""
     return _wrong(endpoint, "does not speak TLS", "http")
 
 
 def with_tls(endpoint: Endpoint) -> NetworkError:
-    """The error for an endpoint that speaks nothing but TLS."""
+    """Build the error for an endpoint that speaks only TLS."""
     return _wrong(endpoint, "speaks TLS alone", "https")
 
 
 def is_answer_in_plain(error: ssl.SSLError) -> bool:
-    """Whether the other side answered a handshake with something that is no TLS."""
+    """Whether the other side answered a handshake without TLS."""
     return getattr(error, "reason", None) in _REASONS
 
 
@@ -60,12 +60,13 @@ def is_refusal_of_plain(words: str) -> bool:
 
 
 async def mismatch(endpoint: Endpoint) -> NetworkError | None:
-    """The error for an endpoint whose address has the wrong scheme; None where that cannot be said."""
+    """Return the error for an endpoint whose address has the wrong scheme; None where that cannot be
+    determined."""
     # Heavy, and not needed where all is well.
     from urllib.request import getproxies
 
     if getproxies() and not endpoint.is_loopback:
-        # What answers here is not what would answer through the proxy.
+        # A direct connection may reach another server than the proxy does.
         return None
     speaks_tls = (await _first_of_answer(endpoint, _hello())).startswith(_HELLO)
     if not is_secure(endpoint):
@@ -87,7 +88,7 @@ def _wrong(endpoint: Endpoint, what: str, scheme: str) -> NetworkError:
 
 
 def _hello() -> bytes:
-    """The first message of a handshake, and an empty line, at which a server without TLS answers."""
+    """Return the first message of a handshake, and an empty line, at which a server without TLS answers."""
     context = ssl.create_default_context()
     answers, questions = ssl.MemoryBIO(), ssl.MemoryBIO()
     with suppress(ssl.SSLWantReadError):
@@ -96,7 +97,7 @@ def _hello() -> bytes:
 
 
 async def _first_of_answer(endpoint: Endpoint, question: bytes) -> bytes:
-    """The first bytes that an endpoint answers; none where none come in time."""
+    """Return the first bytes of an endpoint's answer; none where none arrive in time."""
     address = urlsplit(endpoint.base_url)
     writer: asyncio.StreamWriter | None = None
     try:

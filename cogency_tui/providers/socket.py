@@ -1,7 +1,7 @@
-"""The one socket layer: JSON over a WebSocket, with the endpoint's errors mapped to ours.
+"""JSON over a WebSocket, with the endpoint's errors mapped to ours; sessions use no other socket.
 
-websockets is imported with the first connection. It answers and sends pings by itself; what comes is
-taken off the wire in the background, up to a bound, so that a close is noticed at once.
+websockets is imported with the first connection. It sends and answers pings by itself, and receives
+messages in the background, up to a bound, so that a close is noticed at once.
 """
 
 import asyncio
@@ -14,32 +14,32 @@ from urllib.parse import urlsplit, urlunsplit
 from cogency_tui.errors import ProviderError, ProviderTimeoutError, SessionLostError, SessionRefusedError
 from cogency_tui.providers import failures
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.network_failures import unconnected
+from cogency_tui.providers.failures import unconnected
 from cogency_tui.providers.scheme import mismatch
 from cogency_tui.providers.transport import Timeouts
-from cogency_tui.providers.wire import read_object
+from cogency_tui.providers.wire_protocol import read_object
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
 LARGEST = 16 << 20
-"""Bytes of one message."""
+"""Most bytes of one message."""
 
 PING = 20.0
 """Seconds between pings."""
 
 PONG = 45.0
-"""Seconds for an answer to one: Gemini Live has been seen to take 30."""
+"""Seconds for an answer to a ping: Gemini Live has been seen to take 30."""
 
 CLOSING = 1.0
-"""Seconds that a close may take."""
+"""Most seconds of a close."""
 
 LOST = frozenset({1000, 1001, 1005, 1006, 1011, 1012, 1013, 1014, 1015})
-"""Close codes after which another connection may be had; 1000 when we did not ask for it."""
+"""Close codes after which another connection may succeed; 1000 when we did not ask for it."""
 
 
 class Socket:
-    """One connection. `label` is what its wire protocol is called."""
+    """One connection. `label` is the name of its wire protocol."""
 
     def __init__(self, endpoint: Endpoint, label: str, timeouts: Timeouts, link: "ClientConnection") -> None:
         self._endpoint = endpoint
@@ -79,7 +79,7 @@ class Socket:
                 url,
                 additional_headers=dict(headers),
                 user_agent_header="cogency-tui",
-                # Deltas are small: compressing them costs time, and can hold them back.
+                # Deltas are small: compressing them costs time, and can delay them.
                 compression=None,
                 open_timeout=timeouts.connect,
                 close_timeout=CLOSING,
@@ -107,7 +107,7 @@ class Socket:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing is known to have ended it."""
+        """Whether it is not known to have ended."""
         from websockets.protocol import OPEN
 
         return self._link.state is OPEN
@@ -126,7 +126,7 @@ class Socket:
             raise self._closed(exc) from exc
 
     async def receive(self, *, first: bool = False) -> dict[str, Any]:
-        """The next JSON object. `first` allows the time for a first byte, else that between bytes.
+        """Return the next JSON object. `first` allows the time for a first byte, else that between bytes.
 
         Raises:
             SessionLostError: the connection is gone.
@@ -167,9 +167,10 @@ class Socket:
 
 
 def socket_url(base_url: str, path: str, *, query: str = "", whole_path: bool = False) -> str:
-    """The WebSocket address below an HTTP base URL: `http→ws`, `https→wss`, same host, port and path.
+    """Return the WebSocket address below an HTTP base URL: `http→ws`, `https→wss`, same host, port and
+    path.
 
-    With `whole_path` the path of the base URL is replaced instead of extended.
+    With `whole_path`, `path` replaces the path of the base URL instead of extending it.
     """
     parts = urlsplit(base_url)
     scheme = "ws" if parts.scheme == "http" else "wss"

@@ -1,32 +1,46 @@
-"""The one HTTP layer: a POST whose answer is a stream of server-sent events.
+"""The HTTP transport, a POST whose answer is a stream of server-sent events, and its retries; nothing else
+uses HTTP for providers.
 
-Whatever goes wrong leaves it as a `ProviderError`. httpx is imported with the first request, in a
-thread, because importing it and reading the certificates take longer than a frame.
+Every error is a `ProviderError`. httpx is imported with the first request, in a thread, because importing
+it and reading the certificates take longer than a frame.
+
+A request is retried only before its first token, at most five attempts in all. Each wait is announced as a
+`Retrying` chunk before it begins, and can be cancelled at any point.
 """
 
 import asyncio
+import random
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cogency_tui.errors import NetworkError, ProviderError, ProviderProtocolError, ProviderTimeoutError
+from cogency_tui.errors import (
+    NetworkError,
+    OverloadedError,
+    ProviderError,
+    ProviderProtocolError,
+    ProviderTimeoutError,
+    RateLimitError,
+)
 from cogency_tui.providers import failures
+from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.network_failures import from_exception
+from cogency_tui.providers.failures import from_exception
 from cogency_tui.providers.scheme import mismatch
-from cogency_tui.providers.wire import read_object
+from cogency_tui.providers.wire_protocol import read_object
 
 if TYPE_CHECKING:
     import httpx
     from httpx_sse import ServerSentEvent
 
+
 LONGEST_BODY = 64 * 1024
-"""Bytes read of an answer that is no stream."""
+"""Most bytes read of an answer that is no stream."""
 
 LONGEST_EVENT = 16 * 1024 * 1024
-"""Bytes of one event of a stream, and of a list of models."""
+"""Most bytes of one event of a stream, and of a list of models."""
 
 _PLAIN = ("", "identity")
 _EVENT_END = re.compile(rb"\r\n\r?\n|\n\r?\n|\r\r")
@@ -43,7 +57,7 @@ class Timeouts:
 
 
 class HttpTransport:
-    """Requests to one endpoint over a pool of connections that opens with the first of them."""
+    """Requests to one endpoint over a pool of connections, which opens with the first request."""
 
     def __init__(
         self, endpoint: Endpoint, headers: Mapping[str, str], timeouts: Timeouts | None = None
@@ -60,7 +74,7 @@ class HttpTransport:
         """POST `body` (JSON) and yield the events of the answer. Closing it early closes the response.
 
         Raises:
-            ProviderError: there was no answer, it was an error, or it broke off.
+            ProviderError: the endpoint did not answer, answered with an error, or broke off.
         """
         self._endpoint.check_key()
         client = await self._opened()
@@ -78,7 +92,7 @@ class HttpTransport:
         """GET a JSON object.
 
         Raises:
-            ProviderError: there was no answer, or another one.
+            ProviderError: the endpoint did not answer, or not with a JSON object.
         """
         self._endpoint.check_key()
         client = await self._opened()
@@ -114,12 +128,12 @@ class HttpTransport:
             await client.aclose()
 
     async def _explained(self, exc: Exception) -> ProviderError:
-        """The error for what the network did."""
+        """Build the error for an exception of the network."""
         return await self._checked(from_exception(self._endpoint, exc))
 
     async def _checked(self, error: ProviderError) -> ProviderError:
-        """`error`, or that of a wrong scheme in the address. Looked for once, and only while nothing has ever
-        come from the endpoint."""
+        """Return `error`, or that of a wrong scheme in the address. The scheme is checked once, and only
+        while nothing has ever come from the endpoint."""
         of_network = isinstance(error, NetworkError | ProviderTimeoutError)
         if self._heard or self._looked or not of_network:
             return error
@@ -137,9 +151,9 @@ class HttpTransport:
 
         direct: Mapping[str, None] = dict.fromkeys(("all://127.0.0.1", "all://localhost", "all://[::1]"))
         return httpx.AsyncClient(
-            # Reading the authorities takes tens of milliseconds, and plain HTTP has no use for them.
+            # Reading the authorities takes tens of milliseconds, and plain HTTP does not need them.
             verify=self._endpoint.base_url.startswith("https:"),
-            # The read time-outs are ours: httpx knows none for the first byte of a body.
+            # The read time-outs are ours: httpx has none for the first byte of a body.
             timeout=httpx.Timeout(None, connect=self._timeouts.connect),
             follow_redirects=False,
             mounts=direct,
@@ -180,7 +194,7 @@ class HttpTransport:
             await response.aclose()
 
     def _require_plain(self, response: "httpx.Response") -> None:
-        """See that the body came as it was asked for: a few compressed bytes may become any number.
+        """Check that the body is not compressed: a few compressed bytes may become any number.
 
         Raises:
             ProviderProtocolError: it is compressed.
@@ -199,14 +213,14 @@ class HttpTransport:
         headers = {
             "Content-Type": "application/json",
             "Accept": accept,
-            # Compression on the way would hold tokens back.
+            # Compression on the way would delay tokens.
             "Accept-Encoding": "identity",
             "User-Agent": "cogency-tui",
         }
         return headers | dict(self._given)
 
     async def _timed(self, pieces: AsyncIterator[bytes], deadline: float) -> AsyncGenerator[bytes, None]:
-        """Hand on pieces that come in time: the first until `deadline`, each other within `idle`."""
+        """Yield pieces that arrive in time: the first until `deadline`, each other within `idle`."""
         loop = asyncio.get_running_loop()
         limit = self._timeouts.first_byte
         unended, last = 0, b""
@@ -232,21 +246,79 @@ class HttpTransport:
 
 
 def _encoding(response: "httpx.Response") -> str:
-    """How a body is compressed; empty where it is not."""
+    """Return the compression of a body; empty where there is none."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     return "" if encoding in _PLAIN else encoding
 
 
 async def _reason(response: "httpx.Response", pieces: AsyncIterator[bytes]) -> str:
-    """What a failed request's answer says, unless that is compressed: the status counts without it."""
+    """Return a failed request's answer, unless that is compressed: the status suffices without it."""
     return "" if _encoding(response) else await _beginning(pieces)
 
 
 async def _beginning(pieces: AsyncIterator[bytes], most: int = LONGEST_BODY) -> str:
-    """The first of a body's bytes as text."""
+    """Return the first bytes of a body as text."""
     body = bytearray()
     async for piece in pieces:
         body += piece
         if len(body) >= most:
             break
     return body[:most].decode("utf-8", "replace")
+
+
+ATTEMPTS = 5
+FIRST_WAIT = 0.5
+LONGEST_BACKOFF = 8.0
+LONGEST_WAIT = 300.0
+"""Longest wait in seconds that a server may ask for; a longer one is reported instead of waited for."""
+
+Wait: TypeAlias = Callable[[float], Awaitable[None]]
+
+
+def backoff(jitter: Callable[[], float] = random.random, attempts: int = ATTEMPTS) -> Iterator[float]:
+    """Yield the waits in seconds between attempts: doubling, each shortened by up to a quarter."""
+    for retry in range(attempts - 1):
+        yield min(FIRST_WAIT * 2**retry, LONGEST_BACKOFF) * (1 - 0.25 * jitter())
+
+
+def wait_for(error: ProviderError, planned: float) -> float | None:
+    """Return the wait before a retry; None where a retry is useless."""
+    if not error.retryable:
+        return None
+    asked = error.retry_after if isinstance(error, RateLimitError | OverloadedError) else None
+    if asked is None:
+        return planned
+    return max(asked, 0.0) if asked <= LONGEST_WAIT else None
+
+
+async def with_retries(
+    attempt: Callable[[], AsyncGenerator[Chunk, None]],
+    *,
+    attempts: int = ATTEMPTS,
+    wait: Wait = asyncio.sleep,
+    jitter: Callable[[], float] = random.random,
+) -> AsyncGenerator[Chunk, None]:
+    """Stream the chunks of the first attempt that delivers.
+
+    Raises:
+        ProviderError: the last attempt failed, or one that cannot be repeated did.
+    """
+    waits = backoff(jitter, attempts)
+    number = 1
+    while True:
+        delivered = False
+        try:
+            async with aclosing(attempt()) as chunks:
+                async for chunk in chunks:
+                    delivered = delivered or isinstance(chunk, TextDelta | ReasoningDelta)
+                    yield chunk
+            return
+        except ProviderError as error:
+            planned = next(waits, None)
+            seconds = None if delivered or planned is None else wait_for(error, planned)
+            if seconds is None:
+                raise
+            cause = str(error)
+        number += 1
+        yield Retrying(number, seconds, cause)
+        await wait(seconds)

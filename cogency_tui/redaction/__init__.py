@@ -1,14 +1,14 @@
-"""Secrets in text: our keys, and what looks like a key, give way to a marker.
+"""Redaction of text: our secrets, and text that looks like a secret, are replaced by a marker.
 
-Invariant: whatever a text holds, the time is linear in its length, and the text has as many lines as before:
-line for line it says what can be shown. A key is not shown however a stream of text is cut, unless it is
-longer than what a stream holds back.
+Invariant: whatever a text contains, the time is linear in its length, and the number of lines does not
+change: each line shows what of it can be shown. A secret is not shown however a stream of text is cut,
+unless it is longer than the part that a stream holds back.
 
-A secret is recognised by the prefix of its issuer (`issuers`), by what surrounds it (`contexts`), by the name
-beside it (`named_values`) or the name of its file (`secret_files`), as a private key or a part of one
-(`private_keys`), or because it is known: one of ours (`own_values`), or one that a file was seen to hold
-(`known_secrets`). Length and randomness count, so that hashes, identifiers and placeholders of ordinary code
-stay as they are. `redact` goes through whole texts, `streams` through text that comes in pieces.
+A secret is recognised by the prefix of its issuer (`issuers`), by its surroundings (`contexts`), by the
+name beside it (`named_values`) or the name of its file (`secret_files`), as a private key or a part of one
+(`private_keys`), or because it is known: one of ours (`own_values`), or one that was found in a file
+(`known_secrets`). Length and randomness count, so that hashes, identifiers and placeholders of ordinary
+code stay. `redact` processes whole texts, `streams` text in pieces.
 """
 
 from cogency_tui.redaction.issuers import LOOSE_KEY, looks_like_key

@@ -1,8 +1,8 @@
-"""Values that are assigned over several lines, or in several pieces: what stands behind a name and its sign.
+"""Values that are assigned over several lines, or in several pieces, behind a name and its sign.
 
 Formats and languages write one value in many ways: on the next line, as a block of YAML, as a list, in
-brackets, between three quotes, as literals in a row. To read them all, one walk goes over what only lays
-values out, and collects the pieces between. It ends at whatever else it meets, the next name above all.
+brackets, between three quotes, as consecutive literals. To read them all, one walk passes over layout, and
+collects the pieces between. It ends at any other token, above all at the next name.
 """
 
 import re
@@ -14,7 +14,7 @@ _LONGEST_BARE = 1024
 _MARGIN = (
     r"(?:(?=[^\s:]{0,200}[./])[^\s:]{1,200}?(?:-\d{1,9}-|:\d{1,9}:)|[ \t]{0,16}\d{1,9}(?:\t|[:|-] ?))?\+?"
 )
-"""What programs, and results of ours, put before a line of a file."""
+"""Margins that programs, and our own results, put before a line of a file."""
 
 _PIECE = r"[^\s\"'`\\]+"
 _BREAK = rf"[ \t]*+\\?\r?\n{_MARGIN}[ \t]*+"
@@ -41,14 +41,13 @@ _CONTENT = re.compile(rf"(?:{_BREAK})*+[ \t]*+{_SCHEME}")
 _BREAKS = re.compile(_BREAK)
 _INDENT = re.compile(rf"{_MARGIN}(?P<indent>[ \t]*)")
 _SETTING = re.compile(r"[\w.-]+(?::\Z|=(?!=*\Z))")
-"""A name of its own."""
 
 _UNFINISHED = re.compile(r"\S{0,16}\Z")
-"""The beginning of what may go on."""
+"""The beginning of a token that may continue."""
 
 
 class Value(NamedTuple):
-    """A value, whose pieces stand apart; what has no quotes is `bare`."""
+    """A value, whose pieces are separate; one without quotes is `bare`."""
 
     pieces: tuple[Span, ...]
     text: str
@@ -56,8 +55,8 @@ class Value(NamedTuple):
 
 
 class Assigned(NamedTuple):
-    """The values that are assigned to one name. They end at `end`; what begins at `undecided` may be read in
-    another way as soon as the text goes on, unless it is None."""
+    """The values that are assigned to one name. They end at `end`; the text from `undecided` on may have
+    another meaning as soon as more text follows, unless it is None."""
 
     values: tuple[Value, ...]
     end: int
@@ -65,14 +64,14 @@ class Assigned(NamedTuple):
 
 
 def assigned_values(text: str, start: int) -> Assigned:
-    """The values behind a name whose sign ends at `start`."""
+    """Return the values behind a name whose sign ends at `start`."""
     walk = _Walk(text, start)
     walk.go()
     return walk.result()
 
 
 class _Walk:
-    """The walk over what is assigned to one name."""
+    """The walk over the values that are assigned to one name."""
 
     def __init__(self, text: str, start: int) -> None:
         self._text = text
@@ -85,25 +84,24 @@ class _Walk:
         self._may_be_bare = False
         self._marker = ""
         self._indent = -1
-        # The next argument stands where this one does.
+        # The next argument has the indentation of this one.
         self._joined = text[start - 1 : start] == ","
 
     def go(self) -> None:
-        """Walk to the end."""
         found = _TOKEN.match(self._text, self._end)
         while found and self._accepts(found):
             self._end = found.end()
             found = _TOKEN.match(self._text, self._end)
 
     def result(self) -> Assigned:
-        """What was found."""
+        """Return the values found."""
         run = self._run if self._pieces else self._end
         open_ended = _UNFINISHED.match(self._text, self._end) is not None
         self._settle()
         return Assigned(tuple(self._values), self._end, run if open_ended else None)
 
     def _accepts(self, found: re.Match[str]) -> bool:
-        """Whether to go on behind a token."""
+        """Whether to continue behind a token."""
         kind = found.lastgroup
         match kind:
             case "blank" | "comment":
@@ -137,7 +135,7 @@ class _Walk:
                 return self._adds_bare(found)
 
     def _is_within(self) -> bool:
-        """Whether the line that the walk has come to belongs to the value: it is indented, or goes on."""
+        """Whether the present line belongs to the value: it is indented, or continues it."""
         if self._indent < 0:
             return True
         first = self._text.rfind("\n", max(0, self._start - WIDEST), self._start) + 1
@@ -146,7 +144,7 @@ class _Walk:
         return deeper or self._joined or self._brackets > 0 or bool(self._marker)
 
     def _begins_item(self) -> bool:
-        """Whether a dash begins an item of a list: it does at the beginning of a line."""
+        """Whether a dash begins an item of a list, as it does at the beginning of a line."""
         if self._indent < 0 or self._brackets:
             return False
         first = self._text.rfind("\n", max(0, self._start - WIDEST), self._start) + 1
@@ -186,7 +184,7 @@ class _Walk:
         self._joined = False
 
     def _settle(self) -> None:
-        """Take the pieces up to here for one value."""
+        """Combine the pieces so far to one value."""
         if self._pieces:
             text = "".join(self._text[slice(*piece)] for piece in self._pieces)
             self._values.append(Value(tuple(self._pieces), text, self._bare))

@@ -1,4 +1,4 @@
-"""Secrets that are recognised by what surrounds them."""
+"""Secrets that are recognised by their surroundings."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,8 +11,8 @@ from cogency_tui.redaction.spans import Span
 
 
 class _Context(NamedTuple):
-    """Secrets that are known by what surrounds them: the group of `pattern`. Each text that has one has
-    `sign`; `accepts` says of a match whether it is one."""
+    """A kind of secret with known surroundings: the group of `pattern`. Each text with such a secret
+    contains `sign`; `accepts` decides whether a match is one."""
 
     issuer: str
     sign: str
@@ -23,7 +23,7 @@ class _Context(NamedTuple):
 _PORT = re.compile(r"\d{1,5}\\?")
 _HOST = re.compile(r"localhost|[\w-]+(?:\.[\w-]+)+")
 _REFERENCE = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+")
-"""How code names a value."""
+"""A reference to a value in code."""
 
 _HOSTS = re.compile(
     r"(?<![\w-])(?:host|hostaddr|server|dbname|database|user|username|user id|uid|port|sslmode|data source"
@@ -31,10 +31,10 @@ _HOSTS = re.compile(
     re.IGNORECASE,
 )
 _LIST = re.compile(r"[\n,()\[\]{}]")
-"""Signs of code, whose arguments look like such words."""
+"""Characters of code, whose arguments look like such words."""
 
 _LONGEST_LINE = 512
-"""Characters before and after a password in which the rest of what it belongs to is looked for."""
+"""Characters before and after a password that are searched for the rest of its context."""
 
 
 def _is_password(found: re.Match[str]) -> bool:
@@ -51,7 +51,7 @@ def _is_password(found: re.Match[str]) -> bool:
 
 
 def _is_connection(found: re.Match[str]) -> bool:
-    """Whether a password belongs to the words that say how to connect to a database."""
+    """Whether a password is among the words of a connection to a database."""
     text, (start, end) = found.string, found.span("secret")
     line = max(text.rfind("\n", max(0, start - _LONGEST_LINE), start), start - _LONGEST_LINE) + 1
     before = _LIST.split(text[max(line, 0) : start])[-1]
@@ -186,5 +186,5 @@ def secrets_by_context(text: str) -> Iterator[Span]:
 
 @cache
 def _compiled(pattern: str) -> "re.Pattern[str]":
-    # Not before it is needed: to compile all of them takes longer than the rest of a start.
+    # Lazy: compiling all of them takes longer than the rest of a start.
     return re.compile(pattern)

@@ -1,4 +1,4 @@
-"""Keys that are recognised by the prefix that their issuer gives them."""
+"""Secrets that are recognised by their issuer's prefix."""
 
 import base64
 import re
@@ -11,8 +11,8 @@ from cogency_tui.redaction.spans import Span
 
 
 class _Issued(NamedTuple):
-    """Keys that begin with one of `prefixes` and go on as `body` says; what is `certain` by its form alone
-    need not look random."""
+    """Secrets that begin with one of `prefixes` and continue as in `body`; a form that is `certain` need
+    not look random."""
 
     issuer: str
     prefixes: tuple[str, ...]
@@ -21,7 +21,7 @@ class _Issued(NamedTuple):
 
 
 def _in_base64(kind: str) -> str:
-    """How a private key in PEM begins that is encoded once more."""
+    """Return the beginning of a private key in PEM that is encoded in Base64 once more."""
     head = f"-----BEGIN {kind}PRIVATE KEY"
     return base64.b64encode(head[: len(head) // 3 * 3].encode()).decode()
 
@@ -32,7 +32,7 @@ _HEX = r"[a-f0-9]"
 _END = r"(?![A-Za-z0-9])"
 
 _ISSUED = (
-    # OpenAI, Anthropic, OpenRouter and their kin: words divided by hyphens are no key.
+    # OpenAI, Anthropic, OpenRouter and similar ones: words divided by hyphens are no secret.
     _Issued("model providers", ("sk-",), rf"(?:[a-z0-9]{{2,10}}-){{0,3}}[A-Za-z0-9_]{{16}}{_TEXT}*"),
     _Issued("Groq", ("gsk_",), rf"{_WORD}{{40,}}"),
     _Issued("xAI", ("xai-",), rf"{_WORD}{{40,}}"),
@@ -135,18 +135,18 @@ _ISSUED = (
         certain=True,
     ),
 )
-"""What follows the prefixes of keys."""
+"""Secrets by their issuers: prefixes, and patterns of what follows them."""
 
 PREFIXES = tuple(prefix for kind in _ISSUED for prefix in kind.prefixes)
 
 _DISTINCT = 4
-"""Characters from which on a prefix is one also behind a hyphen."""
+"""Length from which on a prefix also counts behind a hyphen."""
 
 LOOSE_KEY = re.compile(
     r"(sk|pk|rk)-[\w-]{16}|gh[pousr]_\w{16}|github_pat_|xox[abprs]-|AIza[\w-]{20}|AKIA\w{12}"
 )
 _HASH_BEFORE = re.compile(r"(?i:sha|md)\d{1,3}[=:-]\Z")
-"""What follows is a hash, which begins like a key by chance."""
+"""Prefix of a hash, which begins like a secret by chance."""
 
 
 def issued_keys(text: str) -> Iterator[Span]:
@@ -160,8 +160,10 @@ def issued_keys(text: str) -> Iterator[Span]:
 
 
 def looks_like_key(value: str) -> bool:
-    """Whether a whole value begins like a key; a little is enough."""
-    return bool(LOOSE_KEY.match(value)) or any(
+    """Whether a whole value begins like a secret; a short beginning suffices."""
+    if LOOSE_KEY.match(value):
+        return True
+    return value.startswith(PREFIXES) and any(
         value.startswith(prefix) and _issued(prefix, kind.body).match(value)
         for kind in _ISSUED
         for prefix in kind.prefixes
@@ -170,13 +172,13 @@ def looks_like_key(value: str) -> bool:
 
 @cache
 def _issued(prefix: str, body: str) -> "re.Pattern[str]":
-    """A key that begins with `prefix`, not within a word: also behind an escape of a string, an address or a
-    terminal."""
+    """Compile the pattern of a secret that begins with `prefix`, not within a word: also behind an escape
+    of a string, an address or a terminal."""
     begin = re.escape(prefix)
     distinct = len(prefix) >= _DISTINCT or prefix.endswith("_")
     inside = "[A-Za-z0-9]" if distinct else r"[\w-]"
     boundary = (
         rf"(?:(?<!{inside}{begin})|(?<=\\[nrt]{begin})|(?<=%[0-9A-F][0-9A-F]{begin})|(?<=[\d;\[]m{begin}))"
     )
-    # The literal comes first, so that it is searched for as fast as a literal can be.
+    # The literal comes first, so that the search is as fast as one for a literal.
     return re.compile(rf"{begin}{boundary}({body})")

@@ -1,4 +1,4 @@
-"""Known secrets: what files were seen to hold.
+"""Known secrets: those that were found in files.
 
 A piece of one is a secret wherever it appears: on lines of any width, in Base64, in hexadecimal digits, or
 backwards.
@@ -14,10 +14,10 @@ from cogency_tui.redaction.spans import Span
 _SHORTEST = 8
 _SHORTEST_PIECE = 16
 _STEP = 8
-"""Characters between two places of a secret that are looked up: each piece has one of them."""
+"""Characters between two positions of a secret that are looked up: each piece contains one of them."""
 
 _MOST = 1 << 21
-"""Characters that are known at most, in all spellings."""
+"""Most characters of known secrets, in all spellings."""
 
 _MOST_SOURCES = 10_000
 _BLANKS = re.compile(r"\s+")
@@ -25,7 +25,7 @@ _WORD = re.compile(rf"\S{{{_SHORTEST},}}")
 
 
 class KnownSecrets:
-    """The secrets that are known, for one conversation."""
+    """The known secrets of one conversation."""
 
     def __init__(self) -> None:
         self._places: dict[str, tuple[str, int]] = {}
@@ -37,14 +37,14 @@ class KnownSecrets:
         return bool(self._places)
 
     def is_new(self, source: Hashable) -> bool:
-        """Whether a source of secrets is asked about for the first time."""
+        """Whether a source of secrets has not been asked about before."""
         if source in self._sources or len(self._sources) >= _MOST_SOURCES:
             return source not in self._sources
         self._sources.add(source)
         return True
 
     def learn(self, text: str, spans: Iterable[Span]) -> None:
-        """Know the secrets of a text."""
+        """Learn the secrets of a text."""
         for start, end in _joined(text, spans):
             secret = text[start:end]
             if secret in self._learnt:
@@ -55,7 +55,7 @@ class KnownSecrets:
                     self._add(spelling)
 
     def spans(self, text: str) -> Iterator[Span]:
-        """The pieces of known secrets in a text."""
+        """Yield the pieces of known secrets in a text."""
         if not self._places:
             return
         for word in _WORD.finditer(text):
@@ -79,7 +79,7 @@ class KnownSecrets:
 
 
 def _joined(text: str, spans: Iterable[Span]) -> Iterator[Span]:
-    """The spans of secrets, those of lines that follow each other as one."""
+    """Yield the spans of secrets, those of consecutive lines joined."""
     joined: Span | None = None
     for start, end in spans:
         if joined and not text[joined[1] : start].strip():
@@ -98,14 +98,14 @@ def _spellings(secret: str) -> Iterator[str]:
     data = secret.encode("utf-8", "replace")
     yield data.hex()
     for before in range(3):
-        # What precedes and what follows has a part in the first and in the last characters.
+        # Neighbouring characters affect the first and the last ones.
         encoded = b64encode(b"\0" * before + data).decode()
         yield encoded[4 if before else 0 : -4]
 
 
 def _piece(text: str, around: tuple[int, int, int], secret: str, offset: int) -> Span | None:
-    """The piece of a secret that has the characters behind its `offset` at a place of a word; `around` are
-    the word's first character, the place, and the word's end."""
+    """Return the piece of a secret whose characters behind `offset` are at a position of a word; `around`
+    are the word's first character, the position, and the word's end."""
     first, start, limit = around
     end, last = start + _STEP, offset + _STEP
     while start > first and offset and text[start - 1] == secret[offset - 1]:

@@ -1,4 +1,4 @@
-"""Markers in the place of secrets."""
+"""Markers, which replace secrets."""
 
 import re
 from collections.abc import Iterable
@@ -13,16 +13,16 @@ _QUOTES = str.maketrans("", "", "\\'\"")
 _BLANKS = re.compile(r"\s+")
 
 NO_VALUE = r"(?![${<*]|%[s(]|\[(?:a secret|[A-Za-z_]\w{0,127}) is not shown\])"
-"""What does not begin a value: a variable, a template, a marker."""
+"""Beginnings of text that is no value: a variable, a template, a marker."""
 
 
 def markers_in(text: str) -> int:
-    """How many secrets a text has given way to markers."""
+    """Count the markers in a text."""
     return sum(1 for _ in MARKERS.finditer(text))
 
 
 def holds_marker(value: Any) -> bool:
-    """Whether JSON content has a marker in it, also one in the quotes and escapes of a command."""
+    """Whether JSON content contains a marker, also in the quotes and escapes of a command."""
     if isinstance(value, str):
         return MARKERS.search(_BLANKS.sub(" ", value.translate(_QUOTES))) is not None
     if isinstance(value, list):

@@ -24,14 +24,14 @@ STEMS = {
     "auth": "auth(?:orization)?",
     **{stem: stem for stem in ("pwd", "secret", "token", "key", "credential", "bearer")},
 }
-"""What the last word of a secret's name ends with, in lower case: as it is found, and as it goes on."""
+"""Endings of the last word of a secret's name, in lower case: the part to search, and its full pattern."""
 
 _PASSWORDS = ("password", "passwd", "passphrase", "passcode", "authorization", "bearer")
 _SECRETS = (
     *("secret", "credential", "apikey", "secretkey", "accesskey", "privatekey", "authkey", "masterkey"),
     *("accountkey", "clientkey", "presharedkey", "authtoken", "accesstoken", "refreshtoken", "apitoken"),
 )
-"""What makes a word a secret's that ends with it."""
+"""Endings that make a word a secret's name."""
 
 _SECRET_KEYS = frozenset(
     (
@@ -57,13 +57,13 @@ _ORDINARY_KEYS = frozenset(
     + ("row", "hash", "unique", "lookup", "group", "registry", "routing", "idempotency", "site", "field")
     + ("column", "shard", "map", "ssh", "lock", "state", "s3", "verify", "verification", "gpg", "item")
 )
-"""Words before `key` that make it none."""
+"""Words before `key` that make it ordinary."""
 
 _ORDINARY_TOKENS = frozenset(
     ("page", "next", "continuation", "sync", "resume", "cancel", "cancellation", "syntax", "stop", "start")
     + ("bos", "eos", "pad", "unk", "sep", "cls", "mask", "special", "design", "lexer", "public")
 )
-"""Words before `token` that make it none."""
+"""Words before `token` that make it ordinary."""
 
 _SIGNED = frozenset(("amz", "goog"))
 _SUFFIXES = (
@@ -91,7 +91,7 @@ _NAME = re.compile(rf"[A-Za-z0-9_.-]{{0,{LONGEST_NAME}}}\Z")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
 _HASH = re.compile(r"[A-Fa-f0-9x]+")
 _REFERENCE = re.compile(r"[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)*")
-"""How code names a value."""
+"""A reference to a value in code."""
 
 _TEMPLATE = re.compile(r"[$#%]\{|\{\{|\$\(|[<>]")
 
@@ -103,7 +103,7 @@ _SHORTEST_OTHER_KEY = 20
 
 
 class _Named(NamedTuple):
-    """A value, with the name and the signs before it, and what follows it."""
+    """A value, with the name and the signs before it, and the text after it."""
 
     name: str
     before: str
@@ -114,7 +114,7 @@ class _Named(NamedTuple):
 
 
 def named_values(text: str) -> Iterator[Span]:
-    """The values that have a secret's name."""
+    """Yield the values with a secret's name."""
     lower = _lower(text)
     for stem in STEMS:
         if stem in lower:
@@ -128,13 +128,13 @@ def named_values(text: str) -> Iterator[Span]:
 
 
 def assigned_to_names(text: str) -> Iterator[tuple[str, Value]]:
-    """The values that are assigned over lines or in pieces, each with its name."""
+    """Yield the values that are assigned over lines or in pieces, each with its name."""
     for found in _assigned(text):
         yield from ((found.named.name, value) for value in found.assigned.values)
 
 
 def undecided_value(text: str) -> tuple[int, int] | None:
-    """Where a name begins, and where what is assigned to it, that may go on behind the end of a text."""
+    """Return the start of a name, and of its value, where the value may continue behind the end of a text."""
     undecided = [
         (found.start, found.assigned.undecided)
         for found in _assigned(text)
@@ -149,7 +149,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_named_secret(name: str, value: str) -> bool:
-    """Whether a value is a secret that has this name."""
+    """Whether a value with this name is a secret."""
     return _is_secret(_Named(name, "", ":", '"', value, ""))
 
 
@@ -161,13 +161,13 @@ def _named_by(stem: str, text: str, lower: str) -> Iterator[Span]:
         if _is_secret(named):
             yield start, end
         elif end - start <= LONGEST_NAME:
-            # What is no secret may be the name of one.
+            # A value that is no secret may be the name of one.
             end = start
         found = pattern.search(lower, end)
 
 
 class _AssignedToName(NamedTuple):
-    """What is assigned to a secret's name, which begins at `start`."""
+    """An assignment to a secret's name, which begins at `start`."""
 
     named: _Named
     start: int
@@ -191,7 +191,7 @@ def _assigned_by(stem: str, text: str, lower: str) -> Iterator[_AssignedToName]:
         if _shortest_secret(named):
             assigned = assigned_values(text, end)
             yield _AssignedToName(named, found.start("separator") - len(name), assigned)
-            # What was walked over once is not walked over again.
+            # The text of a walk is not walked again.
             end = assigned.end
         found = pattern.search(lower, end)
 
@@ -202,7 +202,7 @@ def _lower(text: str) -> str:
 
 
 def _name_before(text: str, end: int) -> tuple[str, str]:
-    """The name that ends at a place, and what stands before it."""
+    """Return the name that ends at a position, and the text before it."""
     name = next(_NAME.finditer(text[max(0, end - LONGEST_NAME) : end]))[0]
     first = end - len(name)
     return name, text[max(0, first - 8) : first]
@@ -265,7 +265,7 @@ def _looks_like_code(named: _Named) -> bool:
 
 
 def _shortest_secret(named: _Named) -> int:
-    """How long a value with this name is at least that is a secret; 0 where it is none."""
+    """Return the least length of a secret with this name; 0 where it is none."""
     words = [word.lower() for word in _WORDS.findall(named.name)]
     while len(words) > 1 and (words[-1] in _SUFFIXES or words[-1].isdigit()):
         words.pop()
@@ -292,7 +292,7 @@ def _shortest_secret(named: _Named) -> int:
 
 
 def _is_separated(named: _Named, last: str) -> bool:
-    """Whether what stands between the name and the value makes the one the name of the other."""
+    """Whether the text between the name and the value makes it the value's name."""
     if named.separator == ">":
         return named.before.endswith(("<", ":"))
     if named.separator.isspace():

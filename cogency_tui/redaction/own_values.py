@@ -1,4 +1,4 @@
-"""The keys of our environment, which are known by name."""
+"""The secrets of our environment, which are known by name."""
 
 import re
 from collections.abc import Mapping
@@ -7,18 +7,19 @@ _SHORTEST_SECRET = 8
 
 
 class Veil:
-    """Puts a note in the place of known secrets, in text that comes in pieces."""
+    """Replaces known secrets by a note, in text that arrives in pieces."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self._names = {value: name for name, value in secrets.items() if len(value) >= _SHORTEST_SECRET}
-        # Of two keys, one of which begins with the other, the longer one.
+        # Of two secrets with the same beginning, the longer one first.
         values = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, values))) if values else None
         self._longest = len(values[0]) if values else 0
         self._held = ""
 
     def feed(self, text: str, *, final: bool = False) -> str:
-        """What can be said now; the beginning of what may be a key is held back, but for the last piece."""
+        """Return the text that can be shown now; a possible beginning of a secret is held back, except with
+        the last piece."""
         if self._pattern is None:
             return text
         text = self._pattern.sub(self._note, self._held + text)
@@ -26,7 +27,7 @@ class Veil:
         return text[: len(text) - len(self._held)]
 
     def over(self, text: str) -> str:
-        """A whole text, whatever is held back."""
+        """Redact a whole text; the state of a stream does not matter."""
         return text if self._pattern is None else self._pattern.sub(self._note, text)
 
     def _note(self, found: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
 """Private keys in PEM, and parts of them.
 
-A part without its first and last line is one, too: lines as wide as those of such a key that belong to no
+A part without its first and last line counts, too: lines of the width of such a key that belong to no
 certificate.
 """
 
@@ -20,11 +20,11 @@ _LAYOUT = re.compile(
     r"(?:[^\s:]{1,200}:(?:\d{1,9}:)?|[^\s:]{1,200}-\d{1,9}-|[ \t]{0,16}\d{1,9}(?:\t|[:|-] ?))?"
     r"[ \t>|+#/*\"'-]{0,8}"
 )
-"""What programs, and results of ours, put before a line of a file."""
+"""Margins that programs, and our own results, put before a line of a file."""
 
 _KEY_LINE = re.compile(r"[ \t\d|:>+-]{0,24}(?:[A-Za-z0-9+/=]{16,}|)[ \t\r]*")
 _KEY_START = re.compile(r"(?:\\[nr]|[ \t\d|:>+-]){0,24}(?:[A-Za-z0-9+/=]|\\[nr]){24,}")
-"""A key that is part of a line, as in a string."""
+"""A key within a line, as in a string."""
 
 _BODY = r"([A-Za-z0-9+/]{64}(?:[A-Za-z0-9+/]{6})?)"
 _TRAIL = r"(?:\\n)?[\"']?[ \t]{0,4}[+,;$\\]?[ \t\r]{0,8}"
@@ -45,11 +45,11 @@ _PARTIAL = re.compile(rf"([A-Za-z0-9+/]{{1,70}}={{0,2}}){_TRAIL}")
 
 
 def whole_private_keys(text: str) -> Iterator[Span]:
-    """What stands between the first and the last line of private keys."""
+    """Yield the text between the first and the last line of private keys."""
     for found in _PEM.finditer(text):
         start, end = found.span(1)
         if not _KEY_MATERIAL.search(text, start, end):
-            # Code that speaks of keys.
+            # Code that mentions keys.
             continue
         for first, last in lines_of(text, start, end):
             if found[2] is None and not _KEY_LINE.fullmatch(text, first, last):
@@ -61,7 +61,7 @@ def whole_private_keys(text: str) -> Iterator[Span]:
 
 
 def parts_of_private_keys(text: str, *, public: bool) -> Iterator[Span]:
-    """Lines of private keys whose first or last line is not there."""
+    """Yield the lines of private keys without their first or last line."""
     marks = [(found.start(), opens_public(found[1], found[2]), found[1]) for found in PEM_MARK.finditer(text)]
     starts = [start for start, _public, _which in marks]
 
@@ -83,12 +83,12 @@ def parts_of_private_keys(text: str, *, public: bool) -> Iterator[Span]:
 
 
 def opens_public(which: str, label: str) -> bool:
-    """Whether what follows a mark of PEM is for everyone's eyes."""
+    """Whether the text behind a PEM mark is public."""
     return which == "BEGIN" and "PRIVATE KEY" not in label
 
 
 def undecided_lines(text: str) -> int:
-    """Where the lines at the end begin that may be of a private key, unless that is known already."""
+    """Return the start of final lines that may be of a private key, unless that is decided already."""
     start = place = text.rfind("\n") + 1
     last = _key_part(text, start, len(text))
     length = last[1] - last[0] if last else 0
@@ -109,7 +109,7 @@ def undecided_lines(text: str) -> int:
 
 
 def _without_layout(text: str, start: int, end: int, *, whole: bool = False) -> Span | None:
-    """The part of a line that is of a key; None where there is none."""
+    """Return the part of a line that belongs to a key; None where there is none."""
     layout = None if whole else _LAYOUT.match(text, start, end)
     start = layout.end() if layout else start
     end = start + len(text[start:end].rstrip())
@@ -131,7 +131,7 @@ def _full_lines(text: str) -> Iterator[Span]:
 
 
 def _runs(lines: Iterable[Span], text: str) -> Iterator[list[Span]]:
-    """Lines that follow each other."""
+    """Yield runs of consecutive lines."""
     run: list[Span] = []
     for line in lines:
         if run and not _GAP.fullmatch(text, run[-1][1], line[0]):
@@ -143,13 +143,14 @@ def _runs(lines: Iterable[Span], text: str) -> Iterator[list[Span]]:
 
 
 def _is_dense(text: str, span: Span) -> bool:
-    """Whether characters of all kinds are in it, as in random bytes."""
+    """Whether it contains characters of all kinds, as random bytes do."""
     part = text[slice(*span)]
     return not (part.islower() or part.isupper()) and any(map(str.isdigit, part))
 
 
 def _beside(text: str, run: list[Span]) -> Iterator[Span]:
-    """The end of a line before the first whole line of a key, and what is left in the line after its last."""
+    """Yield the end of a line before the first whole line of a key, and the rest of the key in the line
+    after its last."""
     first, last = run[0][0], run[-1][1]
     above = text.rfind("\n", max(0, first - WIDEST), first)
     if above >= 0:
@@ -167,20 +168,20 @@ def _beside(text: str, run: list[Span]) -> Iterator[Span]:
 
 
 def _key_part(text: str, start: int, end: int) -> Span | None:
-    """The part of a line that may be of a key: there is nothing else in the line."""
+    """Return the part of a line that may belong to a key: there is nothing else in the line."""
     part = _without_layout(text, start, end)
     found = _PARTIAL.fullmatch(text, *part) if part else None
     return found.span(1) if found else None
 
 
 def _line_end(text: str, start: int, end: int) -> Span | None:
-    """What may be of a key where a name or a quote stands before it."""
+    """Return the part of a line that may belong to a key behind a name or a quote."""
     found = _LINE_END.search(text[start:end])
     return (start + found.start(1), start + found.end(1)) if found else None
 
 
 def _before_end(text: str, place: int) -> Iterator[Span]:
-    """What stands of a key before its last line, which is at `place`."""
+    """Yield the part of a key before its last line, which is at `place`."""
     line = text.rfind("\n", max(0, place - MOST_HELD), place) + 1
     quoted = _BACKWARDS.match(text[line:place][::-1])
     if quoted and len(quoted[0]) >= _FEWEST_CHARACTERS:

@@ -1,4 +1,4 @@
-"""The measure by which a text looks random."""
+"""Random-looking text."""
 
 import re
 from itertools import pairwise
@@ -14,7 +14,7 @@ ORDINARY_PASSWORDS = frozenset(
     ("password", "passwd", "passphrase", "pass", "pwd", "pw", "user", "username", "secret", "token")
     + ("postgres", "root", "admin", "test", "guest", "none", "null")
 )
-"""Words that stand for a password, or that everyone knows."""
+"""Placeholders for a password, and well-known ones."""
 
 _ORDINARY = re.compile(
     r"[\W\d_]+|true|false|none|null|undefined|disabled|enabled"
@@ -41,8 +41,8 @@ _FEWEST_CHANGES_OF_LETTERS = 0.4
 
 
 def is_random(body: str) -> bool:
-    """Whether it is no word, no counting and no placeholder: its letters are of both cases about as often, or
-    it has digits all over."""
+    """Whether it is no word, no sequence and no placeholder: it has letters of both cases about as often,
+    or digits throughout."""
     characters = body.translate(_SEPARATORS)
     if len(set(characters)) < _FEWEST_DISTINCT or PLACEHOLDER.search(body):
         return False
@@ -66,10 +66,10 @@ def is_ordinary(value: str) -> bool:
 
 
 def is_random_value(value: str) -> bool:
-    """Whether a value that has a secret's name looks random.
+    """Whether a value with a secret's name looks random.
 
-    Its characters change often between digits and letters of both cases, and not many of them belong to what
-    could be a word: three letters of one case or more, with a vowel and no four consonants in a row.
+    Its characters change often between digits and letters of both cases, and only few of them are in
+    possible words: three letters of one case or more, with a vowel and no four consonants in a row.
     """
     characters = value.translate(_SEPARATORS)
     if len(set(characters)) < _FEWEST_DISTINCT or is_ordinary(value):

@@ -1,4 +1,4 @@
-"""Secrets in whole texts give way to a marker."""
+"""The redaction of whole texts."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -15,25 +15,25 @@ from cogency_tui.redaction.spans import Span, merged
 
 
 def has_secret(text: str) -> bool:
-    """Whether something in a text looks like a key."""
+    """Whether text contains something that looks like a secret."""
     return bool(secrets_of(text))
 
 
 class Redactor:
-    """Takes the values of `secrets`, what is `known`, and what looks like a key, out of text."""
+    """Replaces the values of `secrets`, `known` ones, and text that looks like a secret."""
 
     def __init__(self, secrets: Mapping[str, str], known: KnownSecrets | None = None) -> None:
         self._own = Veil(secrets)
         self._known = KnownSecrets() if known is None else known
 
     def text(self, text: str, *, whole: bool = False, file: str = "") -> str:
-        """A text, in which each line stays in its place. One that was made of `whole` files, which were gone
-        through before, has no parts of private keys. `file` is the path of the file that it is."""
+        """Redact a text; each line stays at its position. A text from `whole` files, which were redacted
+        before, has no parts of private keys. `file` is the path of the text's file."""
         text = self._own.over(text)
         return replaced(text, secrets_of(text, parts=not whole, file=file, known=self._known))
 
     def value(self, value: Any, *, whole: bool = False) -> Any:
-        """JSON content, with all of its texts."""
+        """Redact all texts of JSON content."""
         if isinstance(value, str):
             return self.text(value, whole=whole)
         if isinstance(value, list):
@@ -56,9 +56,9 @@ class Redactor:
 def secrets_of(
     text: str, *, parts: bool = True, public: bool = False, file: str = "", known: KnownSecrets | None = None
 ) -> list[Span]:
-    """The secrets of a text, in order and without overlap, none over the end of a line. With `parts`, those
-    of private keys that were cut; `public` says that the text goes on with a certificate or the like; `file`
-    is the path of the file that it is."""
+    """Return the secrets of a text, in order and without overlap, none over the end of a line. With
+    `parts`, includes those of private keys that were cut; `public` means that the text continues a
+    certificate or the like; `file` is the path of the text's file."""
     found = [*issued_keys(text), *secrets_by_context(text), *named_values(text)]
     if is_secret_file(file):
         found += secrets_in_secret_file(text, file)

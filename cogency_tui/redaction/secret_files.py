@@ -1,4 +1,4 @@
-"""Files whose whole purpose is secrets, and what in them is one."""
+"""Files that exist only to store secrets, and the secrets in them."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _LOGIN = re.compile(
     rf"^[^:\s#]{{1,256}}:(?:[^:\s]{{1,64}}:[^:\s]{{1,64}}:[^:\s]{{1,64}}:)?{NO_VALUE}(?P<secret>[^:\s]+)$",
     re.MULTILINE,
 )
-"""A line of the passwords of Apache or PostgreSQL."""
+"""A line of a password file of Apache or PostgreSQL."""
 
 _VALUE = re.compile(r"[\w+/-]{16,}={0,2}")
 _LONE_VALUE = re.compile(rf"^{_VALUE.pattern}$", re.MULTILINE)
@@ -33,13 +33,13 @@ _SHORTEST = 6
 
 
 def is_secret_file(path: str) -> bool:
-    """Whether a file's name says that its whole purpose is secrets."""
+    """Whether a file's name is that of a file for secrets."""
     name = _name(path)
     return _SECRET_FILE.fullmatch(name) is not None and not _TEMPLATE_FILE.search(name)
 
 
 def secrets_in_secret_file(text: str, path: str) -> Iterator[Span]:
-    """Values with a secret's name that are not ordinary, and others that look random."""
+    """Yield values with a secret's name that are not ordinary, and others that look random."""
     if _PASSWORD_FILE.fullmatch(_name(path)):
         yield from (
             found.span("secret") for found in _LOGIN.finditer(text) if _may_be_secret(found["secret"])
@@ -60,7 +60,7 @@ def _name(path: str) -> str:
 
 
 def _bare(value: str, quote: str) -> str:
-    """The value of a setting without its closing quote, and without a comment."""
+    """Return the value of a setting without its closing quote, and without a comment."""
     if quote and quote in value:
         return value.partition(quote)[0]
     return value.partition(" #")[0].rstrip(" \t\r,;")

@@ -1,15 +1,15 @@
-"""Places of secrets in a text."""
+"""Positions of secrets in a text."""
 
 from collections.abc import Iterator
 
 Span = tuple[int, int]
-"""Where a secret begins and ends."""
+"""Start and end of a secret."""
 
 WIDEST = 4096
-"""Characters of one word or line that are looked at."""
+"""Most characters of one word or line that are examined."""
 
 MOST_HELD = 1 << 14
-"""Characters of one secret that are looked at, and that a stream holds back at most."""
+"""Most characters of one secret that are examined, and that a stream holds back."""
 
 
 def merged(spans: list[Span]) -> list[Span]:

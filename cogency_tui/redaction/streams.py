@@ -1,4 +1,4 @@
-"""Secrets in text that comes in pieces give way to a marker."""
+"""The redaction of text that arrives in pieces."""
 
 import re
 import string
@@ -24,7 +24,7 @@ _LINE_SIGNS = re.compile(r"_auth|machine|password|pwd|default", re.IGNORECASE)
 """Words on whose line a secret may follow."""
 
 _NAME_SIGNS = re.compile(rf"{'|'.join(STEMS)}|value", re.IGNORECASE)
-"""Words of names behind which a secret may follow."""
+"""Words of names that a secret may follow."""
 
 _MOST_WORDS = 6
 """Words from the name of a secret to its end."""
@@ -32,15 +32,15 @@ _MOST_WORDS = 6
 _WORD_CHARACTERS = string.ascii_letters + string.digits + "-_+/=.:@%~!$&()*,;\\"
 _NAME_CHARACTERS = string.ascii_letters + string.digits + "-_.\"'\\["
 _IN_WORD = re.compile(r"(?!\Z)(?!.?\\[nrt]\Z)(?!%[0-9A-F]{2}\Z).{0,2}[A-Za-z0-9]\Z", re.DOTALL)
-"""What precedes a place in a word, unless it is an escape."""
+"""Text before a position within a word, unless it is an escape."""
 
 _LONG_WORD = re.compile(r"[a-f0-9]{8}|[MNO][\w-]{22}|[A-Za-z0-9+/=\\]{20}")
 _CONTEXT = 1024
-"""Characters before a piece by which it is judged."""
+"""Characters before a piece that serve as its context."""
 
 
 class RedactedStream:
-    """Takes the same out of text that comes in pieces."""
+    """Redacts text in pieces as `Redactor` does a whole."""
 
     def __init__(self, secrets: Mapping[str, str], known: KnownSecrets | None = None) -> None:
         self._own = Veil(secrets)
@@ -50,8 +50,8 @@ class RedactedStream:
         self._public = False
 
     def feed(self, text: str, *, final: bool = False) -> str:
-        """What can be shown now; what may be the beginning of a secret is held back, but for the last
-        piece."""
+        """Return the text that can be shown now; a possible beginning of a secret is held back, except with
+        the last piece."""
         text = self._held + self._own.feed(text, final=final)
         cut = len(text) if final else _undecided(text, self._before, words=bool(self._known))
         if len(text) - cut > MOST_HELD:
@@ -73,7 +73,7 @@ class RedactedStream:
 
 
 def _last_lines(text: str) -> str:
-    """The end of a text by which the beginning of what follows is judged."""
+    """Return the end of a text that is the context of the following one."""
     if value := undecided_value(text[-WIDEST:]):
         first = max(0, len(text) - WIDEST)
         line = max(first, text.rfind("\n", first, first + value[0]) + 1)
@@ -83,8 +83,8 @@ def _last_lines(text: str) -> str:
 
 
 def _undecided(text: str, before: str, *, words: bool) -> int:
-    """Where the end of `text`, which follows `before`, begins that may be the beginning of a secret; with
-    `words`, where any word is."""
+    """Return the start of the end of `text`, which follows `before`, that may begin a secret; with `words`,
+    any word may."""
     cut = len(text)
     block = text.rfind(PEM_BEGIN)
     if block >= 0 and not PEM_END.search(text, block):
@@ -110,13 +110,14 @@ def _undecided(text: str, before: str, *, words: bool) -> int:
 
 
 def _last_name(text: str, line: int) -> int | None:
-    """Where the last words begin, in a line that begins at `line`, of which one may be a secret's name."""
+    """Return the start of the last words, in a line that begins at `line`, of which one may be a secret's
+    name."""
     words = text[line:].rsplit(maxsplit=_MOST_WORDS)
     begin = line + (len(words[0]) if len(words) > _MOST_WORDS else 0)
     signs = [found.start() for found in _NAME_SIGNS.finditer(text, begin)]
     if not signs:
         return None
-    # Of a line that is longer than what is looked at, the last name.
+    # In a line that is longer than the examined part, the last name.
     sign = signs[0] if line or len(text) < WIDEST else signs[-1]
     return max(line, sign - LONGEST_NAME, len(text[:sign].rstrip(_NAME_CHARACTERS)))
 

@@ -1,1 +1,1 @@
-"""What lasts: conversations, events, drafts and usage in one SQLite file of the person's."""
+"""Persistent data: conversations, events, drafts and usage in one SQLite file of the user's."""

@@ -1,9 +1,9 @@
-"""The contents of files, each kept once, under the SHA-256 digest of its bytes.
+"""The contents of files, each stored once under the SHA-256 digest of its bytes.
 
-Invariant: what is read back has the digest and the size that were asked for, or a `StoreError` is raised;
-a content appears under its name whole or not at all, and outlives a power cut once `sync` has returned:
-what refers to it is written after that. Nothing here needs a file in memory as a whole. The
-calls block: run them in a thread; several threads and processes may use one directory at once.
+Invariant: reading returns bytes with the requested digest and size, or raises a `StoreError`. A content
+appears under its name whole or not at all, and survives a power cut once `sync` has returned; references to
+it are written after that. No file is ever in memory as a whole. The calls block: run them in a thread;
+several threads and processes may use one directory at once.
 """
 
 import errno
@@ -20,23 +20,23 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from cogency_tui import own_files
+from cogency_tui import private_files
 from cogency_tui.errors import StoreError
-from cogency_tui.temporary import is_abandoned, prefix
+from cogency_tui.temporary_files import is_abandoned, prefix
 
 LIMIT = 64 << 20
-"""The most bytes of one content that is kept."""
+"""Most bytes of one stored content."""
 
 QUOTA = 4 << 30
-"""The most bytes on the disk that all contents may take."""
+"""Most bytes on the disk for all contents."""
 
 GRACE = 24 * 3600.0
-"""Seconds for which a content stays that nothing refers to: somebody may be about to."""
+"""Seconds for which an unreferenced content stays: another process may be about to refer to it."""
 
 _CHUNK = 1 << 20
 _SAMPLE = 1 << 16
 _WORTH = 0.9
-"""Compressing has to bring a sample below this part of its size."""
+"""Highest compressed share of a sample's size at which compression is used."""
 
 _RAW = b"="
 _ZLIB = b"z"
@@ -49,7 +49,7 @@ _LOST = "It cannot be brought back from here; other versions of the file may be.
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A content that was looked at. `kept` is False where it was too large, or the quota was used up."""
+    """A content that `put` has read. `kept` is False where it was too large, or the quota was used up."""
 
     digest: str
     size: int
@@ -58,14 +58,14 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What a clean-up removed: how many contents, and their bytes on the disk."""
+    """The result of a clean-up: the number of removed contents, and their bytes on the disk."""
 
     contents: int
     size: int
 
 
 class Blobs:
-    """The contents in `directory`, which is made when the first one is put there.
+    """The contents in `directory`, which is created with the first one.
 
     `limit` is the most bytes of one, `quota` the most bytes on the disk of all.
     """
@@ -75,16 +75,16 @@ class Blobs:
         self._limit = limit
         self._quota = quota
         self._used: int | None = None
-        self._place = own_files.place_of(directory)
-        self._above = own_files.place_of(directory.parent)
+        self._place = private_files.place_of(directory)
+        self._above = private_files.place_of(directory.parent)
         self._unsynced: set[str] = set()
         self._synced: set[str] = set()
         self._named: set[Path] = set()
-        """Directories whose own names the disk has."""
+        """Directories whose own names are synced to the disk."""
 
     @property
     def used(self) -> int:
-        """Bytes on the disk that the contents take: counted once, then kept up for this process."""
+        """Bytes on the disk that the contents take: counted once, then updated for this process."""
         if self._used is None:
             self._used = sum(status.st_size for _, status in self._files())
         return self._used
@@ -95,10 +95,9 @@ class Blobs:
         return self.used > self._quota * 9 // 10
 
     def put(self, source: BinaryIO, *, limit: int | None = None) -> Stored:
-        """Keep what `source` holds from its beginning on, unless it is above `limit` (or that of all).
+        """Store the whole of `source`, unless it is larger than `limit` (or the limit of all).
 
-        The source is read twice where it is large, and has to be seekable; what it holds at the second
-        time is what is kept.
+        A large source is read twice, and has to be seekable; its bytes at the second reading are stored.
 
         Raises:
             StoreError: it cannot be written.
@@ -117,7 +116,7 @@ class Blobs:
         return self._write(source, most) or Stored(digest, size, False)
 
     def put_bytes(self, data: bytes, *, limit: int | None = None) -> Stored:
-        """Keep `data`; as `put`."""
+        """Store `data`; as `put`."""
         most = self._limit if limit is None else min(limit, self._limit)
         stored = Stored(hashlib.sha256(data).hexdigest(), len(data), True)
         if self._there(stored.digest):
@@ -127,10 +126,10 @@ class Blobs:
         return self._write(BytesIO(data), most) or stored
 
     def has(self, digest: str) -> bool:
-        """Whether a content is there and whole. Being asked for counts as use: it stays for `GRACE`."""
+        """Whether a content is there and whole. Asking counts as use: the content stays for `GRACE`."""
         path = self._path(digest)
         try:
-            # Before it is looked at: a clean-up that runs at this moment then leaves it.
+            # Before the check, so that a concurrent clean-up leaves it.
             os.utime(path)
             for _ in self._chunks(path, digest):
                 pass
@@ -139,22 +138,23 @@ class Blobs:
         return True
 
     def stream(self, digest: str, size: int) -> Iterator[bytes]:
-        """The bytes of a content, in pieces of at most a mebibyte. Use none of them before the last came.
+        """Yield the bytes of a content, in pieces of at most a mebibyte. Use none of them before the last
+        has come.
 
         Raises:
-            StoreError: it is not there, or not what was put there.
+            StoreError: it is not there, or has other bytes.
         """
         return self._chunks(self._path(digest), digest, size)
 
     def read(self, digest: str, size: int) -> bytes:
-        """All bytes of a content, of which there are `size`; errors as `stream`."""
+        """Return all `size` bytes of a content; errors as `stream`."""
         return b"".join(self.stream(digest, size))
 
     def sync(self) -> None:
-        """Have the disk hold for good what was put here, and what was found to be here.
+        """Sync all contents that were stored or found here to the disk.
 
         Raises:
-            StoreError: the disk refuses, or the directory is not the one that it was.
+            StoreError: the disk refuses, or the directory was replaced.
         """
         self._require_same()
         directories: set[Path] = set()
@@ -184,16 +184,17 @@ class Blobs:
         self._synced |= done
 
     def _require_same(self) -> None:
-        """See that what was put here is still where it was put."""
+        """Check that the directory of the stored contents was not replaced."""
         self._require_same_above()
-        place = own_files.place_of(self.directory)
+        place = private_files.place_of(self.directory)
         self._place = self._place or place
         if place != self._place:
             raise self._replaced()
 
     def _require_same_above(self) -> None:
-        """See that nothing is put into another data directory: it is lost once the right one is back."""
-        above = own_files.place_of(self.directory.parent)
+        """Check that the data directory was not replaced: new contents would be lost once the right one is
+        back."""
+        above = private_files.place_of(self.directory.parent)
         self._above = self._above or above
         if above != self._above:
             raise self._replaced()
@@ -205,7 +206,7 @@ class Blobs:
         )
 
     def clean(self, referenced: Collection[str], grace: float = GRACE) -> Cleaned:
-        """Remove the contents that are not `referenced` and were not used for `grace` seconds.
+        """Remove contents that are not `referenced` and were not used for `grace` seconds.
 
         Raises:
             StoreError: one cannot be removed.
@@ -220,22 +221,22 @@ class Blobs:
             self._synced.discard(path.parent.name + path.name)
             contents += 1
             size += status.st_size
-        # Counted anew when next asked for: other processes put contents there, too.
+        # Counted again on next use: other processes store contents there, too.
         self._used = None
         return Cleaned(contents, size)
 
     def sweep(self) -> None:
-        """Remove what processes that are gone were writing when they ended."""
+        """Remove the unfinished files of processes that have ended."""
         for entry in _listed(self.directory):
             with suppress(OSError):
                 if is_abandoned(entry.name, entry.stat(follow_symlinks=False)):
                     Path(entry.path).unlink(missing_ok=True)
 
     def _write(self, source: BinaryIO, most: int) -> Stored | None:
-        """Put what `source` holds now under its name; None where that is more than `most` bytes."""
+        """Store the bytes of `source` under their digest; None where there are more than `most`."""
         self._require_same_above()
         with failures(self.directory):
-            own_files.make_directory(self.directory)
+            private_files.make_directory(self.directory)
             temporary = self.directory / f"{prefix('blob')}{secrets.token_hex(8)}.tmp"
             handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
             try:
@@ -245,7 +246,7 @@ class Blobs:
                     temporary.unlink()
                     return None
                 path = self._path(digest)
-                own_files.make_directory(path.parent)
+                private_files.make_directory(path.parent)
                 length = temporary.stat().st_size
                 temporary.replace(path)
             except BaseException:
@@ -257,7 +258,7 @@ class Blobs:
         return Stored(digest, size, True)
 
     def _there(self, digest: str) -> bool:
-        """Whether a content is there; another process may have put it there, and not synced it yet."""
+        """Whether a content is there; another process may have stored it without syncing it yet."""
         found = self.has(digest)
         if found and digest not in self._synced:
             self._unsynced.add(digest)
@@ -289,7 +290,7 @@ class Blobs:
         return self.directory / digest[:2] / digest[2:]
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        """Every content, and what writes that were broken off have left."""
+        """Yield every content, and the unfinished files of broken-off writes."""
         for entry in _listed(self.directory):
             if entry.name.endswith(".tmp"):
                 found = [entry]
@@ -321,7 +322,7 @@ def _listed(directory: str | Path) -> list[os.DirEntry[str]]:
 
 @contextmanager
 def failures(path: str | Path) -> Generator[None]:
-    """Say of what the system refuses at `path` that it cannot be written.
+    """Convert the system's errors at `path`.
 
     Raises:
         StoreError: in place of an `OSError`.
@@ -344,7 +345,8 @@ def _hashed(source: BinaryIO) -> tuple[str, int]:
 
 
 def _packed(source: BinaryIO, target: BinaryIO, most: int) -> tuple[str, int]:
-    """Write the source as it is kept, as far as `most` bytes and a piece; digest and size of its bytes."""
+    """Write the compressed source, up to `most` bytes and a piece; return the digest and size of its
+    bytes."""
     source.seek(0)
     piece = source.read(_CHUNK)
     sample = piece[:_SAMPLE]

@@ -1,6 +1,8 @@
-"""Check and repair of the data directory: the database with its WAL, the contents of files, the search index.
+"""The check and the repair of the data directory: the database with its WAL, the contents of files, the
+search index.
 
-A check changes no file. A repair works on copies, and leaves what was damaged under another name. Both block.
+A check changes no file. A repair works on copies, and preserves damaged files under another name. Both
+block.
 """
 
 import json
@@ -16,6 +18,7 @@ from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
 from cogency_tui.store import schema_copy, transfer
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.column_text import from_column
 from cogency_tui.store.database import (
     FILE,
     LOCK,
@@ -29,13 +32,12 @@ from cogency_tui.store.database import (
     store_error,
 )
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
-from cogency_tui.store.presence import Presence
+from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.recovery import Recovered, recover, unreadable
 from cogency_tui.store.search.index import BLOBS, INDEX
-from cogency_tui.store.text import from_column
 
 _MOST = 3
-"""Findings of one kind that are listed."""
+"""Most findings of one kind that are listed."""
 
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
 _WAL_HEADER = 32
@@ -51,7 +53,7 @@ _CONTENTS = """
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Something wrong with the file at `path`; `of_store` where it is the database, which can be repaired."""
+    """Damage of the file at `path`; `of_store` where it is the database, which can be repaired."""
 
     path: Path
     what: str
@@ -59,11 +61,11 @@ class Damage:
 
 
 def check(directory: Path) -> list[Damage]:
-    """What is damaged in the data directory, all of it read; nothing where there is no store yet, or an empty
-    file, which the next program makes one of.
+    """Read the whole data directory, and list its damage. A missing or empty database is no damage: the
+    next program creates one.
 
     Raises:
-        StoreError: what is there is no file, or may not be read.
+        StoreError: the path of the database is no file, or may not be read.
     """
     if obstacle := obstacle_in(directory):
         raise obstacle
@@ -90,11 +92,11 @@ def _check(directory: Path) -> list[Damage]:
 
 
 def repair(directory: Path) -> list[str]:
-    """Mend what `check` finds of the store, and bring back the conversations of stores that were set aside;
-    what was done, a line each.
+    """Repair the damage of the store that `check` finds, and merge the conversations of databases that were
+    set aside; return a line for each action.
 
     Raises:
-        StoreError: another program has the store open, nothing can be read, or what is there is no file.
+        StoreError: another program has the store open, nothing can be read, or the path is no file.
     """
     path = directory / FILE
     damaged = any(damage.of_store for damage in check(directory))
@@ -138,7 +140,7 @@ def _repaired(path: Path) -> list[str]:
 
 
 def _brought_back(path: Path, aside: Path) -> Iterator[str]:
-    """Take the conversations of a database that was set aside into the one in force, if it has them not."""
+    """Merge the conversations of a database that was set aside into the current one, unless it has them."""
     fresh = path.with_name(f"{FILE}.recovered")
     fresh.unlink(missing_ok=True)
     try:
@@ -192,7 +194,7 @@ def _recovered(path: Path, fresh: Path) -> Recovered:
 
 
 def _opened(copy: Path, schema: Path) -> sqlite3.Connection:
-    """A connection to the copy of a damaged database; a schema that cannot be read comes from `schema`."""
+    """Open the copy of a damaged database; a schema that cannot be read comes from `schema`."""
     try:
         return open_to_read(copy, _PATIENCE)
     except sqlite3.DatabaseError:
@@ -202,20 +204,21 @@ def _opened(copy: Path, schema: Path) -> sqlite3.Connection:
 
 
 def _fill_up(path: Path) -> None:
-    """Give a database that was cut off its length again: SQLite opens no shorter one."""
+    """Restore the length of a truncated database: SQLite opens no shorter one."""
     with path.open("r+b") as file:
         header = file.read(100)
         if len(header) == 100 and header.startswith(b"SQLite format 3\0"):
             size = int.from_bytes(header[16:18], "big")
             pages = int.from_bytes(header[28:32], "big")
             length = (65536 if size == 1 else size) * pages
-            # A count that is damaged itself must not fill the disk.
+            # A damaged count must not fill the disk.
             if file.seek(0, 2) < length <= _LONGEST_GROWTH * max(1, file.tell()):
                 file.truncate(length)
 
 
 def _length(wal: Path) -> int:
-    """The bytes of the database that a WAL was left of: SQLite deletes a WAL beside an empty one."""
+    """Return the size in bytes of the database that a WAL belongs to: SQLite deletes a WAL beside an empty
+    one."""
     with wal.open("rb") as file:
         header = file.read(_WAL_HEADER)
         size = int.from_bytes(header[8:12], "big")
@@ -226,8 +229,8 @@ def _length(wal: Path) -> int:
 
 
 def _wal(wal: Path) -> Iterator[str]:
-    """What is wrong with a WAL. Behind the valid frames those of an earlier round, and of a transaction that
-    was never committed, are no damage; SQLite ignores all of them alike."""
+    """Describe the damage of a WAL. Frames behind the valid ones, of an earlier round or of an uncommitted
+    transaction, are no damage; SQLite ignores them."""
     try:
         data = wal.read_bytes()
     except OSError:
@@ -257,7 +260,8 @@ def _wal(wal: Path) -> Iterator[str]:
 
 
 def _is_of_round(header: bytes, salt: bytes) -> bool:
-    """Whether a frame is not of an earlier round of the WAL: each adds one to the first half of the salt."""
+    """Whether a frame does not belong to an earlier round of the WAL: each round adds one to the first half
+    of the salt."""
     rounds = (int.from_bytes(salt[:4], "big") - int.from_bytes(header[8:12], "big")) & 0xFFFFFFFF
     return not 0 < rounds < _MOST_ROUNDS
 
@@ -291,7 +295,7 @@ def _database(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _schema(connection: sqlite3.Connection) -> Iterator[str]:
-    """What of the tables and indexes that the steps recorded have made is missing."""
+    """Describe missing tables and indexes of the recorded migrations."""
     if pending(connection):
         return
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as whole:

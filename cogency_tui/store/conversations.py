@@ -1,7 +1,7 @@
-"""The store: every conversation of the person, durable before it is shown.
+"""The store of the user's conversations.
 
-An awaited write is committed: it outlives a killed process. Events only accumulate; a conversation's
-row (title, turns, tokens, cost) follows from them in the same transaction.
+An awaited write is committed: it survives a killed process. Events are only appended; a conversation's row
+(title, turns, tokens, cost) is updated in the same transaction.
 """
 
 import base64
@@ -19,15 +19,15 @@ from typing import Any, Self
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.store import drafts, events, usage
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
-from cogency_tui.store.text import from_column, to_column
 from cogency_tui.store.usage import Spent
 
 COLUMNS = (
     "id, project, title, dialect, provider, model, created, updated, turns, tokens, cost, parent, call,"
     " branch, renamed, trashed, forked_at, imported"
 )
-"""What `conversation_of` is made from."""
+"""Columns for `conversation_of`."""
 
 _FLAGS = [COLUMNS.split(", ").index(name) for name in ("renamed", "imported")]
 _NUMBERS = ("created", "updated", "turns", "tokens", "cost", "renamed", "imported")
@@ -40,13 +40,14 @@ _ID = re.compile("[0-9a-v]{16}")
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What is known of a conversation without its events.
+    """A conversation without its events.
 
-    `created` and `updated` in Unix seconds, `tokens` sent and generated so far, `cost` in USD where
-    providers told it. `parent` is the conversation that it came from: by a fork, whose last event from
-    there has the number `forked_at` there, or as the sub-agent's that `call` there started. `branch` is
-    that of the repository when it began, `renamed` whether the title is the person's own, `trashed` when
-    it was moved to the trash, `imported` whether it, or what it was forked from, came from a file.
+    `created` and `updated` are in Unix seconds; `tokens` are those sent and generated so far; `cost` is in
+    USD, where providers report it. `parent` is the conversation that it was forked from at the parent's
+    event `forked_at`, or the one whose `call` started it as a sub-agent's. `branch` is that of the
+    repository at the beginning. `renamed` marks a title of the user's own. `trashed` is the time of its
+    move to the trash. `imported` marks a conversation that came from a file, or was forked from one that
+    did.
     """
 
     id: str
@@ -70,20 +71,21 @@ class Conversation:
 
 
 def new_conversation_id() -> str:
-    """Sixteen lower-case letters and digits that sort by time: 45 bits of milliseconds, 35 of chance."""
+    """Create an id of sixteen lower-case letters and digits that sorts by time: 45 bits of milliseconds, 35
+    random."""
     number = int(time.time() * 1000) << 35 | secrets.randbits(35)
     return base64.b32hexencode(number.to_bytes(10, "big")).decode().lower()
 
 
 def is_conversation_id(id: str) -> bool:
-    """Whether an id is as `new_conversation_id` makes them."""
+    """Whether an id has the form of `new_conversation_id`."""
     return _ID.fullmatch(id) is not None
 
 
 class Store:
-    """Conversations, their events, drafts and usage, in the person's data directory.
+    """Conversations, their events, drafts and usage, in the user's data directory.
 
-    `database` is open to the other rooms of the store; `notices` says what could not be used.
+    `database` serves the other modules of the store; `notices` report data that could not be used.
     """
 
     def __init__(self, database: Database) -> None:
@@ -93,33 +95,34 @@ class Store:
         self._totals: dict[str, usage.Total] = {}
 
     def untold(self) -> list[str]:
-        """The notices that were not given by this method before."""
+        """Return the notices that this method has not returned before."""
         untold = self.notices[self._told :]
         self._told = len(self.notices)
         return untold
 
     async def report(self, show: Callable[[str], object]) -> None:
-        """Show the user what they have not been shown, and forget it."""
+        """Show the user pending notices, and acknowledge them."""
         for notice in self.untold():
             show(notice)
         await self.acknowledge()
 
     async def acknowledge(self) -> None:
-        """Forget what `untold` gave: the user has seen it."""
+        """Acknowledge the notices of `untold`: the user has seen them."""
         if self._told:
             await self.database.acknowledge(self.notices[: self._told])
 
     @classmethod
     async def open(cls, directory: Path, *, patience: float = 5.0) -> Self:
-        """Open or make the store in `directory`; `patience` in seconds is for other processes' locks.
+        """Open or create the store in `directory`; `patience` is the time in seconds to wait for other
+        processes' locks.
 
         Raises:
-            StoreError: it cannot be used (as do all methods, when the file or the disk fails them).
+            StoreError: it cannot be used (as in all methods, when the file or the disk fails).
         """
         return cls(await Database.open(directory, patience=patience))
 
     async def close(self) -> None:
-        """End the store's thread; more than once is fine."""
+        """End the store's thread. Repeated calls are allowed."""
         await self.database.close()
 
     async def __aenter__(self) -> Self:
@@ -142,10 +145,11 @@ class Store:
         call: str | None = None,
         branch: str = "",
     ) -> Conversation:
-        """Begin a conversation in the directory `project`; with `call`, as the work of that call of `parent`.
+        """Begin a conversation in the directory `project`; with `call`, as the work of that call of
+        `parent`.
 
         Raises:
-            UsageError: there is one of that `id`.
+            UsageError: the `id` is taken.
         """
         now = time.time()
         id = id or new_conversation_id()
@@ -157,12 +161,12 @@ class Store:
         return conversation
 
     async def conversation(self, id: str) -> Conversation | None:
-        """The conversation of exactly this id."""
+        """Return the conversation of exactly this id."""
         found = await self._select("WHERE id = ?", to_column(id))
         return found[0] if found else None
 
     async def resolve(self, prefix: str) -> Conversation:
-        """The one conversation whose id is `prefix`, or begins with it.
+        """Return the one conversation whose id is `prefix`, or begins with it.
 
         Raises:
             UsageError: there is none, or there are several; then the message lists them.
@@ -184,10 +188,10 @@ class Store:
     async def conversations(
         self, project: str | None = None, *, limit: int, before: Conversation | None = None
     ) -> list[Conversation]:
-        """At most `limit` conversations, the last updated first; `before` is the last of the page above.
+        """Return at most `limit` conversations, the last updated first; `before` is the last of the page
+        above.
 
-        Those of sub-agents are left out, as everywhere but in `delegated`: the person did not hold them.
-        Those in the trash are, too.
+        Those of sub-agents are left out, as everywhere but in `delegated`, and those in the trash.
         """
         terms, values = _of_project(project)
         if before is not None:
@@ -197,36 +201,37 @@ class Store:
         return await self._select(where, *values, limit)
 
     async def latest(self, project: str) -> Conversation | None:
-        """The conversation in `project` that was updated last."""
+        """Return the last updated conversation in `project`."""
         found = await self.conversations(project, limit=1)
         return found[0] if found else None
 
     async def count(self, project: str | None = None) -> int:
-        """How many conversations there are."""
+        """Count the conversations."""
         terms, values = _of_project(project)
         sql = f"SELECT count(*) FROM conversations WHERE {' AND '.join(terms)}"
         return (await self.database.read(lambda connection: connection.execute(sql, values).fetchone()))[0]
 
     async def delegated(self, parent: str) -> list[Conversation]:
-        """The conversations of the sub-agents that calls of `parent` started, oldest first."""
+        """Return the conversations of the sub-agents that calls of `parent` started, oldest first."""
         where = "WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
         return await self._select(where, to_column(parent))
 
     async def rename(self, id: str, title: str) -> None:
-        """Give a conversation a title of the person's; an empty one lets the next message give it."""
+        """Give a conversation a title of the user's; after an empty one, the next message sets it."""
         await self._update(id, "title = ?, renamed = ?", to_column(title), bool(title))
 
     async def set_settings(
         self, id: str, *, dialect: str | None = None, provider: str | None = None, model: str | None = None
     ) -> None:
-        """Record what the conversation goes on with; None leaves as it is."""
+        """Record the settings for the next turns; None leaves a setting unchanged."""
         assignments = (
             "dialect = coalesce(?, dialect), provider = coalesce(?, provider), model = coalesce(?, model)"
         )
         await self._update(id, assignments, dialect, provider, model)
 
     async def append(self, conversation_id: str, event: Event) -> int:
-        """Add a complete event, in place of its drafts; its number, which grows over all conversations.
+        """Append a complete event, and remove its drafts; return its number, which grows over all
+        conversations.
 
         Raises:
             ValueError: an event that is not stored (`PERSISTED`), or a partial one.
@@ -236,17 +241,18 @@ class Store:
         return await self.database.write(partial(_append, conversation_id, event))
 
     async def events(self, conversation_id: str) -> list[Event]:
-        """All events in order. Rows that cannot be read are left out, and noted once in `notices`."""
+        """Return all events in order. Rows that cannot be read are left out, and reported once in
+        `notices`."""
         return [event for _number, event in await self.numbered_events(conversation_id)]
 
     async def numbered_events(self, conversation_id: str, after: int = 0) -> list[tuple[int, Event]]:
-        """The same with the number of each, those up to the number `after` left out."""
+        """Return the events with their numbers, those up to the number `after` left out."""
         return [each async for page in self.event_pages(conversation_id, after) for each in page]
 
     async def event_pages(
         self, conversation_id: str, after: int = 0
     ) -> AsyncGenerator[list[tuple[int, Event]]]:
-        """The same in pages, so that a long conversation need not be in memory at once."""
+        """Yield numbered events in pages, so that a long conversation need not be in memory at once."""
         through: int | None = after
         while through is not None:
             read = partial(events.read_page, conversation_id=conversation_id, after=through)
@@ -255,7 +261,7 @@ class Store:
             yield found
 
     async def environments(self, conversation_id: str, through: int | None = None) -> list[str]:
-        """The environment blocks that its messages carry, up to the event numbered `through`."""
+        """Return the environment blocks of its messages, up to the event numbered `through`."""
         return await self.database.read(
             lambda connection: events.environments(connection, conversation_id, through)
         )
@@ -267,30 +273,30 @@ class Store:
         )
 
     async def recover(self, conversation_id: str) -> list[Event]:
-        """Complete, as interrupted units, what processes that are gone left as drafts; these units."""
+        """Complete the drafts of processes that have ended, as interrupted units; return these units."""
         return await self.database.write(
             lambda connection: drafts.seal(connection, conversation_id, drafts.is_orphaned)
         )
 
     async def seal_drafts(self, conversation_id: str) -> list[Event]:
-        """The same for this process's own drafts, when a turn is interrupted."""
+        """Complete this process's own drafts, when a turn is interrupted; return these units."""
         return await self.database.write(
             lambda connection: drafts.seal(connection, conversation_id, drafts.is_own)
         )
 
     async def record_usage(self, conversation_id: str, step: Measure) -> None:
-        """Add what one cycle took."""
+        """Record the usage of one cycle."""
         await self.database.write(lambda connection: usage.record(connection, conversation_id, step))
 
     async def usage(self, conversation_id: str) -> Measure:
-        """What the conversation took so far: tokens, seconds and USD, where known."""
+        """Return the conversation's usage so far: tokens, seconds and USD, where known."""
         before = self._totals.get(conversation_id, usage.NOTHING)
         total = await self.database.read(partial(usage.total, conversation_id=conversation_id, before=before))
         self._totals[conversation_id] = total
         return total.measure
 
     async def spent(self, moment: float, conversation_id: str | None = None) -> Spent:
-        """What went out from a moment in Unix seconds on, in a conversation with its sub-agents or in all."""
+        """Sum the spending since a time in Unix seconds, of a conversation with its sub-agents or of all."""
         return await self.database.read(lambda connection: usage.spent(connection, moment, conversation_id))
 
     async def _select(self, clauses: str, *values: object) -> list[Conversation]:
@@ -308,7 +314,7 @@ class Store:
 
 
 def insert(conversation: Conversation, connection: sqlite3.Connection) -> bool:
-    """Add a conversation's row; False where there is one of that id."""
+    """Add a conversation's row; False where the id is taken."""
     values = [
         to_column(value) if isinstance(value, str) else value
         for value in (getattr(conversation, name) for name in COLUMNS.split(", "))
@@ -325,11 +331,11 @@ def _append(conversation_id: str, event: Event, connection: sqlite3.Connection) 
 
 
 def conversation_of(row: tuple[Any, ...]) -> Conversation:
-    """The conversation of a row of `COLUMNS`."""
+    """Convert a row of `COLUMNS`."""
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
     for index, name in enumerate(COLUMNS.split(", ")):
         if values[index] is None and name not in _OPTIONAL:
-            # Damage has left no value: its events can be read all the same.
+            # Damage has left no value: the conversation's events are readable all the same.
             values[index] = 0 if name in _NUMBERS else ""
     for flag in _FLAGS:
         values[flag] = bool(values[flag])

@@ -1,8 +1,8 @@
-"""The connection: one worker thread, one file, every transaction whole.
+"""The connection to the database: one worker thread, one file, atomic transactions.
 
-Work is a plain function of the SQLite connection that runs from end to end on the worker: nothing
-blocks the loop, tasks cannot interleave inside a transaction, and cancelling one never leaves it open.
-Whatever SQLite or the file system refuses becomes a `StoreError`, here and nowhere else.
+Work is a plain function of the SQLite connection that runs from end to end on the worker: nothing blocks
+the loop, tasks cannot interleave inside a transaction, and cancelling one never leaves it open. Errors of
+SQLite and the file system become a `StoreError`, here and nowhere else.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import aiosqlite
 
-from cogency_tui import own_files
+from cogency_tui import private_files
 from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
 from cogency_tui.store import pending_notices, schema_copy
@@ -36,7 +36,7 @@ FILE = "cogency.db"
 LOCK = "cogency.lock"
 
 _LEAST_FREE = 256 << 10
-"""Bytes on a disk, below which a failure to write is taken for want of room."""
+"""Free bytes on a disk below which an I/O error counts as a full disk."""
 
 _OTHER_DIRECTORY = f"{OTHER_DIRECTORY[0].upper()}{OTHER_DIRECTORY[1:]}."
 _FREE_SPACE = "Free some space there, or set COGENCY_DATA to a directory on another disk."
@@ -54,7 +54,7 @@ _GONE = (
 _READ_ONLY = "{path} can only be read ({why}): nothing new is stored. {hint}"
 
 _READING = ("mode=rw", "mode=ro", "mode=ro&immutable=1")
-"""Ways to open a database for reading, the least restricted first."""
+"""Modes in which a database is opened for reading, the least restricted first."""
 
 DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _REFUSAL_CODES = (sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
@@ -83,10 +83,11 @@ _BY_ERRNO = {
 
 
 class Database:
-    """The person's one database, open for this process; `read_only` where it cannot be written.
+    """The user's database, open for this process; `read_only` where it cannot be written.
 
-    `notices` collects what a person should hear about data that could not be used. Invariant: nothing is
-    written to a file that is at its path no longer.
+    `notices` report data that could not be used.
+
+    Invariant: nothing is written to a file that is no longer at its path.
     """
 
     def __init__(self, directory: Path, patience: float) -> None:
@@ -101,7 +102,7 @@ class Database:
 
     @classmethod
     async def open(cls, directory: Path, *, patience: float = 5.0) -> "Database":
-        """Open `directory`/cogency.db, made where missing; wait `patience` seconds for other processes.
+        """Open `directory`/cogency.db, creating it if missing; wait `patience` seconds for other processes.
 
         Raises:
             StoreError: it cannot be used; no thread or handle is left.
@@ -111,7 +112,7 @@ class Database:
         try:
             await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # The worker cannot be stopped half way, so what it opens is awaited and closed.
+            # The worker cannot be stopped half way, so the connection is awaited and closed.
             with suppress(StoreError):
                 await starting
                 await database.close()
@@ -119,7 +120,7 @@ class Database:
         return database
 
     async def close(self) -> None:
-        """Finish what was asked for, close the file and end the worker. More than once is fine."""
+        """Finish pending work, close the file and end the worker. Repeated calls are allowed."""
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -131,7 +132,7 @@ class Database:
             self._worker.join()
 
     async def read(self, work: Work[T]) -> T:
-        """What `work` makes of the connection; it must not write."""
+        """Return the result of `work` on the connection; it must not write."""
         if self._connection is None:
             raise StoreError(f"{self.path} was closed.")
         try:
@@ -140,8 +141,7 @@ class Database:
             raise store_error(exc, self.path) from exc
 
     async def sync(self) -> None:
-        """Have the disk hold all that was committed, so that it outlives a power cut: once for any number of
-        commits."""
+        """Sync all commits to the disk at once, so that they survive a power cut."""
 
         def work(_connection: sqlite3.Connection) -> None:
             with suppress(FileNotFoundError), companions(self.path)[0].open("rb") as wal:
@@ -153,14 +153,14 @@ class Database:
             raise store_error(exc, self.path) from exc
 
     async def acknowledge(self, seen: Collection[str]) -> None:
-        """Forget the notices that the user has seen."""
+        """Remove the notices that the user has seen."""
         await asyncio.to_thread(pending_notices.acknowledge, self.path.parent, seen)
 
     async def write(self, work: Work[T], *, durable: bool = False) -> T:
-        """What `work` returns, its changes committed; none of them if it raises.
+        """Return the result of `work`, and commit its changes; roll them back if it raises.
 
-        A `durable` commit also outlives a power cut, and so does every commit before it: it waits for the
-        disk. Cancelling the caller does not undo what was asked for.
+        A `durable` commit, and every commit before it, also survives a power cut: it waits for the disk.
+        Cancelling the caller does not cancel the transaction.
         """
         return await self.read(partial(self._transact_durably if durable else self._transact, work))
 
@@ -174,12 +174,12 @@ class Database:
         self._connection = connection
 
     def _connect(self) -> sqlite3.Connection:
-        """Runs on the worker."""
+        """Open the connection. Runs on the worker."""
         self._worker = threading.current_thread()
         directory = self.path.parent
         try:
-            # One that was there keeps its mode: it may be somebody's home. The files are closed anyway.
-            own_files.make_directory(directory)
+            # An existing directory keeps its mode: it may be a user's home. The files are private anyway.
+            private_files.make_directory(directory)
             if obstacle := obstacle_in(directory):
                 raise obstacle
             with file_lock(directory / LOCK, self._patience) as alone:
@@ -203,12 +203,12 @@ class Database:
                 raise
             connection = self._reopened(exc)
         self._files = {
-            path: place for path in (self.path, wal) if (place := own_files.place_of(path)) is not None
+            path: place for path in (self.path, wal) if (place := private_files.place_of(path)) is not None
         }
         return connection
 
     def _reopened(self, damage: sqlite3.Error) -> sqlite3.Connection:
-        """The connection to a damaged file: with its indexes rebuilt, or else to a new file."""
+        """Connect to a damaged file after rebuilding its indexes, or else to a new file."""
         with suppress(sqlite3.Error):
             with closing(sqlite3.connect(self.path, timeout=self._patience, isolation_level=None)) as raw:
                 mended = self._mend(raw)
@@ -218,8 +218,8 @@ class Database:
         return _open_file(self.path, self._patience)
 
     def _opened_to_read(self, exc: OSError | sqlite3.Error) -> sqlite3.Connection | None:
-        """A connection that only reads, where that is what the system allows."""
-        if not is_refusal(exc) or own_files.place_of(self.path) is None:
+        """Connect read-only, where the system allows only that."""
+        if not is_refusal(exc) or private_files.place_of(self.path) is None:
             return None
         try:
             connection = open_to_read(self.path, self._patience)
@@ -241,12 +241,12 @@ class Database:
         )
 
     def _notify(self, notice: str) -> None:
-        """Report to the user, now or with the next program that can."""
+        """Report to the user, now or in the next program that can."""
         self.notices.append(notice)
         pending_notices.add(self.path.parent, notice)
 
     def _run(self, work: Work[T], connection: sqlite3.Connection) -> T:
-        """Runs on the worker; damaged indexes are rebuilt once, on the way."""
+        """Run `work`; rebuild damaged indexes once. Runs on the worker."""
         try:
             return work(connection)
         except sqlite3.Error as exc:
@@ -258,15 +258,15 @@ class Database:
         if self.read_only:
             raise StoreError(f"{self.path} can only be read.", _OTHER_DIRECTORY)
         for path, place in self._files.items():
-            if own_files.place_of(path) != place:
+            if private_files.place_of(path) != place:
                 raise StoreError(_GONE[0].format(path=path) + ".", _GONE[1])
-        # IMMEDIATE: a transaction that reads first could not wait for another process's when it writes.
+        # IMMEDIATE: a transaction that begins by reading could not wait for another process when it writes.
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             return work(connection)
 
     def _transact_durably(self, work: Work[T], connection: sqlite3.Connection) -> T:
-        # The setting counts for the commits that follow; those of one connection come one after the other.
+        # The setting applies to the following commits; those of one connection are sequential.
         connection.execute("PRAGMA synchronous = FULL")
         try:
             return self._transact(work, connection)
@@ -274,7 +274,7 @@ class Database:
             connection.execute("PRAGMA synchronous = NORMAL")
 
     def _mend(self, connection: sqlite3.Connection) -> bool:
-        """Rebuild the indexes, the first time; whether that left a store that is whole."""
+        """Rebuild the indexes, once; return whether the store is then whole."""
         if self._mended is None:
             copy = free_name(self.path)
             self._mended = reindexed(connection, copy)
@@ -287,14 +287,14 @@ class Database:
 
 
 class _Connection(aiosqlite.Connection):
-    """aiosqlite's worker, given whole functions instead of single statements.
+    """aiosqlite's worker, running whole functions instead of single statements.
 
-    A hop to the worker costs more than a statement: one hop a transaction is what makes appending fast.
+    A hop to the worker costs more than a statement: one hop for each transaction makes appending fast.
     """
 
     def __init__(self, connector: Callable[[], sqlite3.Connection]) -> None:
         super().__init__(connector, iter_chunk_size=64)
-        # A program that dies without closing must end: SQLite needs no farewell to stay whole.
+        # A program that exits without closing must end: SQLite stays consistent without it.
         self._thread.daemon = True
 
     async def run(self, work: Work[T]) -> T:
@@ -303,7 +303,7 @@ class _Connection(aiosqlite.Connection):
 
 
 def reindexed(connection: sqlite3.Connection, copy: Path) -> bool:
-    """Rebuild all indexes, with a copy of the database from before; False, and nothing done, where rows are
+    """Rebuild all indexes, with a copy of the database from before; False, with no change, where rows are
     lost, too."""
     try:
         backup(connection, copy)
@@ -332,7 +332,7 @@ def backup(connection: sqlite3.Connection, target: Path) -> None:
     """Write the pages of a database as they are, damaged ones too, into a new file.
 
     Raises:
-        OSError, sqlite3.Error: that cannot be done.
+        OSError, sqlite3.Error: it cannot be written.
     """
     os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
     with closing(sqlite3.connect(target)) as copy:
@@ -340,7 +340,8 @@ def backup(connection: sqlite3.Connection, target: Path) -> None:
 
 
 def open_to_read(path: Path, patience: float, *, untouched: bool = False) -> sqlite3.Connection:
-    """A connection that reads, whether or not it could write; `untouched` leaves the WAL as it is, too.
+    """Open a connection for reading, even where the files cannot be written; `untouched` leaves the WAL
+    unchanged, too.
 
     Raises:
         sqlite3.Error: the file cannot be read.
@@ -359,7 +360,7 @@ def open_to_read(path: Path, patience: float, *, untouched: bool = False) -> sql
             connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
         except sqlite3.OperationalError as exc:
             connection.close()
-            # A WAL beside a file that nobody may write cannot even be read in the usual way.
+            # A WAL beside an unwritable file cannot be read in the usual mode.
             if primary_code(exc) not in _REFUSAL_CODES or "immutable" in mode:
                 raise
         except sqlite3.Error:
@@ -371,26 +372,26 @@ def open_to_read(path: Path, patience: float, *, untouched: bool = False) -> sql
 
 
 def is_refusal(exc: OSError | sqlite3.Error) -> bool:
-    """Whether the system does not let us write."""
+    """Whether the system denies write access."""
     if isinstance(exc, OSError):
         return exc.errno in _REFUSAL_ERRNOS
     return primary_code(exc) in _REFUSAL_CODES
 
 
 def _open_file(path: Path, patience: float) -> sqlite3.Connection:
-    # Made beforehand for its mode, which SQLite gives to -wal and -shm too.
+    # Created beforehand for its mode, which SQLite also gives to -wal and -shm.
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    # SQLite would open it for reading, and fail only at the first message.
+    # SQLite would open it for reading, and fail only at the first write.
     if not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
     try:
-        # Bytes planted in a column must not keep the rows beside it from being read.
+        # Invalid bytes in a column must not make its whole row unreadable.
         connection.text_factory = _decode
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = NORMAL")
-        pending(connection)  # a newer schema is refused before anything is altered
+        pending(connection)  # a newer schema is refused before anything is changed
         connection.execute("PRAGMA journal_mode = WAL")
         migrate(connection)
         schema_copy.store(connection, path)
@@ -414,18 +415,19 @@ def _decode(raw: bytes) -> str:
 
 
 def obstacle_in(directory: Path) -> StoreError | None:
-    """The error with what is in the place of a file of the store in `directory`, if anything is."""
+    """Return an error that describes an obstacle in the place of a file of the store in `directory`, if
+    any."""
     return find_obstacle(_all_of(directory / FILE)[1:])
 
 
 def _refusal(exc: OSError | sqlite3.Error, path: Path) -> tuple[str, str]:
-    """Why the system does not let us write the database at `path`, and what helps."""
+    """Return why the system denies writing the database at `path`, and a remedy."""
     why = str(exc.strerror) if isinstance(exc, OSError) else str(exc)
     return find_refusal(_all_of(path)) or (why, _OTHER_DIRECTORY)
 
 
 def set_aside(path: Path) -> Path:
-    """Rename the database, with the files that belong to it, to a name that is free."""
+    """Rename the database, with the files that belong to it, to a free name."""
     aside = free_name(path)
     for file, renamed in zip(_files_of(path), _files_of(aside), strict=True):
         with suppress(FileNotFoundError):
@@ -434,23 +436,23 @@ def set_aside(path: Path) -> Path:
 
 
 def free_name(path: Path) -> Path:
-    """A name beside `path` that neither a file has, nor one that belongs to it."""
+    """Return a name beside `path` for which no file exists, nor any that would belong to it."""
     names = (path.with_name(f"{path.name}.damaged-{number}") for number in count(1))
     return next(name for name in names if not any(file.exists() for file in _files_of(name)))
 
 
 def _files_of(path: Path) -> tuple[Path, ...]:
-    """A database and the files that belong to it."""
+    """Return a database and the files that belong to it."""
     return path, *companions(path), schema_copy.path_of(path)
 
 
 def _all_of(path: Path) -> tuple[Path, ...]:
-    """What has to be ours to write a database: its directory, its files and its lock."""
+    """Return the paths that must be writable for a database: its directory, its files and its lock."""
     return path.parent, *_files_of(path), path.with_name(LOCK)
 
 
 def companions(path: Path) -> tuple[Path, Path]:
-    """The files that SQLite has beside a database; what was written last may be in the first."""
+    """Return SQLite's files beside a database, the WAL first; the last commits may be only there."""
     return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
 
 
@@ -460,7 +462,7 @@ def _is_orphaned(wal: Path, path: Path) -> bool:
 
 
 def size_of(path: Path) -> int:
-    """The bytes of a file, 0 where there is none."""
+    """Return a file's size in bytes, 0 where there is none."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -468,8 +470,8 @@ def size_of(path: Path) -> int:
 
 
 def primary_code(exc: sqlite3.Error) -> int:
-    """SQLite's code of an error, 0 where there is none."""
-    # Errors that Python's module raises by itself carry no code; extended codes sit in the high bits.
+    """Return SQLite's code of an error, 0 where there is none."""
+    # Errors of Python's module itself have no code; extended codes are in the high bits.
     return getattr(exc, "sqlite_errorcode", 0) & 0xFF
 
 
@@ -481,7 +483,7 @@ def _is_full(directory: Path) -> bool:
 
 
 def store_error(exc: OSError | sqlite3.Error, path: Path) -> StoreError:
-    """What SQLite or the file system refused, for a person; `path` is the database."""
+    """Convert an error of SQLite or the file system for the user; `path` is the database."""
     if is_refusal(exc) and (refusal := find_refusal(_all_of(path))):
         return StoreError(f"{refusal[0]}.", refusal[1])
     if isinstance(exc, OSError):
@@ -489,6 +491,6 @@ def store_error(exc: OSError | sqlite3.Error, path: Path) -> StoreError:
         return StoreError(f"{what.format(path=exc.filename or path)}: {exc.strerror}.", hint)
     what, hint = _BY_SQLITE_CODE.get(primary_code(exc), ("{path} refused", ""))
     if primary_code(exc) == sqlite3.SQLITE_IOERR and _is_full(path.parent):
-        # The files beside the database are written in ways that report a full disk as any failure.
+        # SQLite reports a full disk as a plain I/O error for some of the files beside the database.
         what, hint = _FULL
     return StoreError(f"{what.format(path=path)}: {exc}.", hint)

@@ -1,7 +1,7 @@
-"""Drafts: what a unit that still streams had said, so that a killed process loses next to nothing.
+"""Drafts: the text of units that still stream, so that a killed process loses next to nothing.
 
-A piece holds only what is new. A unit's pieces are there exactly as long as it is not complete:
-they go in the transaction that appends the unit, whole or marked as interrupted.
+A piece has only text that is new. A unit's pieces exist exactly as long as it is not complete: the
+transaction that appends the unit, whole or marked as interrupted, removes them.
 """
 
 import os
@@ -10,17 +10,17 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from cogency_tui.processes import own_start, start_of
+from cogency_tui.process_identity import own_start, start_of
 from cogency_tui.protocol.events import Event, RespondEvent, ThinkEvent
 from cogency_tui.store import events
-from cogency_tui.store.text import from_column, to_column
+from cogency_tui.store.column_text import from_column, to_column
 
 Unit = Literal["think", "respond"]
 Owned = Callable[[int, str], bool]
 
 
 def append(connection: sqlite3.Connection, conversation_id: str, unit_id: str, kind: Unit, text: str) -> None:
-    """Add the piece of the unit that is new since the last one."""
+    """Append a piece of the unit: the text since the last one."""
     pid = os.getpid()
     connection.execute(
         "INSERT INTO drafts (conversation_id, unit, type, timestamp, pid, started, text)"
@@ -38,7 +38,7 @@ def append(connection: sqlite3.Connection, conversation_id: str, unit_id: str, k
 
 
 def complete(connection: sqlite3.Connection, conversation_id: str, unit_id: str) -> None:
-    """Drop what this process drafted of a unit that is now stored whole."""
+    """Delete this process's drafts of a unit that is now stored whole."""
     pid = os.getpid()
     connection.execute(
         "DELETE FROM drafts WHERE conversation_id = ? AND unit = ? AND pid = ? AND started = ?",
@@ -47,7 +47,7 @@ def complete(connection: sqlite3.Connection, conversation_id: str, unit_id: str)
 
 
 def seal(connection: sqlite3.Connection, conversation_id: str, owned: Owned) -> list[Event]:
-    """Turn the drafts of the processes that `owned` picks into units marked as interrupted.
+    """Convert the drafts of the processes that `owned` selects to units marked as interrupted.
 
     They are appended in the order in which they began, and returned.
     """
@@ -80,7 +80,7 @@ def is_own(pid: int, started: str) -> bool:
 
 
 def is_orphaned(pid: int, started: str) -> bool:
-    """Whether the process that wrote a draft is gone."""
+    """Whether the process that wrote a draft has ended."""
     return start_of(pid) != started
 
 

@@ -1,7 +1,7 @@
-"""Edits: every change of a file that a tool made, and what the person decided about it.
+"""Edits: every change of a file that a tool made, and the user's decisions about it.
 
-Rows are added, never changed but for whether their contents are still kept; the number of an edit grows
-with time, over all conversations. What is decided about an edit or one of its hunks is a mark beside it.
+Rows are added, never changed except for whether their contents are still stored; the number of an edit
+grows with time, over all conversations. A decision about an edit or one of its hunks is a separate mark.
 """
 
 import json
@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from cogency_tui.errors import UsageError
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import encode, missing
-from cogency_tui.store.text import from_column, to_column
-from cogency_tui.store.versions import Edit, FileChange, Mark, Origin, State, Undone, Version
+from cogency_tui.store.file_versions import Edit, FileChange, Mark, Origin, State, Undone, Version
 
 _ORIGIN = ("conversation", "caller", "turn", "project")
 _TEXTS = ("call", "tool", "path", "old_path", "made", "kind")
@@ -28,7 +28,7 @@ COLUMNS = (
     "undoes",
     *(f"{side}_{name}" for side in ("before", "after") for name in _VERSION),
 )
-"""What a row of edits holds beside its number."""
+"""Columns of an edit's row, without its number."""
 
 _INTERRUPTED = "id IN (SELECT edit FROM interrupted_edits)"
 _MERGED = "id IN (SELECT edit FROM merged_edits)"
@@ -44,7 +44,7 @@ _PERSONS = """
     )
     SELECT id, turns, project FROM above WHERE call IS NULL
 """
-"""The conversation of the person's in which a sub-agent's stands, however deep."""
+"""Selects the user's conversation to which a sub-agent's belongs, at any depth."""
 
 _MARK = "INSERT OR REPLACE INTO edit_marks (edit, hunk, state, note, timestamp) VALUES (?, ?, ?, ?, ?)"
 _MARKS = """
@@ -58,18 +58,18 @@ _REFERENCED = (
 
 
 Also = Callable[[sqlite3.Connection, list[Edit]], object]
-"""Something to write in the transaction that records edits."""
+"""Writes in the transaction that records edits."""
 
 
 class Edits:
-    """The edits in the person's database. All methods raise `StoreError`."""
+    """The edits in the user's database. All methods raise `StoreError`."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
     async def origin(self, caller: str) -> Origin:
-        """Where an edit comes from that a call in the conversation `caller` makes now."""
+        """Return the origin of an edit that a call in the conversation `caller` makes now."""
 
         def work(connection: sqlite3.Connection) -> Origin:
             row = connection.execute(_PERSONS, (to_column(caller),)).fetchone()
@@ -87,10 +87,10 @@ class Edits:
         changes: Iterable[FileChange],
         also: Also | None = None,
     ) -> list[Edit]:
-        """Record the changes that a call made, all or none; what they take back is marked as reverted.
+        """Record the changes of a call, all or none; the edits that they revert are marked as reverted.
 
-        Where that was an undo, what it had taken back becomes `new` again. `also` is done in the same
-        transaction, with the edits as they were recorded. The contents have to be on the disk for good.
+        Where a reverted edit was an undo, the edits that it had reverted become `new` again. `also` runs in
+        the same transaction, with the recorded edits. The contents must be synced to the disk before.
         """
         changes = list(changes)
 
@@ -103,19 +103,19 @@ class Edits:
         return await self._database.write(work, durable=bool(changes))
 
     async def get(self, id: int) -> Edit:
-        """The edit of this number.
+        """Return the edit of this number.
 
         Raises:
             UsageError: there is none.
         """
-        # A number beyond what SQLite can count is nobody's, too.
+        # Nor is there an edit with a number beyond SQLite's range.
         found = await self._select("WHERE id = ?", id) if 0 < id < 1 << 63 else []
         if not found:
             raise UsageError(f"There is no edit {id}.", "`cogency-tui edits list` shows their numbers.")
         return found[0]
 
     async def began(self, conversation: str) -> float | None:
-        """When the last turn of a conversation began, in Unix seconds; None where there was none."""
+        """Return when the last turn of a conversation began, in Unix seconds; None where there was none."""
         key = to_column(conversation)
         found = await self._database.read(lambda connection: connection.execute(_BEGAN, (key,)).fetchone())
         return found[0] if found else None
@@ -123,9 +123,9 @@ class Edits:
     async def of_conversation(
         self, conversation: str, *, turn: int | None = None, path: str | None = None
     ) -> list[Edit]:
-        """The edits of a conversation, its sub-agents' included, the oldest first.
+        """Return the edits of a conversation, including its sub-agents', the oldest first.
 
-        For an agent's conversation these are its own. `path` finds it also where it was renamed from.
+        For a sub-agent's conversation these are its own. `path` also matches the old path of a renaming.
         """
         key = to_column(conversation)
         terms, values = ["(conversation = ? OR caller = ?)"], list[object]([key, key])
@@ -136,15 +136,16 @@ class Edits:
         return await self._select(f"WHERE {' AND '.join(terms)} ORDER BY id", *values)
 
     async def shared_with(self, conversation: str) -> list[Edit]:
-        """The edits of other conversations that commands of this one may have made, the oldest first."""
+        """Return the edits of other conversations that commands of this one may have made, the oldest
+        first."""
         where = "WHERE id IN (SELECT edit FROM shared_edits WHERE conversation = ?) ORDER BY id"
         return await self._select(where, to_column(conversation))
 
     async def of_project(
         self, project: str, *, path: str | None = None, limit: int, before: int | None = None
     ) -> list[Edit]:
-        """At most `limit` edits in the directory `project`, the latest first; `before` is the number of
-        the last edit on the page above."""
+        """Return at most `limit` edits in the directory `project`, the latest first; `before` is the number
+        of the last edit on the page above."""
         terms: list[str] = ["project = ?"]
         values: list[object] = [to_column(project)]
         _at_path(path, terms, values)
@@ -154,7 +155,7 @@ class Edits:
         return await self._select(f"WHERE {' AND '.join(terms)} ORDER BY id DESC LIMIT ?", *values, limit)
 
     async def since(self, project: str, id: int) -> list[Edit]:
-        """The edits in `project` after that of this number, by whichever process, the oldest first."""
+        """Return the edits in `project` after that of this number, by any process, the oldest first."""
         return await self._database.read(lambda connection: since(connection, project, id))
 
     async def any_by(self, tools: Iterable[str], conversation: str, id: int) -> bool:
@@ -166,23 +167,23 @@ class Edits:
         return await self._database.read(lambda connection: bool(connection.execute(sql, values).fetchone()))
 
     async def last(self) -> int:
-        """The number of the last edit of all; 0 when there is none."""
+        """Return the number of the last edit of all; 0 when there is none."""
         sql = "SELECT coalesce(max(id), 0) FROM edits"
         return (await self._database.read(lambda connection: connection.execute(sql).fetchone()))[0]
 
     async def mark(self, edit: int, state: State, *, hunk: str = "", note: str = "") -> None:
-        """Decide about an edit, or one of its hunks, in place of what was decided before."""
+        """Record a decision about an edit, or one of its hunks, in place of an earlier one."""
         row = (edit, to_column(hunk), state, to_column(note), self._clock())
         await self._database.write(lambda connection: connection.execute(_MARK, row))
 
     async def note_merged(self, edits: Iterable[Edit]) -> None:
-        """These edits came with commits of a remote."""
+        """Mark edits that came with commits of a remote."""
         rows = [(edit.id,) for edit in edits]
         sql = "INSERT OR IGNORE INTO merged_edits VALUES (?)"
         await self._database.write(lambda connection: connection.executemany(sql, rows))
 
     async def marks(self, conversation: str) -> list[Mark]:
-        """What was decided about the edits of a conversation, the earliest decision first."""
+        """Return the decisions about the edits of a conversation, the earliest first."""
         key = to_column(conversation)
         return await self._database.read(
             lambda connection: [
@@ -192,16 +193,17 @@ class Edits:
         )
 
     async def referenced(self) -> set[str]:
-        """The digests of all contents that edits refer to: a clean-up leaves them."""
+        """Return the digests of all contents that edits refer to, which a clean-up must leave."""
         rows: list[tuple[str]] = await self._database.read(
             lambda connection: connection.execute(_REFERENCED).fetchall()
         )
         return {digest for (digest,) in rows}
 
     async def release(self, conversation: str) -> None:
-        """Give up the contents that a conversation refers to; only a person asks for that.
+        """Release the contents that a conversation refers to, at the user's request only.
 
-        Its edits stay listed, and can no longer be undone. What others refer to, too, is not cleaned up.
+        Its edits stay listed, and can no longer be undone. Contents that others refer to, too, are not
+        cleaned up.
         """
         sql = "UPDATE edits SET before_kept = 0, after_kept = 0 WHERE conversation = ?"
         await self._database.write(lambda connection: connection.execute(sql, (to_column(conversation),)))
@@ -213,7 +215,7 @@ class Edits:
 
 
 def since(connection: sqlite3.Connection, project: str, id: int) -> list[Edit]:
-    """As `Edits.since`."""
+    """Return the edits of `Edits.since`."""
     sql = f"{_SELECT} WHERE project = ? AND id > ? ORDER BY id"
     return [*_readable(connection.execute(sql, (to_column(project), id)))]
 
@@ -228,7 +230,7 @@ def insert(
     *,
     interrupted: bool = False,
 ) -> list[Edit]:
-    """Add the changes that a call made; as `Edits.add`."""
+    """Record the changes of a call, as `Edits.add` does."""
     made = [_insert(connection, change, origin, call, tool, now) for change in changes]
     if interrupted:
         connection.executemany("INSERT INTO interrupted_edits VALUES (?)", [(edit.id,) for edit in made])
@@ -275,7 +277,8 @@ def _undoes_of(connection: sqlite3.Connection, id: int) -> tuple[Undone, ...]:
 
 
 def _readable(rows: Iterable[tuple[Any, ...]]) -> Iterator[Edit]:
-    """The edits of rows; those that damage has left without a value, or with no list, are left out."""
+    """Yield the edits of rows; those that damage has left without a value, or with an invalid list, are
+    left out."""
     for row in rows:
         if None not in row[:-1]:
             with suppress(ValueError, TypeError):
@@ -301,5 +304,5 @@ def _edit(row: tuple[Any, ...]) -> Edit:
 
 def _version(side: str, field: dict[str, Any]) -> Version:
     kind, digest, size, mode, kept = (field[f"{side}_{name}"] for name in _VERSION)
-    # No undo gives a file more than permissions, whatever an import of an earlier version has left here.
+    # An undo sets permission bits only, whatever an import by an earlier version has stored here.
     return Version(kind, digest, size, mode & 0o777, bool(kept))

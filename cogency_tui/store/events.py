@@ -1,7 +1,7 @@
-"""The journal of events: rows are appended and read, never changed.
+"""The journal of events, whose rows are appended and read, never changed.
 
-What was appended reads back equal, whatever characters it holds; one row that cannot be read costs
-that row and no other.
+An appended event reads back equal, whatever characters it holds; a row that cannot be read affects no other
+row.
 """
 
 import json
@@ -21,7 +21,7 @@ from cogency_tui.protocol.events import (
     ThinkEvent,
     UserEvent,
 )
-from cogency_tui.store.text import from_column, to_column
+from cogency_tui.store.column_text import from_column, to_column
 
 TITLE_LENGTH = 60
 
@@ -38,17 +38,17 @@ _SHAPES: dict[str, type[Event]] = {
 
 
 def check_persisted(event: Event) -> None:
-    """Refuse what the store does not keep.
+    """Refuse an event that the store does not persist.
 
     Raises:
-        ValueError: an event of the moment, or a preview of one.
+        ValueError: a transient event, or a partial one.
     """
     if event["type"] not in PERSISTED or event.get("partial"):
         raise ValueError(f"Only complete events of {sorted(PERSISTED)} are stored, not {event['type']!r}.")
 
 
 def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -> int:
-    """Add one event and bring its conversation's row up to date; the event's sequence number.
+    """Append an event, and update its conversation's row; return the event's sequence number.
 
     Raises:
         StoreError: there is no such conversation.
@@ -56,7 +56,7 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
     key = to_column(conversation_id)
     is_user = event["type"] == "user"
     title = to_column(title_of(event["content"])) if event["type"] == "user" else ""
-    # max: neither a clock set back nor a recovered draft moves a conversation down the list.
+    # max: neither a clock that was set back nor a recovered draft moves a conversation down the list.
     updated = connection.execute(
         "UPDATE conversations SET updated = max(updated, ?), turns = turns + ?,"
         " title = iif(title = '', ?, title) WHERE id = ?",
@@ -74,8 +74,8 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
 
 
 class Page(NamedTuple):
-    """Events of a conversation with their numbers, in order; a notice for each row that cannot be read.
-    `through` is the number of its last row, None where no other page follows."""
+    """Numbered events of a conversation in order, and a notice for each row that cannot be read. `through`
+    is the number of the page's last row, None where no other page follows."""
 
     events: list[tuple[int, Event]]
     notices: list[str]
@@ -83,7 +83,7 @@ class Page(NamedTuple):
 
 
 def read_page(connection: sqlite3.Connection, conversation_id: str, after: int) -> Page:
-    """The events that follow the number `after`, as many as a page holds."""
+    """Return the events after the number `after`, as many as fit on a page."""
     events: list[tuple[int, Event]] = []
     notices: list[str] = []
     size = count = 0
@@ -108,7 +108,7 @@ def read_page(connection: sqlite3.Connection, conversation_id: str, after: int) 
 def environments(
     connection: sqlite3.Connection, conversation_id: str, through: int | None = None
 ) -> list[str]:
-    """The environment blocks that a conversation's messages carry, up to the event numbered `through`."""
+    """Return the environment blocks of a conversation's messages, up to the event numbered `through`."""
     found: list[str] = []
     rows = connection.execute(
         "SELECT body FROM events WHERE conversation_id = ? AND type = 'user' AND seq <= coalesce(?, seq)"
@@ -126,8 +126,8 @@ def environments(
 def around(
     connection: sqlite3.Connection, conversation_id: str, at: int | None, before: int, behind: int
 ) -> tuple[tuple[tuple[int, Event], ...], bool, bool]:
-    """The event numbered `at` (by default the last) with as many before and behind it, those that cannot be
-    read left out; and whether there are others before and behind."""
+    """Return the event numbered `at` (by default the last) with up to `before` and `behind` events around
+    it, without those that cannot be read; and whether there are more before and behind."""
     sql = "SELECT seq, type, body FROM events WHERE conversation_id = ? AND seq {} ? ORDER BY seq {} LIMIT ?"
     key, number = to_column(conversation_id), 1 << 62 if at is None else at
     earlier = connection.execute(sql.format("<=", "DESC"), (key, number, before + 2)).fetchall()
@@ -140,12 +140,12 @@ def around(
 
 
 def encode(value: object) -> str | bytes:
-    """`value` as JSON in a column."""
+    """Encode `value` as JSON for a column."""
     return to_column(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def title_of(content: str) -> str:
-    """The first line that says something, cut at a word where it is long."""
+    """Return the first line with text, cut at a word where it is long."""
     # Enough characters for any title: a pasted file is not split into all its lines.
     start = content.lstrip()[: 8 * TITLE_LENGTH]
     line = " ".join(start.splitlines()[0].split()) if start else ""
@@ -156,7 +156,7 @@ def title_of(content: str) -> str:
 
 
 def text_of(body: str | bytes) -> str | None:
-    """What the person said in a `user` event's row; None where it cannot be read."""
+    """Return the user's text of a `user` event's row; None where it cannot be read."""
     with suppress(ValueError, RecursionError):
         event = decode("user", body)
         return event["content"] if event["type"] == "user" else None
@@ -164,15 +164,15 @@ def text_of(body: str | bytes) -> str | None:
 
 
 def missing(conversation_id: str) -> StoreError:
-    """The error for an id that no conversation has."""
+    """Build the error for an unknown conversation id."""
     return StoreError(f"There is no conversation {conversation_id!r}.")
 
 
 def checked(value: object) -> Event:
-    """`value`, which came from outside, as an event that may be stored.
+    """Validate an event that came from outside.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not one that is stored.
     """
     kind = cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else None
     if kind not in _SHAPES:
@@ -184,7 +184,7 @@ def checked(value: object) -> Event:
 
 
 def decode(kind: str, body: str | bytes | None) -> Event:
-    """The event of a row.
+    """Decode the event of a row.
 
     Raises:
         ValueError, RecursionError: it cannot be read.
@@ -194,8 +194,8 @@ def decode(kind: str, body: str | bytes | None) -> Event:
     try:
         event: Any = msgspec.json.decode(body or b"")
     except ValueError:
-        # Three times slower, and the one that knows lone surrogates and NaN.
+        # Three times slower, but accepts lone surrogates and NaN.
         event = json.loads(from_column(body))
-    # Checked, then used as it is: what a newer program added to an event stays in it.
+    # Validated, then used unconverted: fields that a newer program added to an event stay in it.
     msgspec.convert(event, _SHAPES[kind])
     return event

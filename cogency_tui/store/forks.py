@@ -1,6 +1,6 @@
-"""Forks: a conversation that begins as another was up to one event. What both share is in both.
+"""Forks: conversations that begin with a copy of another's events up to one of them.
 
-Nothing of the parent changes. Usage stays with who paid for it: a fork begins at zero.
+The parent does not change. Usage stays with the conversation that paid for it: a fork begins at zero.
 """
 
 import sqlite3
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from cogency_tui.errors import UsageError
 from cogency_tui.store import requests
+from cogency_tui.store.column_text import to_column
 from cogency_tui.store.conversations import (
     COLUMNS,
     Conversation,
@@ -18,7 +19,6 @@ from cogency_tui.store.conversations import (
 )
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import missing
-from cogency_tui.store.text import to_column
 
 _ONE = f"SELECT {COLUMNS} FROM conversations WHERE id = ?"
 _COPY = (
@@ -39,7 +39,7 @@ _CHILDREN = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS N
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A conversation with what was forked from it, the earliest first."""
+    """A conversation with its forks, the earliest first."""
 
     conversation: Conversation
     forks: "tuple[Tree, ...]" = ()
@@ -52,7 +52,7 @@ class Forks:
         self._database = database
 
     async def fork(self, id: str, through: int | None = None) -> Conversation:
-        """A new conversation with the events of this one up to the number `through`; by default all.
+        """Create a conversation with the events of this one up to the number `through`, by default all.
 
         Raises:
             UsageError: it has no event of that number.
@@ -60,12 +60,13 @@ class Forks:
         return await self._database.write(lambda connection: _fork(connection, id, through))
 
     async def tree(self, id: str) -> Tree:
-        """The whole tree in which a conversation stands, from the one that was no fork. What is in the
-        trash is there, too: others may come from it."""
+        """Return the whole tree of a conversation, from the one that is no fork. It includes conversations
+        in the trash, which others may be forks of."""
         return await self._database.read(lambda connection: _tree(connection, _top(connection, id), set()))
 
     async def shared(self, left: str, right: str) -> tuple[int, int]:
-        """The numbers of the last events that two conversations have in common, 0 each where none is."""
+        """Return the numbers of the last events that two conversations have in common, 0 each where there
+        is none."""
 
         def work(connection: sqlite3.Connection) -> tuple[int, int]:
             sql = "SELECT seq, type, body FROM events WHERE conversation_id = ? ORDER BY seq"

@@ -1,8 +1,8 @@
-"""Intents: what a process is about to change in a project, on the disk before it does.
+"""Intents: the changes that a process is about to make in a project, on the disk before it makes them.
 
-Invariant: an intent is there from before the first change of a call until its edits are recorded, and goes in
-the transaction that records them. One whose process is gone was interrupted, and is settled: what it had
-changed becomes edits, and its call gets its result, once, however many processes find it.
+Invariant: an intent exists from before the first change of a call until its edits are recorded, and is
+removed in the transaction that records them. An intent whose process has ended was interrupted, and is
+settled: its changes become edits, and its call gets its result, once, however many processes find it.
 """
 
 import json
@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cogency_tui.processes import own_start, start_of
+from cogency_tui.process_identity import own_start, start_of
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.store import drafts, edits, events
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.edits import Also
-from cogency_tui.store.text import from_column, to_column
-from cogency_tui.store.versions import Edit, FileChange, Origin, Undone, Version
+from cogency_tui.store.file_versions import Edit, FileChange, Origin, Undone, Version
 
 _TEXTS = ("root", "conversation", "caller", "project", "call", "tool", "started", "shadow", "files", "beside")
 _COLUMNS = (
@@ -40,10 +40,10 @@ _EVENT = "SELECT 1 FROM events WHERE conversation_id = ? AND unit = ? AND type =
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Who worked in a project while somebody looked at it: `calls` (conversation and call) that had begun,
-    and whoever had recorded an edit by that of the number `last`.
+    """Calls and edits that were concurrent with a snapshot of a project: `calls` (conversation and call)
+    that had begun, and the calls of edits recorded up to the number `last`.
 
-    What they found says nothing about what was there at the look.
+    Their changes say nothing about the state at the snapshot.
     """
 
     calls: frozenset[tuple[str, str]] = frozenset()
@@ -56,10 +56,10 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """The project before a command: the file of this name, up to the byte `position`.
+    """The snapshot of a project before a command: the file of this name, up to the byte `position`.
 
-    `last` is the number of the last edit before the project was looked at, None where nothing was; `beside`
-    are those who worked in it meanwhile.
+    `last` is the number of the last edit before the snapshot, None without one; `beside` are the calls that
+    were concurrent with it.
     """
 
     name: str = ""
@@ -70,12 +70,13 @@ class Shadow:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a call is about to do below the directory `root`: `changes` are planned; a command has a `shadow`
-    in their place.
+    """The changes that a call is about to make below the directory `root`: `changes` are planned; a command
+    has a `shadow` instead.
 
-    `began` and `ended` in Unix seconds; `ended` is None while a command is waited for, or changes are not
-    recorded. `last` is the number of the last edit when it began, or before a command's project was looked
-    at. `covers` are the files and directories that the user was asked about; None where all may be changed.
+    `began` and `ended` are in Unix seconds; `ended` is None while a command is awaited, or changes are not
+    recorded. `last` is the number of the last edit when the call began, or before the snapshot of a
+    command. `covers` are the files and directories that the user was asked about; None where all may be
+    changed.
     """
 
     id: int
@@ -94,7 +95,7 @@ class Intent:
 
     @property
     def is_own(self) -> bool:
-        """Whether this process has it."""
+        """Whether it belongs to this process."""
         return self.pid == os.getpid() and self.started == own_start(self.pid)
 
     @property
@@ -104,7 +105,7 @@ class Intent:
 
 
 Claim = Callable[[Sequence[Edit], Sequence[Intent]], Iterable[FileChange]]
-"""What is left of changes beside the edits and the intents of others."""
+"""Selects the changes that are in neither the edits nor the intents of others."""
 
 
 class Intents:
@@ -124,7 +125,7 @@ class Intents:
         shadow: Shadow | None = None,
         covers: Collection[Path] | None = None,
     ) -> int:
-        """Record what a call is about to do, on the disk for good; the number of the intent."""
+        """Record the intent of a call, synced to the disk; return its number."""
         pid, shadow = os.getpid(), shadow or Shadow()
         files = json.dumps([asdict(change) for change in changes], separators=(",", ":"))
         row = [
@@ -142,25 +143,25 @@ class Intents:
         return await self._database.write(work, durable=True)
 
     async def end(self, id: int) -> None:
-        """Note that a command is not waited for any more."""
+        """Record that a command is no longer awaited."""
         row = (self._clock(), id)
         await self._database.write(lambda connection: connection.execute(_END, row))
 
     async def move(self, id: int, shadow: Shadow) -> None:
-        """Have a command that goes on count from here."""
+        """Replace the snapshot of a command that continues."""
         row = (to_column(shadow.name), shadow.position, shadow.last or 0, to_column(_said(shadow.beside)), id)
         await self._database.write(lambda connection: connection.execute(_MOVE, row), durable=True)
 
     async def drop(self, id: int) -> None:
-        """Forget an intent that came to nothing, or whose edits are recorded."""
+        """Remove an intent that came to nothing, or whose edits are recorded."""
         await self._database.write(lambda connection: connection.execute(_DELETE, (id,)))
 
     async def below(self, root: str) -> list[Intent]:
-        """The intents in the directory `root`, by whichever process, the oldest first."""
+        """Return the intents in the directory `root`, by any process, the oldest first."""
         return await self._database.read(lambda connection: _below(connection, root))
 
     async def since(self, root: str, project: str, last: int) -> tuple[list[Edit], list[Intent]]:
-        """The edits in `project` after that of the number `last`, and the intents in `root`, by whichever
+        """Return the edits in `project` after that of the number `last`, and the intents in `root`, by any
         process, at one moment: a change is in one of the two."""
 
         def work(connection: sqlite3.Connection) -> tuple[list[Edit], list[Intent]]:
@@ -174,7 +175,7 @@ class Intents:
         return await self._database.read(work)
 
     async def roots(self) -> list[str]:
-        """The directories in which something is to be settled, or put back."""
+        """Return the directories with intents to settle, or changes to revert."""
         sql = "SELECT root FROM intents UNION SELECT root FROM unagreed_edits"
         rows: list[tuple[str | bytes]] = await self._database.read(
             lambda connection: connection.execute(sql).fetchall()
@@ -189,9 +190,9 @@ class Intents:
         claim: Claim,
         also: Also | None = None,
     ) -> list[Edit]:
-        """Record what a command changed, with its origin, call and tool as `source`: what it can `claim` of
-        that beside `since` at the very moment. No other process records the same meanwhile. Done `also` is as
-        in `Edits.add`."""
+        """Record the changes of a command, with its origin, call and tool as `source`: those that `claim`
+        selects, given the edits after the number `last` and the intents in `root` at the moment of
+        recording. No other process records them meanwhile. `also` runs as in `Edits.add`."""
         origin, call, tool = source
 
         def work(connection: sqlite3.Connection) -> list[Edit]:
@@ -204,7 +205,7 @@ class Intents:
         return await self._database.write(work, durable=True)
 
     async def shadows(self) -> set[str]:
-        """The names of the files that intents, and changes that are to be put back, refer to."""
+        """Return the names of the snapshot files of intents and of changes to revert."""
         sql = "SELECT shadow FROM intents WHERE shadow != '' UNION SELECT shadow FROM unagreed_edits"
         rows: list[tuple[str]] = await self._database.read(
             lambda connection: connection.execute(sql).fetchall()
@@ -212,7 +213,7 @@ class Intents:
         return {name for (name,) in rows}
 
     async def referenced(self) -> set[str]:
-        """The digests of the contents that planned changes refer to: a clean-up leaves them."""
+        """Return the digests of the contents of planned changes, which a clean-up must leave."""
         rows: list[tuple[str | bytes]] = await self._database.read(
             lambda connection: connection.execute("SELECT files FROM intents").fetchall()
         )
@@ -220,7 +221,7 @@ class Intents:
         return {side.digest for each in changes for side in (each.before, each.after) if side.digest}
 
     async def unagreed(self, root: str) -> dict[str, set[int]]:
-        """The edits in the directory `root` that are to be put back, by conversation."""
+        """Return the edits in the directory `root` that are to be reverted, by conversation."""
         sql = "SELECT conversation, id FROM unagreed_edits JOIN edits ON edits.id = edit WHERE root = ?"
         rows: list[tuple[str | bytes, int]] = await self._database.read(
             lambda connection: connection.execute(sql, (to_column(root),)).fetchall()
@@ -231,7 +232,7 @@ class Intents:
         return found
 
     async def drop_unagreed(self, ids: Iterable[int]) -> None:
-        """Forget edits that were put back, or of which the user knows that they cannot be."""
+        """Remove edits that were reverted, or that the user knows cannot be."""
         rows = [(id,) for id in ids]
         await self._database.write(
             lambda connection: connection.executemany("DELETE FROM unagreed_edits WHERE edit = ?", rows),
@@ -241,7 +242,7 @@ class Intents:
     async def settle(
         self, intent: Intent, changes: Sequence[FileChange], answer: ResultEvent | None, also: Also
     ) -> list[Edit] | None:
-        """Record what an interrupted call had changed, and `answer` as its result if it has none; do `also`
+        """Record the changes of an interrupted call, and `answer` as its result if it has none; run `also`
         before the commit. None where another process has done so. Without an `answer` the call was not
         interrupted: recording it failed."""
 
@@ -267,12 +268,13 @@ class Intents:
 
 
 def dropping(id: int) -> Also:
-    """What removes an intent in the transaction that records its edits."""
+    """Return a function that removes an intent in the transaction that records its edits."""
     return lambda connection, _made: connection.execute(_DELETE, (id,))
 
 
 def ending(id: int, also: Also | None) -> Also:
-    """As `dropping`, but the intent stays until what its act has put aside is removed; and does `also`."""
+    """As `dropping`, but the intent stays until the contents that its act set aside are removed; and run
+    `also`."""
 
     def work(connection: sqlite3.Connection, made: list[Edit]) -> None:
         connection.execute(_END, (time.time(), id))
@@ -293,7 +295,7 @@ def _below(connection: sqlite3.Connection, root: str) -> list[Intent]:
 
 
 def add_unagreed(connection: sqlite3.Connection, intent: Intent, ids: Iterable[int]) -> None:
-    """Note that nobody has agreed to edits of an interrupted command."""
+    """Record that the user has not agreed to edits of an interrupted command."""
     bound = to_column(intent.root), to_column(intent.shadow.name)
     connection.executemany("INSERT INTO unagreed_edits VALUES (?, ?, ?)", [(id, *bound) for id in ids])
 
@@ -323,7 +325,7 @@ def _said(beside: Beside) -> str:
 
 
 def _heard(text: str) -> Beside:
-    """Who worked beside; nobody in what an older program has left."""
+    """Decode concurrent calls; none in a value of an older program."""
     last, *calls = json.loads(text or "[0]")
     return Beside(frozenset((caller, call) for caller, call in calls), last)
 

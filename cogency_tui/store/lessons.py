@@ -1,7 +1,7 @@
-"""What the profile is learned from: messages that were heard, taken once there are some; and what came of it.
+"""The material of the profile: messages to learn from, taken in lots, and the result of learning.
 
-Invariant: a message is learned from once; nothing that was learned replaces the person's own words, or comes
-back after the person has changed the profile in the meantime.
+Invariant: a message is learned from once; a learned fact never replaces the user's own words, nor is one
+added after the user has changed the profile in the meantime.
 """
 
 import sqlite3
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from cogency_tui.store import events
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.profile import MOST, Fact, delete, insert, read_facts, same
-from cogency_tui.store.text import from_column, to_column
 
 HEARD = 20
-"""Messages that are kept to be learned from, the latest."""
+"""Latest messages that are stored for learning."""
 
 _TURNS = "SELECT count(*) FROM events WHERE conversation_id = ? AND type = 'user'"
 _LATEST = "SELECT seq, body FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq DESC LIMIT ?"
@@ -29,7 +29,7 @@ _HEARD = (
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the person typed of a message, which nothing was learned from yet; `event` is its number."""
+    """The user's typed part of a message that nothing was learned from yet; `event` is its number."""
 
     event: int
     conversation: str
@@ -39,9 +39,9 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`revision` grows with each change that the person made. `attempted` is when something was to be learned
-    last (0 for never), `outcome` what that came to, "" while it goes on or where it broke off; `waiting`
-    messages will be learned from."""
+    """The state of learning. `revision` grows with each change by the user. `attempted` is the time of the
+    last attempt (0 for never), `outcome` its result, "" while it runs or where it broke off; `waiting` is
+    the number of messages to learn from."""
 
     revision: int
     offered: bool
@@ -61,40 +61,40 @@ class Lot:
 
 
 class Lessons:
-    """What there is to learn from. All methods raise `StoreError`."""
+    """Messages to learn from, and what became of them. All methods raise `StoreError`."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
     async def state(self) -> State:
-        """How the learning stands."""
+        """Return the state of learning."""
         return await self._database.read(_state)
 
     async def claim_offer(self) -> bool:
-        """True once: for who is to ask the person whether there may be a profile."""
+        """True once: to the caller that is to offer the user a profile."""
         sql = "UPDATE profile_state SET offered = 1 WHERE offered = 0"
         return await self._database.write(lambda connection: connection.execute(sql).rowcount == 1)
 
     async def hear(self, conversation: str, messages: Sequence[tuple[str, str]]) -> None:
-        """Keep messages of a conversation to be learned from: each whole, and what of it was typed."""
+        """Store messages of a conversation for learning: each whole, and its typed part."""
         await self._database.write(partial(_hear, conversation, messages))
 
     async def take(self, every: int) -> Lot | None:
-        """What to learn from, once as many messages as `every` were not taken before. They wait until
-        something was learned from them; of several who ask, one has them."""
+        """Return messages to learn from, once `every` messages or more are new. They stay until something
+        was learned from them; only one of several callers gets them."""
         return await self._database.write(partial(_take, every, self._clock()))
 
     async def learn(
         self, lot: Lot, facts: Sequence[Fact], replaced: Collection[int], model: str
     ) -> tuple[int, int] | None:
-        """Add `facts`, of which ids and times do not count, in the place of those `replaced`; how many were
-        added and dropped. None where the person has changed the profile since the lot was taken: then the
-        messages wait."""
+        """Add `facts`, whose ids and times are ignored, and drop those `replaced`; return how many were
+        added and dropped. None where the user has changed the profile since the lot was taken: then the
+        messages stay."""
         return await self._database.write(partial(_learn, lot, facts, replaced, model, self._clock()))
 
     async def note(self, outcome: str, *, failed: bool) -> None:
-        """Say what the last attempt to learn came to."""
+        """Record the result of the last attempt to learn."""
         sql = "UPDATE profile_state SET attempted = ?, outcome = ?, failed = ?"
         row = (self._clock(), to_column(outcome), failed)
         await self._database.write(lambda connection: connection.execute(sql, row))
@@ -159,13 +159,13 @@ def _learn(
     dropped = len(gone) + _make_room(connection)
     taken = [(heard.event,) for heard in lot.heard]
     connection.executemany("DELETE FROM profile_heard WHERE event = ?", taken)
-    # What is in the trash was taken as well.
+    # Messages of conversations in the trash were taken, too.
     connection.execute("DELETE FROM profile_heard WHERE taken AND event <= ?", (max(taken, default=(0,))[0],))
     return added, dropped
 
 
 def _make_room(connection: sqlite3.Connection) -> int:
-    """Let the oldest go of what was learned, until the rest fits; how many."""
+    """Drop the oldest learned facts, until the rest fits; return how many."""
     facts = sorted(read_facts(connection), key=lambda fact: fact.id)
     size = sum(len(fact.text) for fact in facts)
     gone = 0

@@ -1,7 +1,7 @@
-"""The schema's history: named steps, in order, each applied once and recorded with its time.
+"""The migrations of the schema: named steps, in order, each applied once and recorded with its time.
 
-Steps are only ever added at the end; one that was released is never changed. A database that
-records a step which is not here was made by a newer program, and is not touched.
+Steps are only ever added at the end; a released step is never changed. A database that records an unknown
+step was made by a newer program, and is not changed.
 """
 
 import sqlite3
@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class Migration(Protocol):
-    """One step; its name is what the database records."""
+    """A migration; the database records its name."""
 
     @property
     def __name__(self) -> str: ...
@@ -26,7 +26,7 @@ class NewerSchemaError(Exception):
 
 
 def create_conversations(connection: sqlite3.Connection) -> None:
-    """What the list of conversations shows, kept current by every append."""
+    """Create the list of conversations, which every append updates."""
     connection.execute(
         """
         CREATE TABLE conversations (
@@ -50,7 +50,7 @@ def create_conversations(connection: sqlite3.Connection) -> None:
 
 
 def create_events(connection: sqlite3.Connection) -> None:
-    """The conversations themselves; `unit` is the id of a think or respond unit, or of a call."""
+    """Create the events; `unit` is the id of a think or respond unit, or of a call."""
     connection.execute(
         """
         CREATE TABLE events (
@@ -67,7 +67,7 @@ def create_events(connection: sqlite3.Connection) -> None:
 
 
 def create_drafts(connection: sqlite3.Connection) -> None:
-    """Pieces of units that are still streaming, under the process that writes them."""
+    """Create pieces of units that are still streaming, under the process that writes them."""
     connection.execute(
         """
         CREATE TABLE drafts (
@@ -86,7 +86,7 @@ def create_drafts(connection: sqlite3.Connection) -> None:
 
 
 def create_usage(connection: sqlite3.Connection) -> None:
-    """A row a cycle: what is summed has a column, `body` is the whole measure."""
+    """Create usage, a row for each cycle: summed figures have columns, `body` is the whole measure."""
     connection.execute(
         """
         CREATE TABLE usage (
@@ -108,7 +108,7 @@ def create_usage(connection: sqlite3.Connection) -> None:
 
 
 def add_call_to_conversations(connection: sqlite3.Connection) -> None:
-    """Which call of the parent started a conversation: a sub-agent's has one, a fork has none."""
+    """Add the call of the parent that started a conversation: a sub-agent's has one, a fork has none."""
     connection.execute("ALTER TABLE conversations ADD COLUMN call TEXT")
     connection.execute(
         "CREATE INDEX conversations_by_parent ON conversations (parent, created) WHERE call IS NOT NULL"
@@ -116,7 +116,7 @@ def add_call_to_conversations(connection: sqlite3.Connection) -> None:
 
 
 def create_relics(connection: sqlite3.Connection) -> None:
-    """What agents keep for a project: values under keys, gone when they expire, and a log."""
+    """Create the agents' data of a project: values under keys, removed when they expire, and a log."""
     connection.execute(
         """
         CREATE TABLE relic_values (
@@ -145,7 +145,7 @@ def create_relics(connection: sqlite3.Connection) -> None:
 
 
 def create_edits(connection: sqlite3.Connection) -> None:
-    """Changes of files with their versions, and what was decided about each or one of its hunks.
+    """Create changes of files with their versions, and the decisions about each or one of its hunks.
 
     `undoes` is a JSON list of pairs: the id of an edit, and a hunk of it or an empty text.
     """
@@ -196,7 +196,7 @@ def create_edits(connection: sqlite3.Connection) -> None:
 
 
 def create_summaries(connection: sqlite3.Connection) -> None:
-    """What stands for the events up to `through` in the model's context."""
+    """Create summaries, which replace the events up to `through` in the model's context."""
     connection.execute(
         """
         CREATE TABLE summaries (
@@ -214,9 +214,9 @@ def create_summaries(connection: sqlite3.Connection) -> None:
 
 
 def add_recall_to_conversations(connection: sqlite3.Connection) -> None:
-    """What recall shows and decides: the branch, the trash, a title of the person's, where a fork left.
+    """Add the columns of recall: the branch, the trash, a title of the user's, the origin of a fork.
 
-    `trashed` is when; `forked_at` the number of the parent's last event that a fork has, too.
+    `trashed` is a time; `forked_at` is the number of the last event that a fork shares with its parent.
     """
     for column in (
         "branch TEXT NOT NULL DEFAULT ''",
@@ -236,11 +236,11 @@ def add_recall_to_conversations(connection: sqlite3.Connection) -> None:
 
 
 def create_reviews(connection: sqlite3.Connection) -> None:
-    """What a person did in the review, a row an action; and what the changes of files come to, derived.
+    """Create the user's actions in the review, a row for each, and the derived outlines of changes.
 
     `parts` is a JSON list of pairs (the id of an edit, a hunk of it), `marks` one of an edit, a hunk, its
     state before and after, `edits` one of the edits that the action made; `undoes` is the id of the action
-    that it takes back, or 0.
+    that it reverts, or 0.
     """
     connection.execute(
         """
@@ -265,11 +265,11 @@ def create_reviews(connection: sqlite3.Connection) -> None:
 
 
 def create_profile(connection: sqlite3.Connection) -> None:
-    """What is known of the person, the messages that it is still to be learned from, and how that stands.
+    """Create the facts about the user, the messages to learn from, and the state of learning.
 
-    `event` is the number of a message, `turn` that of its turn, `typed` what of it the person typed; `taken`
-    says that it was learned from once, to no end. `conversation` is empty for what the person wrote into the
-    profile. The state is one row.
+    `event` is the number of a message, `turn` that of its turn, `typed` its part that the user typed;
+    `taken` marks a message of an attempt that did not succeed. `conversation` is empty for a fact that the
+    user wrote. The state is one row.
     """
     connection.execute(
         """
@@ -304,7 +304,7 @@ def create_profile(connection: sqlite3.Connection) -> None:
 
 
 def create_requests(connection: sqlite3.Connection) -> None:
-    """What each request to a model was made of: events above `since` up to `through`, in a frame."""
+    """Create requests to models: events above `since` up to `through`, in a frame."""
     connection.execute("CREATE TABLE request_frames (digest TEXT PRIMARY KEY, body TEXT NOT NULL)")
     connection.execute(
         """
@@ -325,17 +325,19 @@ def create_requests(connection: sqlite3.Connection) -> None:
 
 
 def add_sources_to_relics(connection: sqlite3.Connection) -> None:
-    """Whose content a value or an entry has, as the conversation knew that stored it; NULL where none did."""
+    """Add the sources of a value or an entry, as the conversation that stored it knew them; NULL where none
+    did."""
     for table in ("relic_values", "relic_log"):
         connection.execute(f"ALTER TABLE {table} ADD COLUMN sources TEXT")
 
 
 def create_intents(connection: sqlite3.Connection) -> None:
-    """What a process is about to change in the directory `root`, and which edits a process left unrecorded.
+    """Create the intents of processes in the directory `root`, and the edits that a process left
+    unrecorded.
 
-    `files` is a JSON list of planned changes. `shadow` names the file that describes the project before a
-    command, up to the byte `position`; `ended` is when nobody waits for the command any more; `last` is the
-    number of the last edit when it began.
+    `files` is a JSON list of planned changes. `shadow` names the file with the snapshot of the project
+    before a command, up to the byte `position`; `ended` is the time from which the command is no longer
+    awaited; `last` is the number of the last edit when it began.
     """
     connection.execute(
         """
@@ -367,13 +369,13 @@ def create_intents(connection: sqlite3.Connection) -> None:
 
 
 def add_imported_to_conversations(connection: sqlite3.Connection) -> None:
-    """Which conversations came from a file: their edits are not applied without a question."""
+    """Mark conversations that came from a file: their edits are not applied without a question."""
     connection.execute("ALTER TABLE conversations ADD COLUMN imported INTEGER NOT NULL DEFAULT 0")
 
 
 def index_what_each_turn_asks_for(connection: sqlite3.Connection) -> None:
-    """Find the few messages with an environment block or a note of the review, and the user's own edits,
-    without reading all those of a long conversation."""
+    """Index the few messages with an environment block or a note of the review, and the user's own edits,
+    so that they are found without reading all those of a long conversation."""
     for name, key in (("environment", '"environment":'), ("review", '"review":{')):
         connection.execute(
             f"CREATE INDEX events_with_{name} ON events (conversation_id)"
@@ -384,7 +386,8 @@ def index_what_each_turn_asks_for(connection: sqlite3.Connection) -> None:
 
 
 def create_shared_edits(connection: sqlite3.Connection) -> None:
-    """Which other conversations had a command running when an edit was made, and may have made it."""
+    """Create the other conversations that had a command running when an edit was made, and may have made
+    it."""
     connection.execute(
         "CREATE TABLE shared_edits (edit INTEGER NOT NULL REFERENCES edits (id) ON DELETE CASCADE,"
         " conversation TEXT NOT NULL, PRIMARY KEY (edit, conversation)) WITHOUT ROWID"
@@ -393,20 +396,20 @@ def create_shared_edits(connection: sqlite3.Connection) -> None:
 
 
 def add_beside_to_intents(connection: sqlite3.Connection) -> None:
-    """Who worked in a project while it was looked at before a command: JSON, the number of the last edit and
-    the calls that had begun."""
+    """Add the calls that were concurrent with the snapshot before a command: JSON, the number of the last
+    edit and the calls that had begun."""
     connection.execute("ALTER TABLE intents ADD COLUMN beside TEXT NOT NULL DEFAULT ''")
 
 
 def index_edits_by_caller_and_turn(connection: sqlite3.Connection) -> None:
-    """Find the edits of one turn without reading those of all turns."""
+    """Index the edits of a turn, so that they are found without reading those of all turns."""
     connection.execute("DROP INDEX edits_by_caller")
     connection.execute("CREATE INDEX edits_by_caller_and_turn ON edits (caller, turn)")
 
 
 def create_unagreed_edits(connection: sqlite3.Connection) -> None:
-    """Changes of guarded files by interrupted commands, until they are put back; and which files and
-    directories the user was asked about before a command: JSON, NULL where it may change all."""
+    """Create changes of guarded files by interrupted commands, until they are reverted; and the files and
+    directories that the user was asked about before a command: JSON, NULL where it may change all."""
     connection.execute("ALTER TABLE intents ADD COLUMN covers TEXT")
     connection.execute(
         "CREATE TABLE unagreed_edits (edit INTEGER PRIMARY KEY REFERENCES edits (id) ON DELETE CASCADE,"
@@ -415,7 +418,7 @@ def create_unagreed_edits(connection: sqlite3.Connection) -> None:
 
 
 def create_merged_edits(connection: sqlite3.Connection) -> None:
-    """Which edits of commands came with commits of a remote."""
+    """Create the edits of commands that came with commits of a remote."""
     connection.execute(
         "CREATE TABLE merged_edits (edit INTEGER PRIMARY KEY REFERENCES edits (id) ON DELETE CASCADE)"
         " WITHOUT ROWID"
@@ -448,7 +451,7 @@ MIGRATIONS: tuple[Migration, ...] = (
 
 
 def pending(connection: sqlite3.Connection) -> list[Migration]:
-    """The steps that the database lacks, in order; altering nothing.
+    """Return the steps that the database lacks, in order, without changing it.
 
     Raises:
         NewerSchemaError: a newer program made it.
@@ -465,7 +468,7 @@ def pending(connection: sqlite3.Connection) -> list[Migration]:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the database up to date, a transaction a step; several processes may do so at once.
+    """Apply the pending steps, each in a transaction; several processes may do so at once.
 
     Raises:
         NewerSchemaError: as `pending`.
@@ -473,7 +476,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     for step in pending(connection):
         connection.execute("BEGIN IMMEDIATE")
         with connection:
-            # Another process may have been faster while this one waited for the lock.
+            # Another process may have applied it while this one waited for the lock.
             if step not in pending(connection):
                 continue
             connection.execute(

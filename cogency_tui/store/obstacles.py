@@ -1,6 +1,6 @@
-"""What keeps us from a file of the store, and the act that helps.
+"""Obstacles to using a file of the store, and their remedies.
 
-Something else has its name, the system gives us no right to it, or its file system can only be read.
+The name belongs to something else than a file, the system denies access, or the file system is read-only.
 """
 
 import errno
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cogency_tui.errors import StoreError
-from cogency_tui.own_files import place_of
+from cogency_tui.private_files import place_of
 
 OTHER_DIRECTORY = "set COGENCY_DATA to a directory that you can write to"
 
@@ -25,7 +25,7 @@ _KINDS = {
 
 
 def find_obstacle(files: Iterable[Path]) -> StoreError | None:
-    """The error that names what is where one of these files belongs, and is no file."""
+    """Return an error that names what is in the place of one of these files and is no file."""
     for file in files:
         if what := _other_than_file(file):
             away = f"move it away: `mv {shlex.quote(str(file))} {shlex.quote(f'{file}.away')}`"
@@ -38,7 +38,7 @@ def find_obstacle(files: Iterable[Path]) -> StoreError | None:
 
 
 def find_refusal(files: Iterable[Path]) -> tuple[str, str] | None:
-    """Why we may not read and write the first of these files of which that is so, and what lets us."""
+    """Return why the first inaccessible file of these cannot be read and written, and the remedy."""
     refused = next((file for file in files if place_of(file) and not _is_ours(file)), None)
     if refused is None:
         return None
@@ -57,7 +57,7 @@ def _is_ours(file: Path) -> bool:
 
 
 def _other_than_file(file: Path) -> str:
-    """What is at `file`; empty for a file, and where there is nothing."""
+    """Describe what is at `file`; empty for a file, and where there is nothing."""
     try:
         kind = stat.S_IFMT(file.stat().st_mode)
     except FileNotFoundError:

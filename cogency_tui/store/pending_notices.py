@@ -1,6 +1,7 @@
-"""Notices about the store that no user has seen yet: a line of JSON each, in a file beside the database.
+"""Pending notices about the store, which the user has not seen yet: a line of JSON each, in a file beside
+the database.
 
-A notice stays through any number of openings, by whatever command, until it was shown.
+A notice stays through any number of openings, by any command, until it is shown.
 """
 
 import json
@@ -17,10 +18,10 @@ _PATIENCE = 5.0
 
 
 def pending(directory: Path) -> list[str]:
-    """The notices that nobody has seen, oldest first."""
+    """Return the pending notices, oldest first."""
     path = directory / FILE
     try:
-        # A FIFO in its place would not end.
+        # Reading a FIFO in its place would block for ever.
         lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
     except OSError:
         return []
@@ -32,7 +33,7 @@ def pending(directory: Path) -> list[str]:
 
 
 def add(directory: Path, notice: str) -> None:
-    """Store a notice, as far as the disk lets us, also where a command has removed the directory."""
+    """Store a notice, as far as the disk permits, even where a command has removed the directory."""
     if not directory.is_dir():
         with suppress(OSError):
             directory.mkdir(mode=0o700, parents=True)
@@ -50,7 +51,7 @@ def acknowledge(directory: Path, seen: Collection[str]) -> None:
 
 
 def report(directory: Path, show: Callable[[str], object]) -> None:
-    """Show what nobody has seen, and forget it."""
+    """Show pending notices, and remove them."""
     if found := pending(directory):
         for notice in found:
             show(notice)

@@ -1,8 +1,7 @@
-"""The profile: what is known of the person, a row a fact, with what it was learned from.
+"""The profile: facts about the user, a row each, with the conversation that they were learned from.
 
-Invariant: no two facts say the same, each is one short line, and together they have no more than `MOST`
-characters; the person's own words are never replaced or dropped for what was learned. What is cleared is
-gone.
+Invariant: no two facts are the same, each is one short line, and together they have no more than `MOST`
+characters; a learned fact never replaces or displaces the user's own words. A cleared profile is deleted.
 """
 
 import sqlite3
@@ -14,21 +13,21 @@ from typing import Literal, TypeVar, get_args
 
 from cogency_tui.errors import UsageError
 from cogency_tui.store import requests
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
-from cogency_tui.store.text import from_column, to_column
 
 T = TypeVar("T")
 Kind = Literal["who", "style", "focus", "interests", "misc"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 PART = "profile"
-"""The part of the system prompt that tells it. What is forgotten is not kept with old requests either."""
+"""Part of the system prompt with the profile. A forgotten fact is removed from stored requests, too."""
 
 LONGEST = 200
-"""Characters of one fact."""
+"""Most characters of one fact."""
 
 MOST = 1600
-"""Characters of all facts together."""
+"""Most characters of all facts together."""
 
 _ROWS = (
     "SELECT e.id, e.kind, e.text, e.conversation, e.turn, e.model, e.created, e.edited, c.title"
@@ -38,9 +37,9 @@ _ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that is known. `conversation` and `turn` are where it was learned, "" and 0 for what the
-    person wrote into the profile; `title` is that conversation's, "" where it is gone. `edited` says that
-    the words are the person's. `created` in Unix seconds."""
+    """A fact about the user. `conversation` and `turn` are where it was learned, "" and 0 for a fact that
+    the user wrote; `title` is that conversation's, "" where it is gone. `edited` marks words of the user's
+    own. `created` is in Unix seconds."""
 
     id: int
     kind: Kind
@@ -54,18 +53,19 @@ class Fact:
 
 
 class Facts:
-    """The one profile of the person. All methods raise `StoreError`."""
+    """The user's one profile. All methods raise `StoreError`."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
     async def facts(self) -> list[Fact]:
-        """All, by kind and then by age."""
+        """Return all facts, by kind and then by age."""
         return await self._database.read(read_facts)
 
     async def write(self, kind: Kind, text: str, id: int | None = None) -> int:
-        """Put the person's words into the profile, in the place of the fact `id` where it is given; its id.
+        """Write the user's words into the profile, in place of the fact `id` if given; return the fact's
+        id.
 
         Raises:
             UsageError: they are too long, or there already; or that fact is gone.
@@ -73,7 +73,7 @@ class Facts:
         return await self._change(partial(_write, kind, text, id, self._clock()))
 
     async def forget(self, id: int) -> None:
-        """Remove a fact; none is fine."""
+        """Remove a fact, if it exists."""
 
         def work(connection: sqlite3.Connection) -> None:
             delete(connection, id)
@@ -82,7 +82,7 @@ class Facts:
         await self._change(work)
 
     async def put_back(self, fact: Fact) -> None:
-        """Have a fact again that was forgotten.
+        """Restore a forgotten fact.
 
         Raises:
             UsageError: there is no room for it any more, or it is there.
@@ -95,11 +95,11 @@ class Facts:
         await self._change(work)
 
     async def touch(self) -> None:
-        """Count as changed by the person: what was heard so far is not learned from."""
+        """Count as a change by the user: nothing is learned from messages so far."""
         await self._change(lambda connection: connection.execute("DELETE FROM profile_heard"))
 
     async def clear(self) -> int:
-        """Forget everything, what waits to be learned from too; how many facts there were."""
+        """Delete all facts, and the messages to learn from; return how many facts there were."""
 
         def work(connection: sqlite3.Connection) -> int:
             count = connection.execute("DELETE FROM profile_facts").rowcount
@@ -111,7 +111,7 @@ class Facts:
         return await self._change(work)
 
     async def _change(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What `work` returns, as a change of the person's."""
+        """Run `work` as a change by the user; return its result."""
 
         def changed(connection: sqlite3.Connection) -> T:
             done = work(connection)
@@ -128,17 +128,16 @@ _FULL = (
 
 
 def same(text: str) -> str:
-    """What two facts have in common that say the same."""
+    """Normalise a fact for comparison."""
     return " ".join(text.casefold().split()).rstrip(".")
 
 
 def delete(connection: sqlite3.Connection, id: int) -> None:
-    """Remove a fact."""
     connection.execute("DELETE FROM profile_facts WHERE id = ?", (id,))
 
 
 def read_facts(connection: sqlite3.Connection) -> list[Fact]:
-    """All, by kind and then by age."""
+    """Return all facts, by kind and then by age."""
     found = [
         Fact(
             id,
@@ -169,7 +168,7 @@ def _write(kind: Kind, text: str, id: int | None, now: float, connection: sqlite
 
 
 def _check(connection: sqlite3.Connection, text: str, id: int | None) -> None:
-    """Refuse what cannot be in the profile beside the facts other than `id`."""
+    """Refuse a text that does not fit into the profile beside the facts other than `id`."""
     others = [fact for fact in read_facts(connection) if fact.id != id]
     if not text:
         raise UsageError("There is nothing in it.", "Write a fact, or remove it.")
@@ -189,7 +188,7 @@ def insert(
     model: str = "",
     created: float = 0.0,
 ) -> int:
-    """Add a fact; its id."""
+    """Add a fact; return its id."""
     inserted = connection.execute(
         "INSERT INTO profile_facts (id, kind, text, conversation, turn, model, created, edited)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -1,8 +1,8 @@
-"""What was written in the prompt in one project: the history, and drafts that outlive the process.
+"""The prompts of one project: the history, and drafts that survive the process.
 
-Small files in a directory of the person's data, which nobody else can read. A draft is under the process
-that writes it, so that several in one project never touch each other's, and is an orphan when that process
-is gone. The calls block.
+Small files in a directory of the user's data, which no other user can read. A draft is stored under the
+process that writes it, so that several processes in one project never touch each other's; it is an orphan
+when that process has ended. The calls block.
 """
 
 import fcntl
@@ -18,9 +18,9 @@ from typing import BinaryIO, TypeVar
 
 import msgspec
 
-from cogency_tui import own_files
+from cogency_tui import private_files
 from cogency_tui.errors import StoreError
-from cogency_tui.processes import own_start, start_of
+from cogency_tui.process_identity import own_start, start_of
 
 Kind = TypeVar("Kind")
 
@@ -28,18 +28,18 @@ DIRECTORY = "prompts"
 HISTORY = "history.jsonl"
 
 MOST = 1000
-"""Entries of a history that are kept; twice as many may be in the file before it is cut."""
+"""Entries of a history that are stored; the file may have twice as many before it is cut."""
 
 LONGEST = 256 << 10
-"""Bytes of an entry that is kept: what is longer is remembered while the program runs."""
+"""Most bytes of a stored entry; a longer one is remembered while the program runs."""
 
 _MOST_DRAFTS = 50
 _HINT = "What is written in the prompt is not kept until this is mended."
 
 
 class Written(msgspec.Struct, frozen=True):
-    """A text with chips for what was pasted into it; `pastes` has what each stands for. One that stands in a
-    file is not the person's `own`."""
+    """A text with chips for pasted parts; `pastes` are their contents. A prompt from a file is not the
+    user's `own`."""
 
     text: str
     pastes: Mapping[str, str] = {}
@@ -47,7 +47,7 @@ class Written(msgspec.Struct, frozen=True):
 
     @property
     def full(self) -> str:
-        """The whole text."""
+        """Return the text with its pasted parts."""
         if not self.pastes:
             return self.text
         chips = "|".join(re.escape(chip) for chip in sorted(self.pastes, key=len, reverse=True))
@@ -55,7 +55,7 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """What was not sent: what stood in the prompt, and the messages that waited. `saved` in Unix seconds."""
+    """An unsent draft: the text in the prompt, and the messages that waited. `saved` is in Unix seconds."""
 
     written: Written
     queue: tuple[Written, ...] = ()
@@ -70,14 +70,15 @@ class Draft(msgspec.Struct, frozen=True):
 
 
 class Prompts:
-    """Of the directory `project`, in the data directory `data`. All methods raise `StoreError`."""
+    """The prompts of the directory `project`, in the data directory `data`. All methods raise
+    `StoreError`."""
 
     def __init__(self, data: Path, project: Path) -> None:
         key = hashlib.sha256(os.fsencode(project)).hexdigest()[:16]
         self.directory = data / DIRECTORY / key
 
     def history(self) -> list[Written]:
-        """The entries of the history, the oldest first; lines that cannot be read are left out."""
+        """Return the history, the oldest entry first; lines that cannot be read are left out."""
         try:
             lines = (self.directory / HISTORY).read_bytes().splitlines()
         except FileNotFoundError:
@@ -90,7 +91,7 @@ class Prompts:
         return [entry for entry in entries if entry is not None]
 
     def remember(self, entry: Written) -> None:
-        """Let the history end with `entry`."""
+        """Append `entry` to the history."""
         line = _encoded(entry)
         if len(line) > LONGEST:
             return
@@ -103,7 +104,7 @@ class Prompts:
             raise self._error(exc) from exc
 
     def save(self, draft: Draft) -> None:
-        """Keep `draft` in the place of the one that this process saved before; an empty one is none."""
+        """Store `draft` in place of this process's earlier one; an empty one removes it."""
         pid = os.getpid()
         path = self._path(pid, own_start(pid))
         try:
@@ -121,7 +122,7 @@ class Prompts:
             raise self._error(exc) from exc
 
     def orphans(self) -> list[Draft]:
-        """The drafts of processes that are gone, the newest first."""
+        """Return the drafts of processes that have ended, the newest first."""
         try:
             found = [path for path in self.directory.glob("draft-*.json") if path.is_file()]
             drafts = [draft for path in found if (draft := _decoded(path.read_bytes(), Draft)) is not None]
@@ -134,7 +135,7 @@ class Prompts:
         return gone[:_MOST_DRAFTS]
 
     def discard(self, draft: Draft) -> None:
-        """Forget a draft: it is written somewhere else now."""
+        """Delete a draft, whose text is now stored elsewhere."""
         with suppress(OSError):
             self._path(draft.pid, draft.started).unlink(missing_ok=True)
 
@@ -142,10 +143,10 @@ class Prompts:
         return self.directory / f"draft-{pid}-{hashlib.sha256(started.encode()).hexdigest()[:8]}.json"
 
     def _make(self) -> None:
-        own_files.make_directory(self.directory)
+        private_files.make_directory(self.directory)
 
     def _cut(self) -> None:
-        """Leave the last entries only, unless another process is adding one."""
+        """Drop all but the last entries, unless another process is adding one."""
         path = self.directory / HISTORY
         with _private(path, os.O_APPEND) as held:
             fcntl.flock(held.fileno(), fcntl.LOCK_EX)
@@ -158,13 +159,13 @@ class Prompts:
 
 
 def _private(path: Path, flags: int) -> BinaryIO:
-    """A file that nobody else can read, to write to."""
+    """Open a file for writing that no other user can read."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | flags, 0o600)
     return os.fdopen(handle, "wb")
 
 
 def _encoded(value: Written | Draft) -> bytes:
-    # ASCII: a lone surrogate is no UTF-8, and no reason to lose what was written.
+    # ASCII: a lone surrogate is not valid UTF-8, and no reason to lose a text.
     return json.dumps(msgspec.to_builtins(value)).encode("ascii") + b"\n"
 
 

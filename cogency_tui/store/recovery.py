@@ -1,8 +1,8 @@
-"""Recovery of a damaged database: its rows, as far as they can be read, in a new one.
+"""Recovery of a damaged database: its readable rows, in a new one.
 
-The tables are walked without their indexes, which are made anew. Where a page cannot be read the walk goes on
-behind it. Rows that damage has left without a value, or with one that cannot be read, are left out and
-counted. A conversation whose own row is lost gets another, so that its events are not.
+The tables are walked without their indexes, which are rebuilt. At an unreadable page the walk continues
+behind it. Rows that damage has left without a value, or with an invalid one, are left out and counted. A
+conversation whose own row is lost gets a new one, so that its events are not lost.
 """
 
 import json
@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from cogency_tui.store import events
+from cogency_tui.store.column_text import from_column
 from cogency_tui.store.migrations import migrate, pending
-from cogency_tui.store.text import from_column
 
 _FARTHEST = 1 << 62
-"""A row number that no program gives: such rows are damaged."""
+"""Row number above all that a program gives: such rows are damaged."""
 
 _KINDS = {"TEXT": (str, bytes), "INTEGER": (int,), "REAL": (int, float)}
 _OWNERS = (
@@ -28,7 +28,7 @@ _OWNERS = (
     ("usage", "conversation_id", "timestamp"),
     ("summaries", "conversation_id", "created"),
 )
-"""Tables whose rows tell of a conversation, with the columns that say which and when."""
+"""Tables whose rows refer to a conversation, with the columns of its id and the time."""
 
 
 _JSON = {
@@ -40,7 +40,7 @@ _JSON = {
     "review_actions": ("parts", "marks", "edits"),
     "usage": ("body",),
 }
-"""Columns with JSON. Events are read as events."""
+"""Columns with JSON. Events are decoded as events."""
 
 _DUPLICATE = (
     sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
@@ -51,8 +51,8 @@ _DUPLICATE = (
 
 @dataclass(slots=True)
 class Recovered:
-    """How many rows were read, the tables that have places that cannot be, and how many of their rows were
-    `dropped` as damaged."""
+    """The result of a recovery: the number of read rows, the tables with unreadable places, and the number
+    of rows of each that were `dropped` as damaged."""
 
     rows: int = 0
     broken: list[str] = field(default_factory=list[str])
@@ -65,7 +65,7 @@ class Recovered:
 
 
 def recover(source: sqlite3.Connection, path: Path) -> Recovered:
-    """Write what can be read of `source` into a new database at `path`.
+    """Write the readable part of `source` into a new database at `path`.
 
     Raises:
         OSError, sqlite3.Error: not even the list of tables can be read, or `path` cannot be written.
@@ -91,9 +91,10 @@ def recover(source: sqlite3.Connection, path: Path) -> Recovered:
 
 
 def rebuilt(connection: sqlite3.Connection, path: Path) -> bool:
-    """Give a database, in place, all its rows with new indexes; False, and nothing done, where one is lost.
+    """Rebuild a database in place with all its rows and new indexes; False, with no change, where one is
+    lost.
 
-    `path` is for the time of it.
+    `path` is for a temporary file.
     """
     try:
         if pending(connection) or not recover(connection, path).is_whole:
@@ -127,13 +128,13 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, name: str, fou
             target.execute(f"INSERT INTO {name} ({names}) VALUES ({marks})", row)
             found.rows += 1
         except sqlite3.IntegrityError as exc:
-            # A table without row numbers is walked from both ends, and may give rows twice.
+            # A table without row numbers is walked from both ends, and may yield rows twice.
             if exc.sqlite_errorcode not in _DUPLICATE:
                 found.dropped[name] = found.dropped.get(name, 0) + 1
 
 
 def unreadable(connection: sqlite3.Connection) -> dict[str, int]:
-    """How many rows of each table have a value missing, or one that cannot be read, where there are any.
+    """Count the rows of each table with a missing or unreadable value, where there are any.
 
     Raises:
         sqlite3.Error: a page cannot be read.
@@ -152,7 +153,7 @@ def unreadable(connection: sqlite3.Connection) -> dict[str, int]:
 def _reader(
     connection: sqlite3.Connection, name: str, columns: Sequence[str]
 ) -> Callable[[Sequence[Any]], bool]:
-    """Whether the program can read a row of these columns of a table."""
+    """Return a predicate for rows of these columns that the program can read."""
     known = {row[1]: row for row in connection.execute(f"PRAGMA table_info({name})")}
     kinds = [(_KINDS.get(known[column][2], (object,)), bool(known[column][3])) for column in columns]
     coded = [columns.index(column) for column in _JSON.get(name, ()) if column in columns]
@@ -183,8 +184,8 @@ def _has_rowid(connection: sqlite3.Connection, name: str) -> bool:
 
 
 def _numbered(source: sqlite3.Connection, name: str, names: str) -> Iterator[tuple[Any, ...] | None]:
-    """The rows of a table with row numbers, None for each place that cannot be read."""
-    # Not `rowid >` the last: SQLite would look for that one, which may be on the page that cannot be read.
+    """Yield the rows of a table with row numbers, None for each unreadable place."""
+    # Not `rowid >` the last: SQLite would search for that row, which may be on the unreadable page.
     within = f"rowid >= ? AND rowid < {_FARTHEST}"
     sql = f"SELECT {names} FROM {name} NOT INDEXED WHERE {within} ORDER BY rowid"
     first = -_FARTHEST
@@ -200,7 +201,7 @@ def _numbered(source: sqlite3.Connection, name: str, names: str) -> Iterator[tup
         except sqlite3.DatabaseError:
             pass
         try:
-            # A cursor loses the row in front of the place that it cannot read.
+            # A cursor loses the row before the place that it cannot read.
             row = source.execute(f"{sql} LIMIT 1", (first,)).fetchone()
         except sqlite3.DatabaseError:
             yield None
@@ -215,7 +216,7 @@ def _numbered(source: sqlite3.Connection, name: str, names: str) -> Iterator[tup
 
 
 def _behind(source: sqlite3.Connection, name: str, last: int) -> int | None:
-    """The first number from which on the table can be read again behind `last`; None where there is none."""
+    """Return the first readable row number behind `last`; None where there is none."""
 
     def readable(number: int) -> bool:
         sql = f"SELECT * FROM {name} NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1"
@@ -238,7 +239,7 @@ def _behind(source: sqlite3.Connection, name: str, last: int) -> int | None:
 
 
 def _keyed(source: sqlite3.Connection, name: str, names: str) -> Iterator[tuple[Any, ...] | None]:
-    """The rows of a table without row numbers from both ends, None where they do not meet."""
+    """Yield the rows of a table without row numbers from both ends, None where they do not meet."""
     keys = [
         column
         for _, column in sorted(
@@ -255,7 +256,7 @@ def _keyed(source: sqlite3.Connection, name: str, names: str) -> Iterator[tuple[
 
 
 def _complete(target: sqlite3.Connection) -> None:
-    """Make what is referred to and lost, or else drop what refers to it."""
+    """Create rows that are referred to and lost, or else drop the rows that refer to them."""
     if not target.execute("SELECT 1 FROM profile_state").fetchone():
         target.execute("INSERT INTO profile_state DEFAULT VALUES")
     for table, column, moment in _OWNERS:

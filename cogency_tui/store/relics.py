@@ -1,6 +1,6 @@
-"""Relics: what agents keep for later in one project, values under keys and a log.
+"""The agents' data of one project: values under keys, and a log.
 
-A value whose time is over is gone: no read gives it, and the next write removes it. The log only grows.
+An expired value is gone: no read returns it, and the next write removes it. The log only grows.
 """
 
 import json
@@ -12,9 +12,9 @@ from typing import Any
 
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.sources import NONE, Sources, recorded
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import encode
-from cogency_tui.store.text import from_column, to_column
 
 _SET = (
     "INSERT INTO relic_values (project, key, value, expires, sources) VALUES (?, ?, ?, ?, ?)"
@@ -30,8 +30,8 @@ _LAST = "SELECT seq, timestamp, entry, sources FROM relic_log WHERE project = ? 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A value of the cache; `expires` in Unix seconds, None for one that stays. `sources` are those of the
-    conversation that stored it, None where an older version did."""
+    """A value of the cache; `expires` is in Unix seconds, None for one that stays. `sources` are those of
+    the conversation that stored it, None where an older version did."""
 
     value: Any
     expires: float | None
@@ -40,7 +40,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the log; `timestamp` in Unix seconds, `sources` as in `Kept`."""
+    """An entry of the log; `timestamp` is in Unix seconds, `sources` as in `Kept`."""
 
     timestamp: float
     entry: Any
@@ -48,7 +48,7 @@ class Entry:
 
 
 class Relics:
-    """The relics of `project`. Values and entries are any JSON. All methods raise `StoreError`."""
+    """The data of `project`. Values and entries are any JSON. All methods raise `StoreError`."""
 
     def __init__(self, database: Database, project: str, clock: Callable[[], float] = time.time) -> None:
         self._database = database
@@ -56,8 +56,8 @@ class Relics:
         self._clock = clock
 
     async def set(self, key: str, value: Any, ttl: float | None = None, sources: Sources = NONE) -> None:
-        """Store `value` under `key` in place of what was there, for `ttl` seconds where given; `sources` are
-        those of the conversation that does."""
+        """Store `value` under `key`, replacing an earlier one, for `ttl` seconds if given; `sources` are
+        those of the storing conversation."""
         now = self._clock()
         expires = None if ttl is None else now + ttl
         row = (self._project, to_column(key), encode(value), expires, _column(sources))
@@ -69,7 +69,7 @@ class Relics:
         await self._database.write(work)
 
     async def get(self, key: str) -> Kept | None:
-        """What is kept under `key`, if anything."""
+        """Return the value under `key`, if any."""
         values = (self._project, to_column(key), self._clock())
         row = await self._database.read(lambda connection: connection.execute(_GET, values).fetchone())
         if row is None:
@@ -80,7 +80,7 @@ class Relics:
             raise StoreError(f"The value of {key!r} in the cache cannot be read.", "Set it anew.") from exc
 
     async def delete(self, key: str) -> bool:
-        """Remove what is kept under `key`; whether there was anything."""
+        """Remove the value under `key`; return whether there was one."""
         now = self._clock()
         values = (self._project, to_column(key))
 
@@ -92,13 +92,13 @@ class Relics:
         return await self._database.write(work)
 
     async def append(self, entry: Any, sources: Sources = NONE) -> None:
-        """Add `entry` to the log; `sources` are those of the conversation that does."""
+        """Add `entry` to the log; `sources` are those of the storing conversation."""
         row = (self._project, self._clock(), encode(entry), _column(sources))
         sql = "INSERT INTO relic_log (project, timestamp, entry, sources) VALUES (?, ?, ?, ?)"
         await self._database.write(lambda connection: connection.execute(sql, row))
 
     async def read(self, limit: int) -> list[Entry]:
-        """The last `limit` entries of the log, oldest first; one that cannot be read is left out."""
+        """Return the last `limit` entries of the log, oldest first; one that cannot be read is left out."""
         rows: list[tuple[int, float, str | bytes, str | bytes | None]] = await self._database.read(
             lambda connection: connection.execute(_LAST, (self._project, limit)).fetchall()
         )

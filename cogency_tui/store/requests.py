@@ -1,8 +1,8 @@
-"""Requests: which events each cycle gave its model, and in which frame, so that what was sent can be told
-for as long as the conversation is there.
+"""Requests: the events that each cycle sent to its model, and their frame, so that a request can be shown
+for as long as its conversation exists.
 
-No message is kept twice: a request is a range of events, and its frame (system prompt, summary, limits) is
-one row for all requests that have the same.
+No message is stored twice: a request is a range of events, and its frame (system prompt, summary, limits)
+is one row for all requests that have the same.
 """
 
 import hashlib
@@ -12,9 +12,9 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import missing
-from cogency_tui.store.text import from_column, to_column
 
 _COLUMNS = "conversation_id, timestamp, since, through, frame, note, mode, sent"
 _SELECT = (
@@ -25,11 +25,11 @@ _SELECT = (
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is around the events in a request.
+    """The parts of a request around its events.
 
-    `system` are the parts of the system prompt with their names; `summary` what the model is told of the
-    events before, if anything; `output_limit` the characters of a result, `window` the messages of the
-    history, 0 for all.
+    `system` are the named parts of the system prompt; `summary` replaces the events before, if any;
+    `output_limit` is the number of characters of a result, `window` the number of messages of the history,
+    0 for all.
     """
 
     system: tuple[tuple[str, str], ...]
@@ -41,10 +41,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request: the events with numbers above `since` up to `through`, in `frame`.
+    """A request: the events with numbers above `since` up to `through`, in `frame`.
 
     `note` was added to its last message. `mode` is how it was sent, and `sent` how many characters of it
-    were; empty and None where it came to no end.
+    were; empty and None where it did not complete.
     """
 
     timestamp: float
@@ -63,7 +63,7 @@ class Requests:
         self._database = database
 
     async def add(self, conversation_id: str, since: int, through: int, frame: Frame, note: str) -> int:
-        """Record a request that is about to be sent; its number."""
+        """Record a request that is about to be sent; return its number."""
         body = json.dumps(asdict(frame), ensure_ascii=False)
         digest = hashlib.sha256(body.encode("utf-8", "surrogatepass")).hexdigest()
         row = (to_column(conversation_id), time.time(), since, through, digest, to_column(note))
@@ -85,19 +85,19 @@ class Requests:
         return await self._database.write(work)
 
     async def settle(self, id: int, mode: str, sent: int) -> None:
-        """Say how a request was sent, and how many characters of it."""
+        """Record how a request was sent, and how many characters of it."""
         sql = "UPDATE requests SET mode = ?, sent = ? WHERE id = ?"
         await self._database.write(lambda connection: connection.execute(sql, (mode, sent, id)))
 
     async def of_conversation(self, conversation_id: str) -> list[Request]:
-        """Its requests, the oldest first."""
+        """Return its requests, the oldest first."""
         key = to_column(conversation_id)
         return await self._database.read(lambda connection: _read(connection, key))
 
 
 def copy(connection: sqlite3.Connection, id: str, fork: str, at: int) -> None:
-    """Give `fork` the requests of the conversation `id` whose answers it has: those made before its event
-    numbered `at`."""
+    """Copy the requests of the conversation `id` to `fork`, as far as it has their answers: those made
+    before its event numbered `at`."""
     numbers = "SELECT seq FROM events WHERE conversation_id = ? ORDER BY seq"
     sides = ([seq for (seq,) in connection.execute(numbers, (to_column(key),))] for key in (id, fork))
     new = dict(zip(*sides, strict=False))
@@ -116,7 +116,7 @@ def copy(connection: sqlite3.Connection, id: str, fork: str, at: int) -> None:
 
 
 def blank(connection: sqlite3.Connection, name: str) -> None:
-    """Forget what the part `name` of the system prompt said, wherever it was sent: it is empty now."""
+    """Empty the part `name` of the system prompt in every stored request."""
     for digest, body in connection.execute("SELECT digest, body FROM request_frames").fetchall():
         frame = _frame(from_column(body))
         if any(part == name and text for part, text in frame.system):

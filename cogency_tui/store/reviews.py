@@ -1,7 +1,7 @@
-"""What the person did in the review of edits, an action a row; and outlines of changes, which are derived.
+"""The user's actions in the review of edits, a row for each, and derived outlines of changes.
 
-Actions are added, never changed: one that takes another back names it, and is an action like any other.
-An action and the marks that it sets are written together, or not at all.
+Actions are added, never changed: one that reverts another names it, and is an action like any other. An
+action and the marks that it sets are written together, or not at all.
 """
 
 import json
@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import encode
-from cogency_tui.store.text import from_column, to_column
-from cogency_tui.store.versions import State
+from cogency_tui.store.file_versions import State
 
 ActionKind = Literal["keep", "revert", "edit", "comment", "resolve", "undo", "redo"]
 
@@ -29,7 +29,7 @@ Outline = TypeVar("Outline")
 
 
 class Part(NamedTuple):
-    """A hunk of the edit with this number; with an empty `hunk` all of it."""
+    """A hunk of the edit with this number; with an empty `hunk` the whole edit."""
 
     edit: int
     hunk: str = ""
@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MarkChange:
-    """What was decided about a part, before and after an action."""
+    """The decision about a part before and after an action."""
 
     part: Part
     before: State
@@ -48,8 +48,8 @@ class MarkChange:
 class NewAction:
     """An action before it is recorded.
 
-    `path` and `parts` say what it is about, `edits` which edits it made, `text` what the person wrote;
-    `undoes` is the number of the action that it takes back, or 0.
+    `path` and `parts` are its subject, `edits` the edits that it made, `text` the user's words; `undoes` is
+    the number of the action that it reverts, or 0.
     """
 
     kind: ActionKind
@@ -63,7 +63,7 @@ class NewAction:
 
 @dataclass(frozen=True, slots=True)
 class Action(NewAction):
-    """An action as it was recorded. Its number grows with time; `timestamp` in Unix seconds."""
+    """A recorded action. Its number grows with time; `timestamp` is in Unix seconds."""
 
     id: int = 0
     conversation: str = ""
@@ -71,31 +71,31 @@ class Action(NewAction):
 
 
 class Reviews:
-    """The actions in the person's database. All methods raise `StoreError`."""
+    """The actions in the user's database. All methods raise `StoreError`."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
     async def actions(self, conversation: str) -> list[Action]:
-        """What was done in a conversation's review, the oldest first."""
+        """Return the actions of a conversation's review, the oldest first."""
         sql = f"SELECT {_COLUMNS} FROM review_actions WHERE conversation = ? ORDER BY id"
         return await self._database.read(
             lambda connection: [_action(row) for row in connection.execute(sql, (to_column(conversation),))]
         )
 
     async def any_after(self, conversation: str, id: int) -> bool:
-        """Whether something was done in a conversation's review after the action of this number."""
+        """Whether a conversation's review has an action after that of this number."""
         sql = "SELECT 1 FROM review_actions WHERE conversation = ? AND id > ? LIMIT 1"
         values = (to_column(conversation), id)
         return await self._database.read(lambda connection: bool(connection.execute(sql, values).fetchone()))
 
     async def add(self, conversation: str, action: NewAction) -> int:
-        """Record an action, and set its marks; its number."""
+        """Record an action, and set its marks; return its number."""
         return await self._database.write(lambda connection: self.write(connection, conversation, action))
 
     def write(self, connection: sqlite3.Connection, conversation: str, action: NewAction) -> int:
-        """The same within a transaction."""
+        """Record an action within a transaction."""
         now = self._clock()
         for mark in action.marks:
             row = (mark.part.edit, to_column(mark.part.hunk), mark.after, now)
@@ -111,7 +111,7 @@ class Reviews:
         return id
 
     async def prompts(self, conversation: str) -> list[str]:
-        """What the person said in a conversation: the first is that of turn 1."""
+        """Return the user's messages in a conversation: the first is that of turn 1."""
         sql = "SELECT body FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq"
         return await self._database.read(
             lambda connection: [
@@ -120,7 +120,8 @@ class Reviews:
         )
 
     async def told(self, conversation: str) -> tuple[int, int]:
-        """The last action and the last edit of the person's that the model was told; 0 where of none."""
+        """Return the numbers of the user's last action and last edit that the model was notified of; 0 for
+        none."""
         sql = (
             "SELECT body FROM events WHERE conversation_id = ? AND type = 'user'"
             """ AND instr(body, '"review":{') ORDER BY seq DESC"""
@@ -137,7 +138,7 @@ class Reviews:
         return await self._database.read(work)
 
     async def outlines(self, keys: Sequence[str], read: Callable[[Any], Outline]) -> dict[str, Outline]:
-        """The outlines that are kept under these keys, as `read` makes them of their JSON values."""
+        """Return the stored outlines under these keys, as `read` decodes their JSON values."""
 
         def work(connection: sqlite3.Connection) -> dict[str, Outline]:
             found: dict[str, Outline] = {}
@@ -150,17 +151,18 @@ class Reviews:
         return await self._database.read(work)
 
     async def keep_outlines(self, outlines: Mapping[str, Any]) -> None:
-        """Keep outlines, in place of those with the same keys."""
+        """Store outlines, in place of those with the same keys."""
         rows = [(key, json.dumps(value)) for key, value in outlines.items()]
         sql = "INSERT OR REPLACE INTO review_outlines (key, body) VALUES (?, ?)"
         await self._database.write(lambda connection: connection.executemany(sql, rows))
 
 
 def in_effect(actions: Iterable[Action]) -> list[Action]:
-    """The actions that are not taken back, given and told the oldest first; those that take back included."""
+    """Return the actions that are not reverted, the oldest first as given; those that revert others
+    included."""
     left: list[Action] = []
     taken_back: set[int] = set()
-    # What takes an action back comes after it, so what became of that is known by then.
+    # An action is reverted by a later one, so whether that is in effect is known by then.
     for action in sorted(actions, key=lambda action: action.id, reverse=True):
         if action.id not in taken_back:
             left.append(action)
@@ -195,7 +197,7 @@ def _content(body: str | bytes) -> str:
 
 
 def _loaded(body: str | bytes) -> dict[str, Any]:
-    """An event as it was stored; one that is damaged says nothing."""
+    """Decode a stored event; a damaged one is empty."""
     try:
         event: object = json.loads(from_column(body))
     except (ValueError, RecursionError):

@@ -1,8 +1,9 @@
-"""A copy of the schema in a file beside the database: a repair finds the tables by it when the database's own
-schema cannot be read.
+"""A copy of the schema in a file beside the database: a repair locates the tables by it when the database's
+own schema cannot be read.
 
-The file is a line with the digest of what follows, and JSON. It counts for the version of the schema that it
-names, so that root pages from before a rebuild are never used. A file that is damaged or missing is not used.
+The file is a line with the digest of the rest, and JSON. It is valid only for the version of the schema
+that it names, so that root pages from before a rebuild are never used. A damaged or missing file is not
+used.
 """
 
 import json
@@ -12,10 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TypedDict, cast
 
-from cogency_tui import own_files
+from cogency_tui import private_files
 
 _COUNTS = slice(28, 40)
-"""Where a database's header has its number of pages, zero for "as long as the file is", and its free ones."""
+"""Bytes of a database's header with its number of pages, zero for "as long as the file is", and its free
+ones."""
 
 
 class _Schema(TypedDict):
@@ -25,17 +27,17 @@ class _Schema(TypedDict):
 
 
 def path_of(database: Path) -> Path:
-    """The file that has the copy."""
+    """Return the file with the copy."""
     return database.with_name(f"{database.name}.schema")
 
 
 def store(connection: sqlite3.Connection, database: Path) -> None:
-    """Write the copy where it differs, as far as the disk lets us.
+    """Write the copy if it differs, as far as the disk permits.
 
     Raises:
         sqlite3.Error: the schema cannot be read.
     """
-    # The version first: what changes in between leaves a copy that does not count.
+    # The version first: a change in between makes the copy invalid.
     (version,) = connection.execute("PRAGMA schema_version").fetchone()
     (page_size,) = connection.execute("PRAGMA page_size").fetchone()
     rows = connection.execute("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema ORDER BY rowid")
@@ -45,12 +47,13 @@ def store(connection: sqlite3.Connection, database: Path) -> None:
     with suppress(OSError):
         if not path.exists() or path.read_bytes() != data:
             temporary = path.with_name(f"{path.name}.new")
-            own_files.write_file(temporary, data)
+            private_files.write_file(temporary, data)
             temporary.replace(path)
 
 
 def restore(database: Path, source: Path) -> bool:
-    """Replace the schema of the damaged `database` by the copy in the file `source`; whether the copy counts.
+    """Replace the schema of the damaged `database` by the copy in the file `source`; return whether the
+    copy is valid.
 
     Raises:
         OSError, sqlite3.Error: `database` cannot be written.
@@ -81,7 +84,7 @@ def _digest(body: bytes) -> bytes:
 
 
 def _version(database: Path) -> int | None:
-    """The version of the schema, None where the first page is damaged; the WAL is written back on the way."""
+    """Return the version of the schema, None where the first page is damaged; this checkpoints the WAL."""
     try:
         with closing(sqlite3.connect(database)) as connection:
             (version,) = connection.execute("PRAGMA schema_version").fetchone()
@@ -91,7 +94,7 @@ def _version(database: Path) -> int | None:
 
 
 def _empty_first_page(size: int) -> bytes:
-    """The first page of a database of any length, with an empty schema."""
+    """Return the first page of a database of any length, with an empty schema."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         fresh.execute(f"PRAGMA page_size = {size}")
         # Writes the page, which an untouched database does not have.

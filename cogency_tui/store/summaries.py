@@ -1,21 +1,21 @@
-"""Summaries: what stands for the older part of a conversation in the model's context.
+"""Summaries, which replace the older part of a conversation in the model's context.
 
-The events themselves stay as they are; each summary says up to which of them it reaches. The last one
-counts, the others are kept.
+The events themselves do not change; each summary names the last event that it covers. Only the latest
+summary is in effect; earlier ones stay stored.
 """
 
 import sqlite3
 import time
 from dataclasses import dataclass
 
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import missing
-from cogency_tui.store.text import from_column, to_column
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A summary of all events up to the one numbered `through`, by `model` or edited by the person."""
+    """A summary of all events up to the one numbered `through`, by `model` or edited by the user."""
 
     id: int
     through: int
@@ -32,16 +32,16 @@ class Summaries:
         self._database = database
 
     async def latest(self, conversation_id: str) -> Summary | None:
-        """The one in force."""
+        """Return the summary in effect."""
         found = await self._select(conversation_id, "DESC LIMIT 1")
         return found[0] if found else None
 
     async def all(self, conversation_id: str) -> list[Summary]:
-        """Those that were ever made, the oldest first."""
+        """Return every summary, the oldest first."""
         return await self._select(conversation_id, "ASC")
 
     async def add(self, conversation_id: str, through: int, text: str, model: str) -> None:
-        """Let `text` stand for the events up to the one numbered `through`."""
+        """Add `text` as the summary of the events up to the one numbered `through`."""
         row = (to_column(conversation_id), through, to_column(text), to_column(model), time.time())
 
         def work(connection: sqlite3.Connection) -> None:
@@ -57,7 +57,7 @@ class Summaries:
         await self._database.write(work)
 
     async def edit(self, id: int, text: str) -> None:
-        """Put the person's words in the place of a summary's."""
+        """Replace a summary's text by the user's words."""
         sql = "UPDATE summaries SET text = ?, edited = 1 WHERE id = ?"
         await self._database.write(lambda connection: connection.execute(sql, (to_column(text), id)))
 

@@ -1,27 +1,42 @@
-"""A conversation as lines of JSON, and back: what was exported and imported again is equal.
+"""The export and import of a conversation as lines of JSON: an exported and imported conversation is equal.
 
-The first line says what the file is. Then come conversations, the person's before its sub-agents', each
-followed by its events, usage and summaries; then the edits with what was decided about them, and the contents
-that they need. Ids stay where they are free here, and are given anew where they are not.
+The first line identifies the format. Then come conversations, the user's before its sub-agents', each
+followed by its events, usage and summaries; then the edits with the decisions about them, and the contents
+that they need. Ids stay where they are free here, and are replaced where they are not.
+
+Invariant: a decoded record can be stored, listed, searched, exported and shown like our own, and every line
+is checked before its record is stored. Texts, numbers, counts and depth have bounds; figures are finite; a
+future time counts as now; the paths of edits are relative, inside the project, and outside git's own files.
+Unknown fields are dropped.
 """
 
 import base64
+import binascii
 import json
+import math
+import os
 import sqlite3
 import time
+import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from io import BytesIO
 from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias, cast
+
+import msgspec
+from msgspec import Meta
 
 from cogency_tui.errors import StoreError, UsageError
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.protocol.transcript import call_record
 from cogency_tui.redaction import Redactor, has_secret
 from cogency_tui.store import events
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.conversations import (
     COLUMNS,
     Conversation,
@@ -31,25 +46,344 @@ from cogency_tui.store.conversations import (
     new_conversation_id,
 )
 from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
-from cogency_tui.store.export_records import (
-    ADVICE,
-    FORMAT,
-    VERSION,
-    ContentRecord,
-    ConversationRecord,
-    EditRecord,
-    EventRecord,
-    Kind,
-    MarkRecord,
-    Record,
-    SummaryRecord,
-    UsageRecord,
-    blamed_on,
-    decoded,
-    is_portable,
+from cogency_tui.store.file_versions import FileChange, State, Version
+
+FORMAT = "cogency-tui conversation"
+VERSION = 1
+ADVICE = "Export it again with `cogency-tui conversations export ID --format jsonl`."
+
+MOST_LINES = 1_000_000
+LONGEST_LINE = 96 << 20
+"""Characters of a line: those of the largest stored content, in base64."""
+
+_LONGEST_PATH = 4096
+_LONGEST_NAME = 255
+_DEEPEST = 100
+_PERMISSIONS = 0o777
+
+Line = Annotated[str, Meta(max_length=4_096)]
+Key = Annotated[str, Meta(max_length=256)]
+Text = Annotated[str, Meta(max_length=32 << 20)]
+Number = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
+Reference = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+"""A number, or 0 for a row that no longer exists."""
+
+Count = Annotated[int, Meta(ge=0, le=10**12)]
+Size = Annotated[int, Meta(ge=0, le=1 << 50)]
+Amount = Annotated[float, Meta(ge=0, le=1e12)]
+Digest = Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")]
+WholeDigest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Kind = Literal["absent", "file", "link"]
+
+
+class ConversationRecord(msgspec.Struct, frozen=True):
+    """A conversation; `call` is that of the `parent` that started it."""
+
+    id: Key
+    project: Line
+    title: Line
+    dialect: Key
+    provider: Key
+    model: Key
+    created: Amount
+    updated: Amount
+    turns: Count
+    tokens: Count
+    cost: Amount
+    parent: Key | None = None
+    call: Key | None = None
+    branch: Line = ""
+    renamed: bool = False
+
+
+class EventRecord(msgspec.Struct, frozen=True):
+    """An event of the conversation before it, with its original number."""
+
+    event: Event
+    number: Number
+
+
+class UsageRecord(msgspec.Struct, frozen=True):
+    """The usage of a cycle; `body` is the whole measure as JSON."""
+
+    timestamp: Amount
+    body: Text
+    input: Count | None
+    output: Count | None
+    duration: Amount | None
+    cached: Count | None
+    billed_input: Count | None
+    replay_input: Count | None
+    cost: Amount | None
+
+
+class SummaryRecord(msgspec.Struct, frozen=True):
+    through: Reference
+    text: Text
+    model: Key
+    created: Amount
+    edited: Annotated[int, Meta(ge=0, le=1)]
+
+
+class ContentRecord(msgspec.Struct, frozen=True):
+    """Bytes that an edit refers to by their digest."""
+
+    content: WholeDigest
+    size: Size
+    data: str
+
+    def decoded(self) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            ValueError: the text is not base64, or has another size.
+        """
+        try:
+            data = base64.b64decode(self.data, validate=True)
+        except binascii.Error as exc:
+            raise ValueError("its data is no base64") from exc
+        if len(data) != self.size:
+            raise ValueError(f"its data has {len(data):,} bytes and not {self.size:,}")
+        return data
+
+
+class EditRecord(msgspec.Struct, frozen=True):
+    """A change of a file; `undoes` is a JSON list of pairs: the number of an edit, and a hunk of it."""
+
+    id: Number
+    conversation: Key
+    caller: Key
+    turn: Count
+    project: Line
+    call: Key
+    tool: Key
+    path: Line
+    old_path: Line
+    made: Line
+    timestamp: Amount
+    undoes: Text
+    before_kind: Kind
+    before_digest: Digest
+    before_size: Size
+    before_mode: Annotated[int, Meta(ge=0, le=0o7777)]
+    after_kind: Kind
+    after_digest: Digest
+    after_size: Size
+    after_mode: Annotated[int, Meta(ge=0, le=0o7777)]
+
+    @property
+    def undone(self) -> list[tuple[int, str]]:
+        """Return the pairs of `undoes`."""
+        return msgspec.convert(_parsed(self.undoes), list[tuple[Reference, Key]])
+
+
+class MarkRecord(msgspec.Struct, frozen=True, array_like=True):
+    """A decision about an edit, or a hunk of it."""
+
+    edit: Number
+    hunk: Key
+    state: State
+    note: Text
+    timestamp: Amount
+
+
+Record: TypeAlias = (
+    ConversationRecord | EventRecord | UsageRecord | SummaryRecord | ContentRecord | EditRecord | MarkRecord
 )
-from cogency_tui.store.text import from_column, to_column
-from cogency_tui.store.versions import FileChange, Version
+
+_WRAPPED: dict[str, type[Record]] = {
+    "conversation": ConversationRecord,
+    "usage": UsageRecord,
+    "summary": SummaryRecord,
+    "edit": EditRecord,
+    "mark": MarkRecord,
+}
+"""Records under a key of their own; for the others the line is the record."""
+
+
+def decoded(lines: Iterable[str], now: float) -> Iterator[tuple[int, Record]]:
+    """Yield the records of an export with the numbers of their lines, each validated by itself.
+
+    Raises:
+        UsageError: a line is invalid; the message names it, and the reason.
+    """
+    begun = False
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        with blamed_on(number):
+            if number > MOST_LINES or len(line) > LONGEST_LINE:
+                raise ValueError(f"at most {MOST_LINES:,} lines of {LONGEST_LINE:,} characters are taken")
+            record = _parsed(line)
+            if not isinstance(record, dict):
+                raise ValueError("it is no JSON object")
+            given = cast("dict[str, Any]", record)
+            if not begun:
+                _require_begun(given)
+                begun = True
+                continue
+            found = _record(given, now)
+        yield number, found
+
+
+@contextmanager
+def blamed_on(number: int) -> Generator[None]:
+    """Convert errors to a report on the line of this number.
+
+    Raises:
+        UsageError: the line is invalid.
+    """
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, RecursionError, sqlite3.IntegrityError) as exc:
+        why = f"{exc.args[0]!r} is missing" if isinstance(exc, KeyError) else str(exc)
+        raise UsageError(f"Line {number} is not as an export has it: {why}.", ADVICE) from exc
+
+
+def is_portable(path: str) -> bool:
+    """Whether an edit of this path is portable to another machine: it is relative and normal, stays inside
+    the project and out of git's own files, and is readable for a user who is asked about it."""
+    parts = path.split("/")
+    try:
+        longest = max(len(os.fsencode(part)) for part in parts)
+    except UnicodeEncodeError:
+        return False
+    return (
+        len(path) <= _LONGEST_PATH
+        and longest <= _LONGEST_NAME
+        and not {"", ".", ".."} & {*parts}
+        and not any(unicodedata.category(character) in ("Cc", "Cf") for character in path)
+        and not any(_is_git(part) for part in parts)
+    )
+
+
+def _is_git(part: str) -> bool:
+    # As the most lenient file system compares names.
+    name = unicodedata.normalize("NFKC", part).partition(":")[0].casefold().rstrip(". ")
+    return name in (".git", "git~1")
+
+
+def _require_begun(record: dict[str, Any]) -> None:
+    if record.get("format") != FORMAT:
+        raise ValueError("it does not begin as one")
+    if record.get("version") != VERSION:
+        raise ValueError(f"it is of version {record.get('version')!r}, this program knows {VERSION}")
+
+
+def _record(given: dict[str, Any], now: float) -> Record:
+    kind = next(iter(given), "")
+    if kind == "event":
+        return EventRecord(_event(given["event"], now), msgspec.convert(given["number"], Number))
+    if kind == "content":
+        return msgspec.convert(given, ContentRecord)
+    if kind not in _WRAPPED:
+        raise ValueError(f"{kind!r} is nothing that an export has")
+    record = msgspec.convert(given[kind], _WRAPPED[kind])
+    if isinstance(record, ConversationRecord):
+        _require_project(record.project)
+        updated = min(record.updated, now)
+        return msgspec.structs.replace(record, updated=updated, created=min(record.created, updated))
+    if isinstance(record, UsageRecord):
+        _require_amounts(msgspec.convert(_parsed(record.body), Measure))
+    if isinstance(record, EditRecord):
+        record = _edit(record)
+    if isinstance(record, (UsageRecord, EditRecord, MarkRecord)):
+        return msgspec.structs.replace(record, timestamp=min(record.timestamp, now))
+    if isinstance(record, SummaryRecord):
+        return msgspec.structs.replace(record, created=min(record.created, now))
+    return record
+
+
+def _event(value: Any, now: float) -> Event:
+    event = events.checked(value)
+    _require_shallow(event)
+    msgspec.convert(event["timestamp"], Amount)
+    event["timestamp"] = min(event["timestamp"], now)
+    if "id" in event:
+        msgspec.convert(event["id"], Key)
+    if event["type"] == "call":
+        _require_shallow(call_record(event))
+    elif event["type"] == "result":
+        msgspec.convert(event["duration"], Amount)
+    elif event["type"] == "user" and "review" in event:
+        # An export has no actions of a review: none of them was reported to the model here.
+        event["review"] = {"text": event["review"]["text"], "action": 0, "edit": 0}
+    return event
+
+
+def _edit(record: EditRecord) -> EditRecord:
+    for name in ("path", "old_path", "made"):
+        path: str = getattr(record, name)
+        if (path or name == "path") and not is_portable(path):
+            raise ValueError(f"the {name} of the edit, {path[:200]!r}, is no plain path inside the project")
+    if record.made and not record.path.startswith(f"{record.made}/"):
+        raise ValueError("the directory that was made is not above the path of the edit")
+    _ = record.undone
+    for kind, digest, size in (
+        (record.before_kind, record.before_digest, record.before_size),
+        (record.after_kind, record.after_digest, record.after_size),
+    ):
+        if kind == "absent" and (digest or size):
+            raise ValueError("a side of the edit is absent, and has a content")
+    return msgspec.structs.replace(
+        record,
+        before_mode=record.before_mode & _PERMISSIONS if record.before_kind == "file" else 0,
+        after_mode=record.after_mode & _PERMISSIONS if record.after_kind == "file" else 0,
+    )
+
+
+def _require_project(project: str) -> None:
+    odd = any(unicodedata.category(character) == "Cc" for character in project)
+    if odd or not project.startswith("/") or os.path.normpath(project) != project:
+        raise ValueError(f"the project, {project[:200]!r}, is no full path of a directory")
+
+
+def _require_amounts(measure: Measure) -> None:
+    for name, value in measure.items():
+        if not isinstance(value, (str, bool)):
+            try:
+                msgspec.convert(value, Amount)
+            except msgspec.ValidationError as exc:
+                raise ValueError(f"{name}: {exc}") from exc
+
+
+def _require_shallow(value: object) -> None:
+    level: list[object] = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for each in level for inner in _inside(each)]
+        if not level:
+            return
+    raise ValueError(f"it is nested in more than {_DEEPEST} levels")
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+def _parsed(text: str) -> Any:
+    """Parse JSON; every number must be finite and storable."""
+    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is no number that can be stored")
+    return number
+
+
+def _whole(text: str) -> int:
+    # The time for a longer one grows with the square of its digits.
+    if len(text) > 20 or not -(1 << 63) <= (number := int(text)) < 1 << 63:
+        raise ValueError(f"{text[:40]} is no number that can be stored")
+    return number
+
 
 _USAGE = (
     *("timestamp", "input", "output", "duration", "cached", "billed_input", "replay_input", "cost", "body"),
@@ -60,8 +394,8 @@ _LONGEST_TARGET = 4095
 
 
 def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
-    """The lines of a conversation, each a JSON object. Contents that are not kept any more are left out, and
-    those that hold what looks like a key; elsewhere a marker stands for it.
+    """Yield the lines of a conversation, each a JSON object. Contents that are no longer stored are left
+    out, and so are those that hold what looks like a secret; elsewhere a marker replaces it.
 
     Raises:
         StoreError: there is no such conversation.
@@ -76,10 +410,10 @@ def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[
 
 
 def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs) -> str:
-    """Store what `lines` hold, in one transaction that is the caller's; the id of the person's conversation.
+    """Store `lines` in the caller's transaction; return the id of the user's conversation.
 
     Raises:
-        UsageError: they are no export; the message says which line.
+        UsageError: they are no export; the message names the line.
     """
     incoming = _Incoming(connection, blobs)
     for number, record in decoded(lines, time.time()):
@@ -142,7 +476,7 @@ def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[di
 
 
 class _Incoming:
-    """Records on their way into the store."""
+    """Writes records to the store."""
 
     def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
         self.root = ""
@@ -153,17 +487,17 @@ class _Incoming:
         self._ids: dict[str, str] = {}
         self._numbers: set[int] = set()
         self._latest: list[tuple[int, int]] = []
-        """Numbers of events as they were and as they are, both ascending; without those that a later event
-        with a smaller number stands in front of."""
+        """Original and new numbers of events, both ascending; without those that a later event with a
+        smaller number follows."""
         self._edits: dict[int, int] = {}
         self._sizes: dict[str, int] = {}
-        """Of the contents that are kept, by their digests."""
+        """Sizes of stored contents, by their digests."""
 
     def take(self, record: Record) -> None:
         """Store one record.
 
         Raises:
-            ValueError: it does not go with those before it.
+            ValueError: it does not fit those before it.
         """
         if not self._current and not isinstance(record, ConversationRecord):
             raise ValueError("it stands before the conversation")
@@ -192,7 +526,7 @@ class _Incoming:
             raise ValueError(f"it has the conversation {given.id!r} twice")
         self._project = self._project or given.project
         id = given.id if is_conversation_id(given.id) else new_conversation_id()
-        # What it was forked from is not in the file.
+        # The parent of a fork is not in the file.
         call = given.call if parent else None
         while not insert(self._made(given, id, parent, call), self._connection):
             id = new_conversation_id()
@@ -225,7 +559,7 @@ class _Incoming:
         self._latest.append((record.number, cursor.lastrowid))
 
     def _reached(self, through: int) -> int:
-        """The number that the last event has of those that were numbered up to `through`; 0 for none."""
+        """Return the new number of the last event whose original number is at most `through`; 0 for none."""
         index = bisect_right(self._latest, through, key=itemgetter(0))
         return self._latest[index - 1][1] if index else 0
 
@@ -262,10 +596,10 @@ class _Incoming:
         self._edits[record.id] = cursor.lastrowid
 
     def _version(self, kind: Kind, digest: str, size: int, mode: int) -> Version:
-        """A side of an edit.
+        """Build a side of an edit.
 
         Raises:
-            ValueError: its content is another, or a link's that leads nowhere.
+            ValueError: its content is another, or that of a link that leads nowhere.
         """
         kept = digest in self._sizes
         if kept and self._sizes[digest] != size:

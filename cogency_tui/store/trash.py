@@ -1,11 +1,11 @@
-"""The trash: conversations that lists and searches leave out. Nothing in it is ever deleted by itself."""
+"""The trash: conversations that lists and searches leave out. Nothing in it is deleted automatically."""
 
 import time
 
+from cogency_tui.store.column_text import to_column
 from cogency_tui.store.conversations import COLUMNS, Conversation, conversation_of
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import missing
-from cogency_tui.store.text import to_column
 
 _LISTED = f"SELECT {COLUMNS} FROM conversations WHERE trashed IS NOT NULL"
 
@@ -17,16 +17,16 @@ class Trash:
         self._database = database
 
     async def move(self, id: str) -> None:
-        """Put a conversation into the trash; one that is there stays since when it was."""
+        """Move a conversation to the trash; one that is there keeps its time."""
         await self._set(id, "trashed = coalesce(trashed, ?)", time.time())
 
     async def restore(self, id: str) -> None:
-        """Take a conversation out of the trash, if it is there."""
+        """Restore a conversation, if it is in the trash."""
         await self._set(id, "trashed = ?", None)
 
     async def listed(self, *, limit: int, before: Conversation | None = None) -> list[Conversation]:
-        """At most `limit` conversations in the trash, the last moved first; `before` is the last of the
-        page above."""
+        """Return at most `limit` conversations in the trash, the last moved first; `before` is the last of
+        the page above."""
         terms = "" if before is None else " AND (trashed, id) < (?, ?)"
         values = () if before is None else (before.trashed, to_column(before.id))
         sql = f"{_LISTED}{terms} ORDER BY trashed DESC, id DESC LIMIT ?"

@@ -1,18 +1,20 @@
-"""What conversations took: a row a cycle, the totals derived from the rows.
+"""Usage of conversations: a row for each cycle, the totals of a conversation, and statistics of a period or
+a project.
 
-Figures that a provider did not report stay unknown; they are never summed as zero into a total
-that would then look known.
+Figures that a provider did not report stay unknown; they are never summed as zero into a total that would
+then look known.
 """
 
 import json
 import sqlite3
 import time
+from dataclasses import dataclass
 from operator import add
 from typing import NamedTuple, cast
 
 from cogency_tui.protocol.events import Measure
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.events import encode, missing
-from cogency_tui.store.text import from_column, to_column
 
 SUMMED = ("input", "output", "duration", "cached", "billed_input", "replay_input", "cost")
 
@@ -21,7 +23,7 @@ _INSERT = (
     f" VALUES (?, ?, ?{', ?' * len(SUMMED)})"
 )
 _INSTEAD = {"billed_input": "coalesce(billed_input, input)", "replay_input": "coalesce(replay_input, input)"}
-"""What a row counts as that lacks a figure: where only what was sent is known, it is that."""
+"""Substitutes for a missing figure: where only the sent tokens are known, they are used."""
 
 _SUMS = (f"count({figure}), coalesce(sum({_INSTEAD.get(figure, figure)}), 0)" for figure in SUMMED)
 _TOTAL = f"SELECT max(id), {', '.join(_SUMS)} FROM usage WHERE conversation_id = ? AND id > ?"
@@ -47,7 +49,8 @@ def record(connection: sqlite3.Connection, conversation_id: str, step: Measure) 
 
 
 class Total(NamedTuple):
-    """The sums over a conversation's cycles up to the row `through`; in how many each figure is `known`."""
+    """The sums over a conversation's cycles up to the row `through`; `known` counts the cycles with each
+    figure."""
 
     through: int = 0
     known: tuple[int, ...] = (0,) * len(SUMMED)
@@ -66,7 +69,7 @@ NOTHING = Total()
 
 
 def total(connection: sqlite3.Connection, conversation_id: str, before: Total = NOTHING) -> Total:
-    """The sums over all cycles; `before` is what they were, so that only what is new is read."""
+    """Sum all cycles; `before` is an earlier total, so that only new rows are read."""
     key = to_column(conversation_id)
     if not connection.execute(_THERE, (key, before.through)).fetchone():
         before = NOTHING
@@ -78,8 +81,8 @@ def total(connection: sqlite3.Connection, conversation_id: str, before: Total = 
 
 
 def measures(connection: sqlite3.Connection, conversation_id: str) -> list[tuple[float, Measure]]:
-    """The figures of each cycle, summary and question, the oldest first, each with the Unix time when it was
-    recorded."""
+    """Return the figures of each cycle, summary and question, the oldest first, each with the Unix time of
+    its recording."""
     sql = "SELECT timestamp, body FROM usage WHERE conversation_id = ? ORDER BY id"
     rows = connection.execute(sql, (to_column(conversation_id),))
     return [(moment, cast("Measure", json.loads(from_column(body)))) for moment, body in rows]
@@ -109,7 +112,7 @@ _FAMILY = (
 
 
 def spent(connection: sqlite3.Connection, moment: float, conversation_id: str | None = None) -> Spent:
-    """What went out from a moment in Unix seconds on, in one conversation with its sub-agents or in all."""
+    """Sum the spending since a time in Unix seconds, of one conversation with its sub-agents or of all."""
     if conversation_id is None:
         return Spent(*connection.execute(_SPENT, (moment,)).fetchone())
     values = (moment, to_column(conversation_id))
@@ -117,9 +120,102 @@ def spent(connection: sqlite3.Connection, moment: float, conversation_id: str | 
 
 
 def since(connection: sqlite3.Connection, conversation_id: str, moment: float) -> tuple[int, float]:
-    """Tokens and USD, as far as known, of the cycles from a moment in Unix seconds."""
+    """Return tokens and USD, as far as known, of the cycles since a time in Unix seconds."""
     sql = (
         "SELECT coalesce(sum(coalesce(input, 0) + coalesce(output, 0)), 0), total(cost) FROM usage"
         " WHERE conversation_id = ? AND timestamp >= ?"
     )
     return connection.execute(sql, (to_column(conversation_id), moment)).fetchone()
+
+
+_DAY = "date(u.timestamp, 'unixepoch', 'localtime')"
+_SCOPE = "(:project IS NULL OR c.project = :project) AND c.trashed IS NULL"
+_PERIOD = "{}.timestamp >= coalesce(:since, 0) AND {}.timestamp < coalesce(:before, 9e99)"
+_CONVERSATIONS = (
+    "SELECT count(DISTINCT e.conversation_id), count(*) FROM events e JOIN conversations c"
+    f" ON c.id = e.conversation_id WHERE e.type = 'user' AND c.call IS NULL AND {_SCOPE}"
+    f" AND {_PERIOD.format('e', 'e')}"
+)
+_USED = "coalesce(sum(u.input), 0), coalesce(sum(u.output), 0), coalesce(sum(u.cached), 0), total(u.cost)"
+_USAGE = (
+    f"SELECT {{}} AS label, {_USED} FROM usage u JOIN conversations c ON c.id = u.conversation_id"
+    f" WHERE {_SCOPE} AND {_PERIOD.format('u', 'u')} GROUP BY label ORDER BY {{}}"
+)
+_MODEL = "coalesce(iif(json_valid(u.body), json_extract(u.body, '$.model'), NULL), c.model)"
+_TOOLS = (
+    "SELECT tool, count(*), sum(failed), total(duration) FROM (SELECT json_extract(e.body, '$.tool') AS tool,"
+    " json_extract(e.body, '$.payload.error') AS failed, json_extract(e.body, '$.duration') AS duration"
+    " FROM events e JOIN conversations c ON c.id = e.conversation_id"
+    f" WHERE e.type = 'result' AND {_SCOPE} AND {_PERIOD.format('e', 'e')} AND json_valid(e.body))"
+    " GROUP BY tool ORDER BY count(*) DESC, tool"
+)
+_FILES = (
+    "SELECT e.path, count(*) FROM edits e JOIN conversations c ON c.id = e.conversation"
+    f" WHERE e.kind != 'snapshot' AND {_SCOPE} AND {_PERIOD.format('e', 'e')}"
+    " GROUP BY e.project, e.path ORDER BY count(*) DESC, e.path LIMIT 20"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Tokens and USD under a label: a day (`2026-05-01`, local) or a model. Unknown figures count as
+    nothing."""
+
+    label: str
+    input: int
+    output: int
+    cached: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """The calls of a tool, its failures, and its seconds."""
+
+    tool: str
+    calls: int
+    failed: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Sums over a period. `days` are sorted by date, `models` by tokens sent, `tools` by calls; `files` are
+    the twenty changed most often, with their number of changes."""
+
+    conversations: int
+    turns: int
+    days: tuple[Spending, ...]
+    models: tuple[Spending, ...]
+    tools: tuple[ToolUse, ...]
+    files: tuple[tuple[str, int], ...]
+
+    @property
+    def total(self) -> Spending:
+        days = self.days
+        return Spending(
+            "total",
+            sum(day.input for day in days),
+            sum(day.output for day in days),
+            sum(day.cached for day in days),
+            sum(day.cost for day in days),
+        )
+
+
+def statistics(
+    connection: sqlite3.Connection, project: str | None, since: float | None, before: float | None
+) -> Statistics:
+    """Sum over the directory `project`, or all, between two times in Unix seconds. Blocks while every
+    result of the period is read: for the search's thread, not the store's."""
+    values = {"project": None if project is None else to_column(project), "since": since, "before": before}
+    conversations, turns = connection.execute(_CONVERSATIONS, values).fetchone()
+    days = connection.execute(_USAGE.format(_DAY, "label"), values)
+    spent = tuple(Spending(*row) for row in days)
+    models = connection.execute(_USAGE.format(_MODEL, "sum(u.input) DESC, label"), values)
+    by_model = tuple(Spending(from_column(row[0]), *row[1:]) for row in models)
+    tools = tuple(
+        ToolUse(from_column(tool or "unknown"), calls, failed or 0, seconds)
+        for tool, calls, failed, seconds in connection.execute(_TOOLS, values)
+    )
+    files = tuple((from_column(path), count) for path, count in connection.execute(_FILES, values))
+    return Statistics(conversations, turns, spent, by_model, tools, files)

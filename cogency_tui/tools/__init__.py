@@ -1,1 +1,1 @@
-"""What the agent can do: one module a family of tools, one registry that validates and runs them."""
+"""The agent's tools: a module for each family of tools, and the registry that validates and runs calls."""

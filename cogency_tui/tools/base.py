@@ -1,8 +1,12 @@
-"""The contract of a tool: typed arguments in, an outcome for the person and content for the model out.
+"""The contract of a tool: typed arguments in, an outcome for the user and content for the model out.
 
-A tool says from its arguments alone what it may touch (`Touch`), so that the scheduler can order calls
-that conflict; and, when its turn has come, what exactly it is about to do (`Intent`), so that the
-permissions can ask the person with the diff or the command in hand.
+A tool derives from its arguments alone which files it may touch (`Touch`), so that the scheduler can order
+conflicting calls. When its turn comes, it describes exactly what it is about to do (`Intent`), so that the
+permission gate can show the user the diff or the command.
+
+Invariant: what was planned is what is opened. A path is resolved while its call is planned and never again:
+the run uses the plan's location, whose components are opened without following a link and whose directory
+must be the very same one. A path that the plan did not resolve is refused (`Places`).
 """
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
@@ -13,26 +17,60 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from cogency_tui.errors import ToolError
+from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.protocol.sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
-from cogency_tui.tools.git_remotes import Remotes
-from cogency_tui.tools.journaling import ALL, Consent, Found, Journal
-from cogency_tui.tools.places import Places
+from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
+from cogency_tui.tools.shell.git_remotes import Remotes
+from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Location, Workspace
+
+
+class Places:
+    """The locations that one call has resolved in `workspace`."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._known: dict[str, Location] = {}
+        self._settled = False
+
+    def begin(self) -> None:
+        """Forget the locations of an earlier plan of the call."""
+        self._known.clear()
+        self._settled = False
+
+    def settle(self) -> None:
+        """End the plan: from now on, a path that is not in it is refused."""
+        self._settled = True
+
+    def locate(self, given: str) -> Location:
+        """Resolve a path, or return its location from the plan.
+
+        Raises:
+            WorkspaceError: it cannot be used (see `Workspace.locate`), or was not in the plan.
+        """
+        known = self._known.get(given)
+        if known is not None:
+            return known
+        if self._settled:
+            raise WorkspaceError(f"{shown(given)} was not there when this was asked.", "Repeat the call.")
+        location = self._workspace.pinned(self._workspace.locate(given))
+        self._known[given] = location
+        return location
+
 
 Args = TypeVar("Args", bound=msgspec.Struct)
 Effect = Literal["read", "write", "command", "network", "tool"]
-"""`tool` is what a tool of an MCP server does: nothing is known of that."""
+"""`tool` is the effect of an MCP server's tool, of which nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spellings:
-    """How other agents write the arguments of a tool.
+    """Other agents' spellings of a tool's arguments.
 
-    `names` maps a spelling to the argument. `implied` are arguments that the name of the tool says already.
-    `ignored` arguments change nothing here. `instead` says of an argument that has no counterpart what to
-    give in its place; it is ignored, too, while it is false or null, or what `expected` has for it.
+    `names` maps a spelling to the argument. `implied` are arguments that the tool's name implies. `ignored`
+    arguments have no effect here. `instead` maps an argument without a counterpart to advice on what to
+    pass; such an argument is also ignored while it is false or null, or equals its value in `expected`.
     """
 
     names: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -42,7 +80,7 @@ class Spellings:
     expected: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def over(self, general: "Spellings") -> "Spellings":
-        """Both, this one first."""
+        """Merge both; this one wins."""
         return Spellings(
             {**general.names, **self.names},
             {**general.implied, **self.implied},
@@ -52,7 +90,7 @@ class Spellings:
         )
 
     def ignores(self, argument: str, value: Any) -> bool:
-        """Whether an argument with this value changes nothing."""
+        """Whether an argument with this value has no effect."""
         if argument in self.ignored:
             return True
         return argument in self.instead and (
@@ -62,10 +100,10 @@ class Spellings:
 
 @dataclass(frozen=True, slots=True)
 class Aliases:
-    """What other agents call a tool and its arguments.
+    """Other agents' names for a tool and its arguments.
 
-    `arguments` hold whatever the tool is called; `tools` are its other names, in any case and with or without
-    underscores, each with the spellings that hold for that name alone.
+    `arguments` apply under every name of the tool. `tools` are its other names, in any case and with or
+    without underscores, each with the spellings that apply under that name alone.
     """
 
     arguments: Spellings = field(default_factory=Spellings)
@@ -78,14 +116,14 @@ NO_ALIASES = Aliases()
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Which files a call may touch, resolved; `everything` that it may be any of the project."""
+    """The resolved files that a call may touch; with `everything`, any file of the project."""
 
     paths: frozenset[Path] = frozenset()
     everything: bool = False
     writes: bool = False
 
     def conflicts(self, other: "Touch") -> bool:
-        """Whether the two may touch the same file, one of them writing, so that their order matters."""
+        """Whether both may touch the same file, one of them writing, so that their order matters."""
         if not (self.writes or other.writes):
             return False
         if self.everything:
@@ -93,27 +131,33 @@ class Touch:
         return bool(self.paths) if other.everything else bool(self.paths & other.paths)
 
     def widened(self) -> "Touch":
-        """As this, but of files that are not known yet."""
+        """Widen to files that are not known yet."""
         return Touch(everything=self.everything or bool(self.paths), writes=self.writes)
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a call is about to do.
+    """The effect that a call is about to have.
 
-    `paths` are the files it touches, resolved, or the directory that a command runs in; `everything` that it
-    may touch any (a command). `outside` names a path outside the project that was asked for by its full path,
-    `guarded` says why the person is asked in every mode (safety.md, promise 2) and `covers` for which files
-    and directories, where a command names them; `loss` what would be destroyed (promise 4). `network` is the
-    host that is asked or, of a command, what it goes there with; `neighbour` a server on this machine that a
-    command reaches and this conversation did not start; `confined` a command that can reach neither the
-    network nor, for writing, anything outside that it does not name. `brings` says where content of strangers
-    comes from that a command, or the `tool` of an MCP server, may bring into the conversation; `could_bring`
-    names what nothing keeps from bringing some. `configured` marks a host that the user has chosen to answer,
-    `to_remotes` a command that goes only to remotes of the repository that were configured before the agent's
-    first command. `detail` is what the user is shown: a unified diff or a command, complete and unescaped;
-    the screen makes it safe. `own` marks what only reads, reaches or stops a process that this conversation
-    has started.
+    `paths` are the resolved files that it touches, or the directory that a command runs in. `everything`
+    marks a call that may touch any file (a command). `outside` names a path outside the project that was
+    given as a full path.
+
+    `guarded` is the reason to ask the user in every mode; `covers` are the files and directories that this
+    reason concerns, where a command names them. `loss` describes what the call would destroy.
+
+    `network` is the host that is contacted or, for a command, the program that uses the network.
+    `neighbour` is a server on this machine that a command reaches and this conversation did not start.
+    `confined` marks a command that can neither reach the network nor write anything outside the project
+    that it does not name. `configured` marks a host that the user has chosen as an endpoint. `to_remotes`
+    marks a command that contacts only remotes of the repository that were configured before the agent's
+    first command.
+
+    `brings` names the source of untrusted content that a command, or the `tool` of an MCP server, may bring
+    into the conversation. `could_bring` names a source that nothing prevents the call from reading.
+
+    `detail` is shown to the user: a unified diff or a command, complete and unescaped; the screen disarms
+    it. `own` marks a call that only reads, reaches or stops a process that this conversation has started.
     """
 
     effect: Effect
@@ -137,34 +181,35 @@ class Intent:
 
     @property
     def goes_to(self) -> str:
-        """Where it goes on the network; empty where it does not, as far as it says or is held back."""
+        """Destination on the network; empty without one, as far as the call declares, or where it is
+        confined."""
         if self.effect == "network":
             return self.network or "the network"
         return "" if self.confined else self.network
 
     @property
     def source(self) -> str:
-        """Whose content its result has, where neither the person nor the project answers for it."""
+        """Source of the result's content, where it is neither the user nor the project."""
         if self.effect in ("command", "tool"):
             return self.brings
         return "" if self.configured else self.goes_to or self.outside
 
     @property
     def sources(self) -> Sources:
-        """The source of its result, and what could bring more."""
+        """Source of the result, and sources that it could bring in."""
         return Sources(*((name,) if name else () for name in (self.source, self.could_bring)))
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call came to: one line for the user, JSON content for the model.
+    """The outcome of a call: one line for the user, JSON content for the model.
 
-    `value` is what the call produced, where `content` is a report about that: `$name` stands for it in the
-    action dialect. `failed` marks a call that ran to its end and still has to count as a failure (a command
-    that exited with a status other than 0): unlike `ToolError` it has content. `sources` are those that only
-    running it showed, beside the intent's. `redacted` says that what it shows was taken from whole files in
-    which secrets had been looked for: what then still looks like a part of a private key is none. `put_back`
-    are guarded files whose changes were put back, where the call has failed by nothing else.
+    `value` is the result itself where `content` is a report about it: `$name` refers to it in the action
+    dialect. `failed` marks a call that ran to its end and still counts as a failure (a command with an exit
+    status other than 0); unlike `ToolError` it has content. `sources` are those that only the run revealed,
+    in addition to the intent's. `redacted` marks content that comes from whole files which were already
+    searched for secrets, so that nothing left in it is part of a private key. `put_back` are guarded files
+    whose changes were reverted, where the call failed for no other reason.
     """
 
     outcome: str
@@ -177,13 +222,13 @@ class Outcome:
 
     @property
     def produced(self) -> Any:
-        """What `$name` stands for."""
+        """Value that `$name` refers to."""
         given = (self.value, self.content, self.outcome)
         return next(each for each in given if each is not None)
 
 
 def with_guarded(outcome: Outcome, found: Found | None) -> Outcome:
-    """The outcome of a call that has changed what it may not, if `found` says so: a failure."""
+    """Mark the outcome as failed where `found` reports changes of guarded files."""
     if found is None or not (found.put_back or found.left):
         return outcome
     told = [outcome.outcome]
@@ -199,18 +244,21 @@ def with_guarded(outcome: Outcome, found: Found | None) -> Outcome:
 
 @dataclass(slots=True)
 class ToolContext:
-    """What a running tool may use. One for a conversation; `report` is set for each call.
+    """The environment of a running tool. There is one for each conversation.
 
-    `report` shows output while the tool still runs. `seen` keeps, for each file that the agent has read or
-    written, the fingerprint of its bytes then: a write refuses a file that has changed since. `known` are the
-    secrets that files were seen to hold. `call_id` is the call of the conversation that the tool runs for,
-    set for each call. `journal` records what is changed, where there is one. `variables` are the values that
-    the call's `$names` stand for, as text, where the tool takes them as its environment; `wants_value` says
-    whether the `value` of the outcome is used; `output_limit` is how many characters of a result the model is
-    sent. `refuse_by_mode` is asked by a plan whose next look at the project costs something, or trusts what
-    is there; `is_wary` says whether it matters that a command is confined. `places` are where the paths of
-    the call lead, set for each call. `consent` says what a command of the call may change of guarded files.
-    `remotes` are those of the project's repository, where the agent's commands may go to them.
+    Set for each call: `report` shows output while the tool runs; `call_id` is the call that the tool runs
+    for; `places` resolve the paths of the call.
+
+    `seen` maps each file that the agent has read or written to the fingerprint of its bytes at that time: a
+    write refuses a file that has changed since. `known` are the secrets that were found in files.
+    `journal`, where there is one, records changes. `variables` are the text values of the call's `$names`,
+    for a tool that takes them as its environment. `wants_value` states whether the outcome's `value` is
+    used. `output_limit` is the number of characters of a result that the model is sent.
+
+    A plan calls `refuse_by_mode` before a check of the project that is expensive or trusts what it finds.
+    `is_wary` states whether it matters that a command is confined. `consent` limits the changes of guarded
+    files that a command of the call may make. `remotes` are those of the project's repository, where the
+    agent's commands may contact them.
     """
 
     workspace: Workspace
@@ -230,7 +278,7 @@ class ToolContext:
     remotes: Remotes | None = None
 
     def locate(self, given: str) -> Location:
-        """Where a path leads: in a call that was planned, where it led then.
+        """Resolve a path; in a planned call, to the location of the plan.
 
         Raises:
             WorkspaceError: it cannot be used, or the plan did not have it.
@@ -239,16 +287,16 @@ class ToolContext:
 
 
 class Tool(Protocol, Generic[Args]):
-    """One thing that the agent can do. `args` describes its arguments and is all of its schema."""
+    """A tool of the agent. `args` describes its arguments and is its whole schema."""
 
     name: str
     description: str
     args: type[Args]
     aliases: Aliases
-    """Other names that it and its arguments are accepted under."""
+    """Other names under which the tool and its arguments are accepted."""
 
     async def plan(self, args: Args, context: ToolContext) -> Intent:
-        """What this call would do, without doing it.
+        """Describe what this call would do, without doing it.
 
         Raises:
             ToolError: it cannot be done as asked.
@@ -256,7 +304,7 @@ class Tool(Protocol, Generic[Args]):
         ...
 
     async def run(self, args: Args, context: ToolContext) -> Outcome:
-        """Do it. May be cancelled at any moment, and then leaves nothing half done.
+        """Execute the call. It may be cancelled at any moment and then leaves nothing half done.
 
         Raises:
             ToolError: it could not be done; the text is for the model.
@@ -266,10 +314,10 @@ class Tool(Protocol, Generic[Args]):
 
 @runtime_checkable
 class Touching(Protocol):
-    """A tool that touches files of the project. One that does not say so is taken to touch none."""
+    """A tool that declares which files of the project it touches. Others are taken to touch none."""
 
     def touch(self, args: Any, context: ToolContext, /) -> Touch:
-        """Which files a call with these arguments may touch.
+        """Return the files that a call with these arguments may touch.
 
         Raises:
             WorkspaceError: a path cannot be used; the call will fail for the same reason.
@@ -279,8 +327,8 @@ class Touching(Protocol):
 
 @runtime_checkable
 class Environed(Protocol):
-    """A tool that takes the values of `$names` in some of its arguments as an environment: there the names
-    stay as they are, and `ToolContext.variables` has the values."""
+    """A tool that takes the values of `$names` in some arguments as an environment: the names stay in these
+    arguments, and `ToolContext.variables` has the values."""
 
     environment: Collection[str]
     """The names of these arguments."""
@@ -288,14 +336,14 @@ class Environed(Protocol):
 
 @runtime_checkable
 class SelfDescribed(Protocol):
-    """A tool whose arguments are described by more than a struct: it reads and describes them itself."""
+    """A tool that describes and converts its arguments itself, because a struct does not describe them."""
 
     def described_arguments(self) -> str:
-        """A line for each argument, the same each time."""
+        """Describe each argument on a line; the text is the same each time."""
         ...
 
     def convert(self, args: Any, /) -> msgspec.Struct:
-        """The arguments as the tool wants them, from decoded JSON.
+        """Convert decoded JSON to the tool's arguments.
 
         Raises:
             ToolError: naming what is wrong with them, and the right form.
@@ -305,23 +353,23 @@ class SelfDescribed(Protocol):
 
 @runtime_checkable
 class Brief(Protocol):
-    """A tool that most tasks never need. Where `brief` is set, it takes one line of a system prompt: its
-    arguments have no lines of their own, and the description says what they mean."""
+    """A tool that most tasks never need. While `brief` is set, it takes one line of the system prompt: its
+    arguments have no lines of their own, and its description explains them."""
 
     @property
     def brief(self) -> bool: ...
 
 
 _BEYOND_US = frozenset({"command", "tool"})
-"""Effects of what does more with its arguments than we know."""
+"""Effects whose use of the arguments is not known here."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundCall:
-    """A call whose arguments are as its tool wants them. `name` is the tool's own, whatever was called.
+    """A call with validated arguments. `name` is the tool's own name, whatever name the model used.
 
-    Invariant: neither what it reports, nor its outcome, nor its error has a key of ours or what looks like
-    one (`redaction`), wherever the tool came upon it. This is the one place that sees to that.
+    Invariant: neither the call's reports, nor its outcome, nor its error contains a known secret or text
+    that looks like one (`redaction`), wherever the tool read it. Nothing else enforces this.
     """
 
     tool: Tool[Any]
@@ -331,11 +379,10 @@ class BoundCall:
 
     @property
     def name(self) -> str:
-        """The tool's name."""
         return self.tool.name
 
     async def plan(self) -> Intent:
-        """What the call would do, as things stand now: ask when its turn has come.
+        """Describe what the call would do in the present state: to be called when its turn has come.
 
         Raises:
             ToolError: it cannot be done as asked.
@@ -351,7 +398,7 @@ class BoundCall:
             return intent
 
     async def run(self, report: Callable[[str], None] | None = None) -> Outcome:
-        """Do it; `report` is given output while it still runs.
+        """Execute the call; `report` receives output while it runs.
 
         Raises:
             ToolError: it could not be done; the text is for the model.
@@ -376,11 +423,11 @@ class BoundCall:
         )
 
     def _refuse_markers(self, intent: Intent) -> None:
-        """Have no marker go where it could be written in the place of the secret. The tools that write files
-        themselves compare what they write with what is there.
+        """Refuse a redaction marker in a call that could write it in place of the secret. The tools that
+        write files themselves compare the new contents with the old.
 
         Raises:
-            ToolError: there is one in what the call gives away.
+            ToolError: the arguments or variables of the call contain a marker.
         """
         if intent.effect not in _BEYOND_US:
             return
@@ -393,7 +440,7 @@ class BoundCall:
 
     @contextmanager
     def _redacting(self) -> Generator[None]:
-        """Take secrets out of what an error says."""
+        """Redact the text of an error."""
         try:
             yield
         except ToolError as exc:

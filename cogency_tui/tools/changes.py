@@ -1,7 +1,7 @@
-"""Changes of files: prepared as a whole, shown before they are made, and made all or none.
+"""Changes of files: prepared as a whole, shown before they are written, and written all or none.
 
-Invariant: this is the only place where tools write. Nothing is written unless everything can be, and
-nothing that changed since the change was prepared is overwritten.
+Invariant: tools write nowhere else. Nothing is written unless everything can be, and no file that changed
+since the change was prepared is overwritten.
 """
 
 import hashlib
@@ -13,19 +13,20 @@ from functools import partial
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import MARKER, Redactor, markers_in
 from cogency_tui.tools.base import Intent, ToolContext
-from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
+from cogency_tui.workspace.guarded_files import Leading
 from cogency_tui.workspace.paths import Location, Staged, Workspace
 from cogency_tui.workspace.text import Text
 
 LONGEST = 32 << 20
-"""The most bytes of a file that tools open."""
+"""Largest file, in bytes, that tools open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The new bytes of a file, those that it had (None: it is new), and the difference to show; `texts` are
-    both contents as text, where there are two."""
+    """The new bytes of a file, its previous bytes (None: a new file), and the diff to show; `texts` are
+    both contents as text, where both have one."""
 
     location: Location
     before: bytes | None
@@ -35,12 +36,12 @@ class Change:
 
     @property
     def size(self) -> str:
-        """Lines added and removed, as `+4 −1`."""
+        """Lines added and removed: `+4 −1`."""
         added, removed = diff.count(self.diff)
         return f"+{added} −{removed}"
 
     def redacted_diff(self, secrets: Mapping[str, str]) -> str:
-        """The difference without secrets, which are looked for in the whole contents."""
+        """Diff without secrets, which are searched for in the whole contents."""
         redact = partial(Redactor(secrets).text, file=self.location.relative)
         if self.texts is None or all(redact(text) == text for text in self.texts):
             return self.diff
@@ -48,21 +49,21 @@ class Change:
 
 
 def fingerprint(data: bytes) -> bytes:
-    """What is remembered of a file's bytes, to see whether they changed."""
+    """Hash a file's bytes, to detect later changes."""
     return hashlib.sha256(data).digest()
 
 
 def load(workspace: Workspace, location: Location) -> bytes | None:
-    """The bytes of a file, None when there is none.
+    """Read a file; None when there is none.
 
     Raises:
-        WorkspaceError: something is there that cannot be read as a file.
+        WorkspaceError: the path exists and cannot be read as a file.
     """
     return workspace.read_bytes(location, LONGEST) if workspace.exists(location) else None
 
 
 def change(location: Location, before: bytes, old: Text, new: Text) -> Change:
-    """The change of an existing text.
+    """Prepare the change of an existing text.
 
     Raises:
         ToolError: the new text cannot be written in the file's encoding.
@@ -72,10 +73,10 @@ def change(location: Location, before: bytes, old: Text, new: Text) -> Change:
 
 
 def refuse_markers(name: str, before: bytes, after: bytes) -> None:
-    """Refuse to write a marker where a secret stands.
+    """Refuse to write a marker in place of a secret.
 
     Raises:
-        ToolError: there would be more markers than there are.
+        ToolError: the new bytes have more markers than the old ones.
     """
     if markers_in(after.decode("utf-8", "replace")) > markers_in(before.decode("utf-8", "replace")):
         raise ToolError(
@@ -85,14 +86,15 @@ def refuse_markers(name: str, before: bytes, after: bytes) -> None:
 
 
 def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Intent:
-    """What is about to be written, with every reason to ask.
+    """Describe the write that is about to happen, with every reason to ask.
 
     Raises:
-        ToolError: a secret would give way to its marker.
+        ToolError: a marker would replace a secret.
     """
     for one in changes:
         refuse_markers(one.location.relative, one.before or b"", one.after)
-    guards = ((one, workspace.guard(one.location)) for one in changes)
+    leading = Leading()
+    guards = ((one, workspace.guard(one.location, leading)) for one in changes)
     return Intent(
         "write",
         summary,
@@ -104,12 +106,12 @@ def intent(summary: str, changes: Sequence[Change], workspace: Workspace) -> Int
 
 
 async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> Sequence[str]:
-    """Make all changes, or none; record them, and note what the agent now knows to be in these files.
+    """Write all changes, or none; record them, and update the fingerprints of what the agent has seen.
 
-    Returns lines about changes that were made and could not be recorded.
+    Returns a line for each change that was written and could not be recorded.
 
     Raises:
-        ToolError: one cannot be made; the files are as they were.
+        ToolError: one cannot be written; the files are as they were.
     """
     notes: Sequence[str] = ()
     if context.journal is None:
@@ -124,10 +126,10 @@ async def make(context: ToolContext, tool: str, changes: Sequence[Change]) -> Se
 
 
 def apply(workspace: Workspace, changes: Sequence[Change]) -> None:
-    """Make all changes, or none.
+    """Write all changes, or none.
 
     Raises:
-        ToolError: one cannot be made; the files are as they were.
+        ToolError: one cannot be written; the files are as they were.
     """
     staged: list[Staged] = []
     try:

@@ -1,7 +1,7 @@
-"""`edit` and `replace`: text in place of text.
+"""The tools `edit` and `replace`, which replace passages of text.
 
-Invariant: what is replaced was found exactly as it was given, but for line endings, as often as was said;
-otherwise nothing is changed, and the failure shows what the file has instead.
+Invariant: the replaced text was found exactly as given, except for line endings, and as often as the call
+expects; otherwise nothing changes, and the error shows the file's text instead.
 """
 
 import os
@@ -14,10 +14,10 @@ from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import MARKER, Redactor, markers_in
 from cogency_tui.tools import changes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
-from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.files import FILE_SPELLINGS, File
 from cogency_tui.tools.near_miss import near_miss
-from cogency_tui.workspace import isolated, scan
+from cogency_tui.tools.threads import in_thread
+from cogency_tui.workspace import scan, search_process
 from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.text import decode
 
@@ -32,7 +32,7 @@ _OTHER_EDITOR = Spellings(
     instead={"command": "view is read here, create is write, str_replace and insert are edit"},
     expected={"command": "str_replace"},
 )
-"""The editor that Anthropic describes: one tool for several things, and `command` says which."""
+"""Anthropic's text editor: one tool for several operations, selected by `command`."""
 
 
 class EditArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,7 +140,7 @@ def _edited(args: EditArgs, context: ToolContext) -> changes.Change:
 
 
 def _ambiguous(plain: str, places: list[int], name: str, context: ToolContext) -> ToolError:
-    """Say that `old` occurs several times, with the lines in which it begins."""
+    """Report that `old` occurs several times, with the lines in which it begins."""
     shown = places[:_MOST_LINES_NAMED]
     numbers = [plain.count("\n", 0, place) + 1 for place in shown]
     redacted = Redactor(context.secrets).text(plain, file=name).split("\n")
@@ -167,11 +167,11 @@ def _places(plain: str, old: str, *, overlapping: bool) -> list[int]:
 
 
 async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[changes.Change], int]:
-    """Every change that is to be made, and how many places that are."""
+    """Return every change to write, and the number of replaced places."""
     if args.old == args.new and not args.regex:
         raise ToolError("old and new are the same.", "Nothing would change.")
     root = context.locate(".")
-    found = await isolated.find_replacements(
+    found = await search_process.find_replacements(
         context.workspace, root, args.pattern, args.old, args.new, args.regex
     )
     if not found.searched:
@@ -205,7 +205,7 @@ def _extent(made: list[changes.Change], count: int) -> str:
 
 
 def _report(made: list[changes.Change], secrets: Mapping[str, str]) -> str:
-    """Each file with its counts, then the diffs, as far as they fit."""
+    """List each file with its counts, then the diffs, as far as they fit."""
     pieces = ["\n".join(f"{change.location.relative} {change.size}" for change in made)]
     room = LONGEST_DIFFS
     for index, change in enumerate(made):

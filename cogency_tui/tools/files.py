@@ -1,6 +1,6 @@
-"""`read`, `write`, `list`: whole files, and what there is.
+"""The tools `read`, `write` and `list`: whole files and directories.
 
-Invariant: whatever is left out of a result is said to be left out, and how to get at it.
+Invariant: a result states whatever it leaves out, and how to get it.
 """
 
 from dataclasses import replace
@@ -12,16 +12,16 @@ from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import Redactor, secrets_of
 from cogency_tui.tools import changes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
-from cogency_tui.tools.blocking import in_thread
 from cogency_tui.tools.listing import render
-from cogency_tui.tools.system_files import is_own_temporary, is_public
+from cogency_tui.tools.shell.system_files import is_own_temporary, is_public
+from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.names import unusual
 from cogency_tui.workspace.paths import Location
 from cogency_tui.workspace.text import Text, decode, lines_of
 
 DEFAULT_LINES = 2000
-"""How many lines are shown where the call does not say; what the call produces is the file to its end."""
+"""Lines that are shown where the call gives no limit; `value` is the file to its end."""
 
 LONGEST_LINE = 2000
 
@@ -149,10 +149,10 @@ class List:
 
 
 def look(path: str, verb: str, context: ToolContext) -> Intent:
-    """The intent of a call that only reads. Blocks.
+    """Describe a call that only reads. Blocks.
 
     Raises:
-        WorkspaceError: it may not be read at all.
+        WorkspaceError: it may not be read.
     """
     location = context.locate(path)
     guard = unusual(str(location.path))
@@ -173,7 +173,7 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
     digest = changes.fingerprint(data)
     name = location.relative
     text = decode(data, name)
-    # Decided by the whole file: a part of it need not show what it is a part of.
+    # The whole file is redacted: a part of it may not show the secret that it belongs to.
     redacted = Redactor(context.secrets, context.known).text(text.raw, file=name)
     if redacted != text.raw:
         context.known.learn(text.raw, secrets_of(text.raw, file=name))
@@ -195,8 +195,8 @@ def _read(args: ReadArgs, location: Location, context: ToolContext) -> tuple[byt
 
 
 def _fitting(text: Text, lines: list[str], args: ReadArgs, limit: int) -> tuple[list[str], list[str]]:
-    """The lines that were asked for, with their numbers, and the notes on them: as many of them, but one at
-    least, as have no more than `limit` characters in all."""
+    """Number the requested lines, and note what is left out: as many lines as fit into `limit` characters,
+    and at least one."""
     wanted = lines[args.start - 1 : args.start - 1 + args.lines]
     width = len(str(args.start + len(wanted) - 1))
     longest = min(LONGEST_LINE, limit // 2)
@@ -218,7 +218,8 @@ def _fitting(text: Text, lines: list[str], args: ReadArgs, limit: int) -> tuple[
 
 
 def _notes(text: Text, first: int, last: int, total: int, cut: tuple[int, int]) -> list[str]:
-    """What is to be said of the lines `first` to `last`; `cut`: how many were cut, at how many characters."""
+    """Return the notes on lines `first` to `last`. `cut` is the number of shortened lines, and the
+    characters left of each."""
     notes: list[str] = []
     if first > 1:
         notes.append(f"[lines 1 to {first - 1:,} are not shown]")
@@ -263,5 +264,5 @@ def _written(args: WriteArgs, context: ToolContext) -> changes.Change:
     try:
         return changes.change(location, before, old, old.replaced_by(args.content))
     except ToolError:
-        # The old encoding has no place for the new content: then it is UTF-8, or cannot be written.
+        # The old encoding cannot represent the new content: use UTF-8, or fail.
         return changes.change(location, before, old, Text(args.content))

@@ -1,7 +1,8 @@
-"""A person's own tool: a typed async function with a docstring.
+"""A tool of the user's own: a typed async function with a docstring.
 
-Its parameters are the arguments, with their types, defaults and `msgspec.Meta`; its docstring is what the
-model is told. What it does to files is not known, so it is asked for like a command, unless it only reads.
+Its parameters are the arguments, with their types, defaults and `msgspec.Meta`; its docstring is the
+description that the model is sent. Its effect on files is not known, so it needs permission like a command,
+unless it only reads.
 """
 
 import inspect
@@ -22,13 +23,13 @@ _SHOWN = 200
 
 
 def reads(function: F) -> F:
-    """Mark a function as one that changes nothing: it runs without being asked for."""
+    """Mark a function as read-only: it runs without permission."""
     setattr(function, _EFFECT, "read")
     return function
 
 
 def as_tool(given: Tool[Any] | Function) -> Tool[Any]:
-    """The tool that a function makes; a tool is itself.
+    """Wrap a function as a tool; return a tool unchanged.
 
     Raises:
         UsageError: the function is not async, not typed or not documented.
@@ -37,7 +38,7 @@ def as_tool(given: Tool[Any] | Function) -> Tool[Any]:
 
 
 class FunctionTool:
-    """Calls `function` with the arguments that the model gave."""
+    """A tool that calls `function` with the arguments that the model gave."""
 
     aliases = NO_ALIASES
 

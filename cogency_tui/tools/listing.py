@@ -1,6 +1,6 @@
-"""A directory as a tree of text.
+"""A directory as a text tree.
 
-Invariant: at most `MOST` entries are listed; a tree that has more is shown less deep, and says so.
+Invariant: at most `MOST` entries are listed; a larger tree is shown to a smaller depth, with a note.
 """
 
 from contextlib import closing
@@ -16,7 +16,7 @@ MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The tree as text, and how much it shows."""
+    """A tree as text, and the extent of it that is shown."""
 
     text: str
     files: int
@@ -30,7 +30,7 @@ class _Branch:
 
 
 def render(workspace: Workspace, start: Location, pattern: str | None, depth: int) -> Listing:
-    """List what is below `start`, as deep as wanted or as it fits.
+    """List the tree below `start`, to the requested depth or as deep as fits.
 
     Raises:
         WorkspaceError: it is no directory, or cannot be read.
@@ -46,7 +46,7 @@ def render(workspace: Workspace, start: Location, pattern: str | None, depth: in
 def _collected(
     workspace: Workspace, start: Location, pattern: str | None, depth: int
 ) -> tuple[dict[str, _Branch], bool]:
-    """What each directory holds, by its path; False when there are more than `MOST` entries."""
+    """Collect the entries of each directory by its path; False when there are more than `MOST`."""
     regex = globs.compiled(pattern) if pattern else None
     branches: dict[str, _Branch] = {}
     count = 0
@@ -72,7 +72,7 @@ def _collected(
 
 
 def _remark(level: Level, entry: Entry) -> str:
-    """A file's size, or what else it is."""
+    """Describe an entry: a file's size, or its kind."""
     if entry.kind == "link":
         return "(link)"
     if entry.kind == "other":
@@ -90,7 +90,7 @@ def _rendered(
     directories = closed = 0
 
     def draw(path: str, level: int) -> int:
-        """Draw a directory's content; how many files were drawn."""
+        """Render a directory's entries; return the number of files."""
         nonlocal directories, closed
         indent = "  " * (level - 1)
         files = 0
@@ -128,7 +128,7 @@ def _rendered(
 
 
 def readable_size(size: int) -> str:
-    """Bytes as a person reads them: `512 B`, `3.1 kB`."""
+    """Format bytes for reading: `512 B`, `3.1 kB`."""
     if size < 1000:
         return f"{size} B"
     value = float(size)

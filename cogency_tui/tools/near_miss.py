@@ -1,7 +1,7 @@
-"""What a file has in place of text that was not found in it.
+"""The passage of a file that text which was not found in it probably meant.
 
-Invariant: bounded work and a short answer, whatever the file. Lines are quoted as they are: what cannot be
-seen in them (blanks, look-alikes, control characters) is said in words.
+Invariant: bounded work and a short answer, whatever the file. Lines are quoted as they are; differences
+that are invisible in them (blanks, look-alikes, control characters) are described in words.
 """
 
 import re
@@ -15,20 +15,20 @@ _LONGEST = 400
 _SHOWN = 12
 _ALIKE = 0.6
 _LEAST = 0.3
-"""The share of `old` that a passage has to be like to be shown."""
+"""Least similarity to `old` of a passage that is shown."""
 
 _MOST_PLACES = 50
-"""Places of one line that are looked at, of those that hold it."""
+"""Most places compared for one line that occurs in several."""
 
 _MOST_PASSAGES = 8
 _MOST_WANTED = 60
 """Lines of `old` that are compared with each passage."""
 
 _GAP = 3
-"""Lines that one side may have more than the other."""
+"""Most lines that one side may have more than the other."""
 
 _IN_GAP = 0.9
-"""What an equal line counts that is not in its place."""
+"""Weight of an equal line that is not in its place."""
 
 _LEAD = 150
 _BLANKS = " \t\f\v"
@@ -47,7 +47,8 @@ _PLAIN_NAMES = {" ": "a space", "\t": "a tab", "\r": "a carriage return", "": "n
 
 
 def near_miss(plain: str, old: str) -> str:
-    """One paragraph: the first line that differs in the passage that was probably meant, on both sides."""
+    """Describe the first line that differs between `old` and the passage that it probably meant, on both
+    sides."""
     lines = plain.split("\n")[:_MOST_LINES]
     wanted = old.strip("\n").split("\n")
     if not any(line.strip() for line in wanted):
@@ -63,7 +64,7 @@ def near_miss(plain: str, old: str) -> str:
 
 
 def _slip(plain: str, old: str, wanted: Sequence[str]) -> str:
-    """What was done to `old` as a whole, where the file has it without that."""
+    """Describe a change of `old` as a whole, without which the file has it."""
     if "\n".join(wanted) in plain:
         return "It is there without the line breaks at its beginning or end."
     if all(_NUMBERED.match(line) for line in wanted if line):
@@ -94,7 +95,7 @@ def _same_but_for_blanks(lines: list[str], wanted: list[str]) -> int | None:
 
 
 def _most_similar(lines: list[str], wanted: list[str]) -> int | None:
-    """Where the passage begins that is most like `wanted`, if one is like it at all."""
+    """Find the start of the passage that is most like `wanted`; None if none is alike."""
     passages = [*_with_equal_lines(lines, wanted), *_with_a_similar_line(lines, wanted)]
     rated = [(_likeness(lines, start, wanted), -start) for start in dict.fromkeys(passages)]
     best, place = max(rated, default=(0.0, 0))
@@ -102,7 +103,7 @@ def _most_similar(lines: list[str], wanted: list[str]) -> int | None:
 
 
 def _with_equal_lines(lines: list[str], wanted: list[str]) -> list[int]:
-    """Where passages begin that have lines of `wanted`; those with most of their text first."""
+    """Find passages that have lines of `wanted`; those with most of their text first."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
         if len(found := places[line.strip()]) < _MOST_PLACES:
@@ -116,10 +117,10 @@ def _with_equal_lines(lines: list[str], wanted: list[str]) -> list[int]:
 
 
 def _with_a_similar_line(lines: list[str], wanted: list[str]) -> Iterator[int]:
-    """Where the passage begins whose line is most like the longest of `wanted`."""
+    """Find the passage whose line is most like the longest of `wanted`."""
     from difflib import SequenceMatcher
 
-    # The longest line says most about where the passage is.
+    # The longest line identifies the passage best.
     offset = max(range(len(wanted)), key=lambda index: len(wanted[index].strip()))
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted[offset].strip()[:_LONGEST])
@@ -135,13 +136,13 @@ def _with_a_similar_line(lines: list[str], wanted: list[str]) -> Iterator[int]:
 
 
 def _likeness(lines: list[str], start: int, wanted: list[str]) -> float:
-    """The share of the text of `wanted` that is in the lines from `start` on, or nearly."""
+    """Return the share of the text of `wanted` that the lines from `start` on have, or nearly have."""
     whole = sum(len(line.strip()) for line in wanted)
     return sum(_likeness_at(lines, start, index, want) for index, want in enumerate(wanted)) / whole
 
 
 def _likeness_at(lines: list[str], start: int, index: int, want: str) -> float:
-    """How much of a wanted line is in its place, or a few lines off: one side may have a line more."""
+    """Rate how much of a wanted line is in its place or a few lines off: one side may have a line more."""
     text = want.strip()
     place = start + index
     ratio = _ratio(lines[place], want) if place < len(lines) else 0.0
@@ -152,7 +153,7 @@ def _likeness_at(lines: list[str], start: int, index: int, want: str) -> float:
 
 
 def _ratio(have: str, want: str) -> float:
-    """How alike two lines are; 0 where they are not."""
+    """Rate how alike two lines are; 0 where they are not."""
     from difflib import SequenceMatcher
 
     have, want = have.strip()[:_LONGEST], want.strip()[:_LONGEST]
@@ -166,7 +167,7 @@ def _ratio(have: str, want: str) -> float:
 
 
 def _compared(lines: list[str], start: int, wanted: list[str]) -> str:
-    """The first line that differs, and the passage where more than that one do."""
+    """Describe the first line that differs, and quote the passage where several do."""
     passage = lines[start : start + len(wanted)]
     differ = [index for index in range(len(wanted)) if not _same(passage, wanted, index)]
     first = differ[0]
@@ -184,7 +185,8 @@ def _compared(lines: list[str], start: int, wanted: list[str]) -> str:
 
 
 def _same(passage: list[str], wanted: list[str], index: int) -> bool:
-    """Whether a line of the passage holds what is wanted: the first may begin before it, the last go on."""
+    """Whether a line of the passage contains the wanted one: the first may begin before it, the last end
+    after it."""
     if index >= len(passage):
         return False
     have, want = passage[index], wanted[index]
@@ -196,7 +198,7 @@ def _same(passage: list[str], wanted: list[str], index: int) -> bool:
 
 
 def _missing(lines: list[str], place: int, wanted: list[str], index: int) -> str:
-    """That one side has a few lines more than the other, if that is what differs."""
+    """Report that one side has a few lines more than the other, if that is the difference."""
     for gap in range(1, _GAP + 1):
         if lines[place + gap : place + gap + 1] == wanted[index : index + 1]:
             left_out = "\n".join(_shown(line, 0) for line in lines[place : place + gap])
@@ -210,14 +212,14 @@ def _missing(lines: list[str], place: int, wanted: list[str], index: int) -> str
 
 
 def _difference(have: str, want: str, number: int) -> str:
-    """In what a line of the file differs from one of `old`, and both."""
+    """Describe the difference between a line of the file and one of `old`, and quote both."""
     at = _first_difference(have, want)
     told = _blank_difference(have, want) or _odd_difference(have, want, at) or "differs"
     return f"Line {number:,} {told}:\nfile: {_shown(have, at[0])}\nold:  {_shown(want, at[1])}"
 
 
 def _blank_difference(have: str, want: str) -> str:
-    """What differs in the blanks around a line, or within it."""
+    """Describe a difference in the blanks around a line, or within it."""
     if "".join(have.split()) != "".join(want.split()):
         return ""
     indents = _indent(have), _indent(want)
@@ -230,7 +232,7 @@ def _blank_difference(have: str, want: str) -> str:
 
 
 def _odd_difference(have: str, want: str, at: tuple[int, int]) -> str:
-    """The two characters that differ first, where one of them is not what it looks like."""
+    """Name the two characters that differ first, where one of them is not what it looks like."""
     one, other = have[at[0] : at[0] + 1], want[at[1] : at[1] + 1]
     if have.translate(_LOOKALIKES) != want.translate(_LOOKALIKES) and not (_odd(one) or _odd(other)):
         return ""
@@ -238,7 +240,8 @@ def _odd_difference(have: str, want: str, at: tuple[int, int]) -> str:
 
 
 def _first_difference(have: str, want: str) -> tuple[int, int]:
-    """Where the two lines differ first, in each: a part of a line is laid where it fits best."""
+    """Return the position of the first difference in each line: a part of a line is aligned where it fits
+    best."""
     from difflib import SequenceMatcher
 
     shift = 0
@@ -262,7 +265,7 @@ def _trail(line: str) -> str:
 
 
 def _blanks(text: str) -> str:
-    """Blanks in words: `4 spaces`, `a tab and 2 spaces`."""
+    """Describe blanks in words: `4 spaces`, `a tab and 2 spaces`."""
     if not text:
         return "nothing"
     runs: list[list[str]] = []
@@ -284,7 +287,7 @@ def _odd(character: str) -> bool:
 
 
 def _named(character: str) -> str:
-    """A character as it can be told from those that look like it."""
+    """Name a character so that look-alikes differ."""
     if character in _PLAIN_NAMES:
         return _PLAIN_NAMES[character]
     if not _odd(character):
@@ -295,7 +298,7 @@ def _named(character: str) -> str:
 
 
 def _shown(line: str, at: int) -> str:
-    """A line, or what is around `at` of a long one."""
+    """Return a line, or the part around `at` of a long one."""
     start = max(0, min(at - _LEAD, len(line) - _LONGEST))
     text = (
         f"{'…' if start else ''}{line[start : start + _LONGEST]}{'…' if len(line) > start + _LONGEST else ''}"

@@ -1,7 +1,7 @@
-"""`recall`: past conversations of this person, for the agent.
+"""The tool `recall`: the agent's search of the user's past conversations.
 
-Invariant: whose conversation asks is said by the engine, never by the arguments; the one that asks is never
-searched. What is found is data from back then, and says so.
+Invariant: the engine, never the arguments, identifies the conversation that asks, and that one is never
+searched. A result is data of its time, and states so.
 """
 
 from collections.abc import Awaitable, Callable
@@ -32,8 +32,8 @@ class RecallArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """How many conversations or events were found, a text of them for the model, and the sources of all that
-    those conversations have read."""
+    """The number of conversations or events found, their text for the model, and the sources of everything
+    that those conversations have read."""
 
     count: int
     text: str
@@ -41,8 +41,8 @@ class Passages:
 
 
 class Memory(Protocol):
-    """Where past conversations are had from, already without the one that asks. `elsewhere` names the project
-    of one that belongs to another."""
+    """Past conversations without the one that asks. `elsewhere` names the project of a conversation that
+    belongs to another."""
 
     async def search(self, query: str, scope: Scope, limit: int) -> Passages: ...
 
@@ -52,7 +52,7 @@ class Memory(Protocol):
 
 
 class Recall:
-    """Searches `memory`, which is opened when first asked for."""
+    """Searches `memory`, which is opened on first use."""
 
     name = "recall"
     description = (

@@ -1,7 +1,7 @@
-"""The tools that there are, by name, and calls checked against them.
+"""The registry of tools by name, which validates calls.
 
-Invariant: a call that was bound has a tool and valid arguments; every other one is a ToolError that tells
-a model what to write instead. The description is the same bytes for the same tools.
+Invariant: a bound call has a tool and valid arguments; every other call raises a `ToolError`, whose text
+instructs the model what to write instead. The description is the same bytes for the same tools.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,13 +12,13 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools import schema
-from cogency_tui.tools.background import Background
 from cogency_tui.tools.base import (
     PLAIN,
     Aliases,
     BoundCall,
     Brief,
     Environed,
+    Places,
     SelfDescribed,
     Spellings,
     Tool,
@@ -27,14 +27,14 @@ from cogency_tui.tools.base import (
     Touching,
 )
 from cogency_tui.tools.edit import Edit, Replace
-from cogency_tui.tools.fetch import Fetch
 from cogency_tui.tools.files import List, Read, Write
-from cogency_tui.tools.places import Places
-from cogency_tui.tools.processes import Processes
-from cogency_tui.tools.sandbox import Sandbox
-from cogency_tui.tools.search import Find
-from cogency_tui.tools.shell import Shell
-from cogency_tui.tools.web_search import Search, installed, missing
+from cogency_tui.tools.find import Find
+from cogency_tui.tools.shell.background import Background
+from cogency_tui.tools.shell.processes import Processes
+from cogency_tui.tools.shell.sandbox import Sandbox
+from cogency_tui.tools.shell.tool import Shell
+from cogency_tui.tools.web.fetch import Fetch
+from cogency_tui.tools.web.search import Search, installed, missing
 from cogency_tui.workspace.names import shown
 
 _ELSEWHERE = {
@@ -62,14 +62,14 @@ _ELSEWHERE = {
     "ask_followup_question": ("", "Ask in your answer, and end the turn with it."),
     "attempt_completion": ("", "Give the result as your answer."),
 }
-"""Tools of other agents that cannot be taken as they are: the tool that does it here, if one does, and what
-to say where it is there."""
+"""Tools of other agents without an equivalent: the tool that does the same here, if any, and advice to the
+model."""
 
 _IN_SHORT = "In short, as name(arguments):"
 
 
 class Registry:
-    """Tools by name, in order; a later tool takes the place of an earlier one of the same name."""
+    """Tools by name, in order; a later tool replaces an earlier one of the same name."""
 
     def __init__(self, tools: Iterable[Tool[Any]]) -> None:
         self._tools: dict[str, Tool[Any]] = {tool.name: tool for tool in tools}
@@ -85,28 +85,28 @@ class Registry:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that a call may use, as they are usually written: `web_fetch`, `WebFetch`."""
+        """Names that a call may use, in their usual spellings: `web_fetch`, `WebFetch`."""
         names = {*self._tools, *(name for tool in self for name in tool.aliases.tools)}
         return frozenset(names | {name.title().replace("_", "") for name in names})
 
     def get(self, name: str) -> Tool[Any]:
-        """The tool of this name, or the one that another agent calls so.
+        """Return the tool of this name, or of an alias.
 
         Raises:
-            ToolError: there is none; the text names those that there are.
+            ToolError: there is none; the text lists the tools.
         """
         return self._resolve(name)[0]
 
     def own_name(self, name: str) -> str:
-        """The name of the tool that is meant; what no tool is called is as it is."""
+        """Return the tool's own name for an alias; an unknown name unchanged."""
         try:
             return self.get(name).name
         except ToolError:
             return name
 
     def environment_of(self, name: str) -> frozenset[str]:
-        """The arguments of a tool whose `$names` are its environment, under every name they are accepted by;
-        none for a tool that there is not."""
+        """Return the arguments of a tool whose `$names` are its environment, under every accepted name;
+        none for an unknown tool."""
         try:
             tool, spellings = self._resolve(name)
         except ToolError:
@@ -118,7 +118,7 @@ class Registry:
         return frozenset((*tool.environment, *spelt))
 
     def bind(self, name: str, args: Any, context: ToolContext) -> BoundCall:
-        """Check a call: `args` is decoded JSON, whatever the model wrote.
+        """Validate a call: `args` is decoded JSON, whatever the model wrote.
 
         Raises:
             ToolError: no such tool, or arguments that it does not take.
@@ -137,7 +137,7 @@ class Registry:
         return BoundCall(tool, converted, context, touch)
 
     def _resolve(self, name: str) -> tuple[Tool[Any], Spellings]:
-        """A tool, and how its arguments may be spelt under this name."""
+        """Return a tool, and the spellings of its arguments under this name."""
         if name in self._tools:
             return self._tools[name], PLAIN
         if found := self._others.get(_folded(name)):
@@ -158,15 +158,15 @@ class Registry:
         return ToolError(f'There is no tool "{shown(name[:80])}".{meant}', f"Tools: {', '.join(names)}.")
 
     def describe(self) -> str:
-        """The tools as a system prompt presents them, those that take one line at the end."""
+        """Describe the tools for a system prompt, those that take one line at the end."""
         brief = [_in_a_line(tool) for tool in self if _is_brief(tool)]
         parts = [_described(tool) for tool in self if not _is_brief(tool)]
         return "\n\n".join([*parts, "\n".join([_IN_SHORT, *brief])] if brief else parts)
 
 
 def default_tools(background: Background | None = None, sandbox: Sandbox | None = None) -> list[Tool[Any]]:
-    """The tools that every conversation has, `search` where its library is installed. Without `background`
-    there are no background commands, and without a `sandbox` none is used."""
+    """Create the tools of every conversation; `search` only where its library is installed. Without
+    `background` there are no background commands, and without `sandbox` commands run outside one."""
     tools: list[Tool[Any]] = [Read(), Write(), Edit(), List(), Find(), Replace()]
     tools.append(Shell(background=background, sandbox=sandbox))
     if background is not None:
@@ -175,12 +175,11 @@ def default_tools(background: Background | None = None, sandbox: Sandbox | None 
 
 
 def default_registry() -> Registry:
-    """A registry of the default tools."""
     return Registry(default_tools())
 
 
 def own_tool(called: str) -> str:
-    """The tool of ours that other agents call so; any other name is as it is."""
+    """Return our tool's name for another agent's; any other name unchanged."""
     if called in _OWN:
         return called
     names = (
@@ -192,7 +191,7 @@ def own_tool(called: str) -> str:
 
 
 def own_arguments(called: str, tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call that was made as `called`, by the names that our `tool` has for them."""
+    """Rename the arguments of a call to `called` to those of our `tool`."""
     if tool not in _OWN:
         return dict(args)
     wanted, aliases = _OWN[tool]
@@ -208,7 +207,7 @@ _OWN: Mapping[str, tuple[type[msgspec.Struct], Aliases]] = {
 
 
 def _folded(name: str) -> str:
-    """A name as it is compared: `WebFetch`, `web_fetch` and `web-fetch` are one."""
+    """Normalise a name for comparison: `WebFetch`, `web_fetch` and `web-fetch` are equal."""
     return name.casefold().replace("_", "").replace("-", "")
 
 

@@ -1,7 +1,7 @@
-"""The arguments of a tool as a model reads them, and what was wrong with those that it gave.
+"""Descriptions of a tool's arguments for the model, and reports of what was wrong with those that it gave.
 
-Invariant: the text depends on the argument structs alone and is the same bytes each time; every wrong
-argument is named, with what was expected in its place.
+Invariant: the text depends on the argument structs alone and is the same bytes each time; a report names
+every wrong argument and what was expected.
 """
 
 import json
@@ -21,21 +21,21 @@ from cogency_tui.workspace.names import shown
 _LONGEST_VALUE = 60
 _DEEPEST = 3
 _TOOLS = 256
-"""Tools whose arguments are remembered."""
+"""Tools whose arguments are cached."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?")
 
 _REMARKS = frozenset({"description", "explanation"})
-"""What other agents have a model say of a call: ignored where a tool has no such argument."""
+"""Arguments in which other agents' models comment on a call: ignored where a tool has no such argument."""
 
 Args = TypeVar("Args", bound=msgspec.Struct)
 
 
 def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PLAIN) -> Args:
-    """Make the argument struct from decoded JSON; `label` begins what is said of wrong arguments.
+    """Convert decoded JSON to the argument struct; `label` begins a report of wrong arguments.
 
-    Strict, but for other `spellings` of arguments and for numbers and truths that are written as strings.
+    Strict, except for other `spellings` of arguments and for numbers and booleans written as strings.
 
     Raises:
         ToolError: naming every argument that is missing, unknown or wrong, and the right form.
@@ -61,12 +61,12 @@ def convert(label: str, args: Any, wanted: type[Args], spellings: Spellings = PL
     try:
         return msgspec.convert(given, wanted, strict=True)
     except msgspec.ValidationError as error:
-        # What a struct checks as a whole (__post_init__).
+        # Raised by the struct itself (`__post_init__`).
         raise _refusal(label, [str(error)], wanted) from None
 
 
 def own_names(args: Mapping[str, Any], wanted: type[msgspec.Struct], spellings: Spellings) -> dict[str, Any]:
-    """The arguments by the names that the tool has for them, unchecked; others as they are."""
+    """Rename arguments to the tool's own names, unchecked; unknown ones stay."""
     given, called, _ = _named(args, _fields_of(wanted), spellings)
     taken = set(called.values())
     return {**given, **{key: value for key, value in args.items() if key not in taken and key not in given}}
@@ -74,14 +74,14 @@ def own_names(args: Mapping[str, Any], wanted: type[msgspec.Struct], spellings: 
 
 @lru_cache(_TOOLS)
 def _fields_of(wanted: type[msgspec.Struct]) -> Mapping[str, FieldInfo]:
-    """The arguments of a tool by name; msgspec works them out anew each time."""
+    """Return a tool's arguments by name; cached, because msgspec computes them each time."""
     return {field.encode_name: field for field in fields(wanted)}
 
 
 def _named(
     args: Mapping[Any, Any], known: Mapping[str, FieldInfo], spellings: Spellings
 ) -> tuple[dict[str, Any], dict[str, str], list[str]]:
-    """The arguments by name, how each was spelt, and what is wrong with their names."""
+    """Return the arguments by name, the spelling of each, and what is wrong with their names."""
     given: dict[str, Any] = dict(spellings.implied)
     called: dict[str, str] = {name: name for name in given}
     spelt: dict[str, str] = {}
@@ -101,7 +101,7 @@ def _named(
 
 
 def _coerced(value: Any, kind: Any) -> Any:
-    """A number or a truth that is written as a string, where no string is wanted."""
+    """Convert a number or boolean that is written as a string, where no string is wanted."""
     if not isinstance(value, str):
         return value
     found = _described_type(kind)
@@ -115,13 +115,13 @@ def _coerced(value: Any, kind: Any) -> Any:
 
 
 def usage(wanted: type[msgspec.Struct]) -> str:
-    """The right form on one line: `file: str, [start: int = 1]`."""
+    """Format the right form on one line: `file: str, [start: int = 1]`."""
     found = inspect.type_info(wanted)
     return _members(found.fields, 0) if isinstance(found, inspect.StructType) else ""
 
 
 def described(wanted: type[msgspec.Struct]) -> str:
-    """One line for each argument: name, type with its range, default, meaning."""
+    """Describe each argument on a line: name, type with its range, default, meaning."""
     lines: list[str] = []
     for field in fields(wanted):
         default = _default(field.default)
@@ -172,7 +172,7 @@ def _described_type(kind: Any) -> inspect.Type:
 
 
 def _plain_type(found: inspect.Type) -> inspect.Type:
-    """A type without what is said about it, and without null."""
+    """Return a type without its annotations and without null."""
     while isinstance(found, inspect.Metadata):
         found = found.type
     if isinstance(found, inspect.UnionType):
@@ -183,12 +183,12 @@ def _plain_type(found: inspect.Type) -> inspect.Type:
 
 
 def _short(kind: Any) -> str:
-    """The type's name in a usage line."""
+    """Name the type for a usage line."""
     return _named_type(inspect.type_info(kind), 0)
 
 
 def _named_type(found: inspect.Type, depth: int) -> str:
-    """A type in a few words, with the fields of objects inside it down to `_DEEPEST` levels."""
+    """Name a type in a few words, with the fields of nested objects down to `_DEEPEST` levels."""
     found = _plain_type(found)
     if isinstance(found, inspect.LiteralType):
         return " | ".join(json.dumps(value) for value in found.values)
@@ -218,12 +218,12 @@ def _named_type(found: inspect.Type, depth: int) -> str:
 
 
 def _inner(found: inspect.Type, depth: int) -> str:
-    """What a list or an object holds; empty where that may be anything."""
+    """Name the type of a list's or an object's items; empty where that may be anything."""
     return "" if isinstance(found, inspect.AnyType) else _named_type(found, depth + 1)
 
 
 def _members(members: Sequence[inspect.Field], depth: int) -> str:
-    """`file: str, [start: int = 1]`."""
+    """Format fields: `file: str, [start: int = 1]`."""
     parts: list[str] = []
     for field in members:
         text = f"{field.encode_name}: {_named_type(field.type, depth)}"
@@ -236,7 +236,7 @@ def _members(members: Sequence[inspect.Field], depth: int) -> str:
 
 
 def _limits(kind: Any) -> str:
-    """The type's name with its range."""
+    """Name the type with its range."""
     found = _described_type(kind)
     if isinstance(found, inspect.IntType | inspect.FloatType):
         if found.ge is not None and found.le is not None:
@@ -249,13 +249,13 @@ def _limits(kind: Any) -> str:
 
 
 def _wanted(field: FieldInfo) -> str:
-    """What an argument is, in words, with its unit where its meaning begins with that."""
+    """Describe an argument in words, with its unit where its meaning begins with one."""
     unit = ", in seconds" if _meaning(field).startswith("seconds ") else ""
     return f"{_expected(field.type)}{unit}"
 
 
 def _expected(kind: Any) -> str:
-    """What a value of this type is, in words."""
+    """Describe a value of this type in words."""
     found = _described_type(kind)
     if isinstance(found, inspect.IntType | inspect.FloatType):
         noun = "an integer" if isinstance(found, inspect.IntType) else "a number"

@@ -1,1 +1,1 @@
-"""The full-screen interface: it draws events, and asks the agent for nothing but turns."""
+"""The full-screen interface: draws events and asks the agent only for turns."""

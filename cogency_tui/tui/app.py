@@ -1,60 +1,151 @@
-"""The application: it wires theme, keys, screens and the agent together, and does nothing else.
+"""The application: wires theme, keys, screens and the agent together, and guards their start and end.
 
-Nothing typed while it starts is lost: keys wait until the prompt can take them.
+Invariant: nothing typed during the start is lost; keys wait until the prompt can accept them.
+
+A full garbage collection takes time proportional to the number of objects: a tenth of a second in a long
+conversation, visible while the user scrolls or types. Young objects are therefore collected as they
+accumulate; everything is collected once the user pauses, or once many collections have passed.
 """
 
 import asyncio
+import gc
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.segment import Segments
 from textual import events
-from textual.app import App, SystemCommand
+from textual._context import NoActiveAppError, active_message_pump
+from textual.app import App, ScreenError, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.css.query import NoMatches
+from textual.dom import DOMNode, NoScreen
 from textual.driver import Driver
 from textual.filter import ANSIToTruecolor, LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
 from textual.screen import ModalScreen, Screen
+from textual.widget import MountError
 from textual.widgets import Input, TextArea
+from textual.worker import Worker, WorkerFailed, active_worker  # pyright: ignore[reportUnknownVariableType]
+from textual.worker_manager import WorkerManager
 
-from cogency_tui.palettes import DEFAULT, load_palette
+from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.signals import on_signal
 from cogency_tui.text import clean
-from cogency_tui.tui.appearance import Appearance
 from cogency_tui.tui.arenas import share_arena
-from cogency_tui.tui.collecting import Collecting
 from cogency_tui.tui.commands import CommandSource, Palette
-from cogency_tui.tui.drawing.guard import TerminalGuard
-from cogency_tui.tui.leaving import is_of_leaving
-from cogency_tui.tui.manners.driver import TerminalDriver
-from cogency_tui.tui.manners.hangup import when_hung_up
-from cogency_tui.tui.manners.presence import Presence
-from cogency_tui.tui.manners.terminal import Terminal
-from cogency_tui.tui.pending_input import PendingInput
-from cogency_tui.tui.screens.main import MainScreen
-from cogency_tui.tui.theming import variables
-from cogency_tui.tui.workers import Workers
+from cogency_tui.tui.kit.lines import TerminalGuard
+from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.settings.appearance import Appearance
+from cogency_tui.tui.terminal.attention import Presence
+from cogency_tui.tui.terminal.driver import TerminalDriver, when_hung_up
+from cogency_tui.tui.terminal.facts import Terminal
+from cogency_tui.tui.terminal.input import PendingInput
+from cogency_tui.tui.theme import variables
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
-    from cogency_tui.tui.frames import FrameLog
+    from cogency_tui.tui.frame_log import FrameLog
+
+
+class Workers(WorkerManager):
+    """The workers of an app. An app that is closing has cancelled its workers and starts no more: a timer or
+    a message may still ask for one, which would look for widgets that are already gone.
+    """
+
+    def __init__(self, app: App[Any]) -> None:
+        # Textual leaves the parameters of `App` and `Worker` open.
+        manager: Any = super()
+        manager.__init__(app)
+        self._of = app
+
+    def add_worker(self, worker: Worker[Any], start: bool = True, exclusive: bool = True) -> None:
+        manager: Any = super()
+        manager.add_worker(worker, start=start and self._of.is_running, exclusive=exclusive)
+
+
+_MISSING = (NoMatches, NoScreen, ScreenError, MountError, NoActiveAppError)
+
+
+def is_of_leaving(error: Exception, *, app_left: bool) -> bool:
+    """Whether `error`, which is being handled, means only that a widget's screen or app is gone."""
+    cause = error.error if isinstance(error, WorkerFailed) else error
+    return isinstance(cause, _MISSING) and (app_left or _is_removed(_node_of(error)))
+
+
+def _node_of(error: Exception) -> object:
+    """The node whose handler or worker failed."""
+    # Textual leaves the parameter of `Worker` open.
+    worker = cast("ContextVar[Worker[Any]]", active_worker)
+    return worker.get().node if isinstance(error, WorkerFailed) else active_message_pump.get(None)
+
+
+def _is_removed(node: object) -> bool:
+    if not isinstance(node, DOMNode):
+        return False
+    # Textual sets this mark before it removes anything; `is_attached` changes too late.
+    return any(each._pruning for each in node.ancestors_with_self)  # pyright: ignore[reportPrivateUsage]
+
+
+PAUSE = 3.0
+"""Seconds without a key or a click after which a full collection disturbs no user."""
+
+_YOUNG, _MIDDLE = 5_000, 4
+
+_OLD = 10
+"""Collections of the middle generation before a full one, also for a user who never pauses: otherwise the
+garbage of a long session has no bound."""
+
+
+class Collecting:
+    """Schedules the garbage collection of an app; `later` calls a function after a number of seconds."""
+
+    def __init__(self, later: Callable[[float, Callable[[], None]], object]) -> None:
+        self._later = later
+        self._touched = 0.0
+        self._waiting = False
+
+    def begin(self) -> None:
+        """Start collecting. Existing objects live as long as the program and are exempt."""
+        gc.freeze()
+        gc.set_threshold(_YOUNG, _MIDDLE, _OLD)
+        gc.enable()
+
+    def touch(self) -> None:
+        """Note that the user is active."""
+        self._touched = monotonic()
+
+    def rest(self) -> None:
+        """Collect everything as soon as the user pauses."""
+        if not self._waiting:
+            self._waiting = True
+            self._later(PAUSE, self._collect)
+
+    def _collect(self) -> None:
+        if (left := self._touched + PAUSE - monotonic()) > 0:
+            self._later(left, self._collect)
+        else:
+            self._waiting = False
+            gc.collect()
+
 
 _BREATH = 0.1
-"""Seconds after the first frame in which nothing but keys is worked on: loading the engine can wait."""
+"""Seconds after the first frame that are reserved for keys; loading the engine can wait."""
 
 _TWICE = 2.0
-"""Seconds within which a second Ctrl+C means it."""
+"""Seconds within which a second Ctrl+C confirms the first."""
 
 _GRACE = 2.0
-"""Seconds that the end waits for what is being worked on."""
+"""Seconds that the exit waits for running work."""
 
 _ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-"""Signals that end the program; the terminal's own keys for them send none to us."""
+"""Signals that end the program; the terminal sends none for its own keys, which arrive as input."""
 
 _GUARD = TerminalGuard()
 _COLOURLESS = NoColor()
@@ -119,23 +210,23 @@ class CogencyApp(App[int]):
         self._pressed = 0.0
         self._pending_input = PendingInput()
         self._own_task: asyncio.Task[Any] | None = None
-        # By the convention an empty one means nothing.
+        # By convention an empty value means unset.
         self.no_color = bool(os.environ.get("NO_COLOR"))
         self.appearance = Appearance(self, colourless=self.no_color)
         self.appearance.begin(agent.settings.theme)
         self.presence = Presence(
             agent.project.name, Terminal.of(os.environ), agent.settings.notify, self.send_to_terminal
         )
-        # One without a key has none: Textual would leave it its own.
+        # For an empty key Textual would leave the default binding in place.
         self.set_keymap({id: key or "no_key" for id, key in agent.settings.keys.items()})
 
     def _fatal_error(self) -> None:
-        """Report a crash as Textual does, but without the local variables: keys and files are among them."""
+        """Report a crash as Textual does, but without the local variables, which include keys and files."""
         from rich.traceback import Traceback
 
         self.bell()
         report = self.console.render(Traceback(show_locals=False, width=None), self.console.options)
-        # What an exception says may be a stranger's.
+        # The message of an exception may contain foreign text.
         self._exit_renderables.append(Segments(each._replace(text=clean(each.text)) for each in report))
         self._close_messages_no_wait()
 
@@ -146,18 +237,18 @@ class CogencyApp(App[int]):
         return variables(load_palette(DEFAULT))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """None of Textual's own: `CommandSource` has ours."""
+        """Return none of Textual's own; `CommandSource` provides ours."""
         del screen
         return ()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's, and the guard between every widget and the terminal."""
+        """Textual's filters, and the guard between every widget and the terminal."""
         unwanted = (Monochrome, ANSIToTruecolor) if self.native_ansi_color else Monochrome
         filters = [each for each in super().get_line_filters() if not isinstance(each, unwanted)]
         return [*filters, *([_COLOURLESS] if self.no_color else []), _GUARD]
 
     def get_driver_class(self) -> type[Driver]:
-        """The terminal's, unless the environment names another: a browser's."""
+        """The terminal's driver, unless the environment names another, such as a browser's."""
         return super().get_driver_class() if "TEXTUAL_DRIVER" in os.environ else TerminalDriver
 
     def _handle_exception(self, error: Exception) -> None:
@@ -165,8 +256,8 @@ class CogencyApp(App[int]):
             super()._handle_exception(error)
 
     def send_to_terminal(self, sequence: str) -> bool:
-        """Have the terminal act on a control sequence, between two frames. Whether it gets that: one that is
-        not read misses it."""
+        """Send a control sequence to the terminal between two frames. Return whether the terminal gets it:
+        a terminal that is not being read misses it."""
         if self._driver is None or self._driver.is_headless or not self._takes_frame():
             return False
         self._driver.write(sequence)
@@ -182,18 +273,18 @@ class CogencyApp(App[int]):
         return not isinstance(self._driver, TerminalDriver) or self._driver.takes_frame()
 
     def on_terminal_driver_read_again(self) -> None:
-        """Draw all that the terminal missed while nobody read it."""
+        """Redraw everything that the terminal missed while its output was not read."""
         self.presence.begin()
         self.presence.show()
         self.refresh(layout=True)
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Put `text` where the person can paste it from, and say where that is."""
+        """Copy `text` to where the user can paste it from, and report where that is."""
         self._clipboard = text
         self.run_worker(partial(self._copy, text), group="copy", exclusive=True)
 
     async def _copy(self, text: str) -> None:
-        from cogency_tui.tui.manners.clipboard import copy
+        from cogency_tui.tui.terminal.clipboard import copy
 
         done, said = await copy(text, os.environ, self.send_to_terminal)
         self.notify(said, severity="information" if done else "warning", markup=False)
@@ -207,7 +298,7 @@ class CogencyApp(App[int]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Tell the person in passing; what is told is text, and never markup."""
+        """Show a notification; `message` is text, never markup."""
         del markup
         super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=False)
 
@@ -217,7 +308,7 @@ class CogencyApp(App[int]):
             return
         if isinstance(event, events.InputEvent):
             if self._exit:
-                # What was typed ahead does nothing any more, and the end does not wait for it.
+                # Input typed ahead has no effect any more, and the exit does not wait for it.
                 return
             self._collecting.touch()
         if isinstance(event, events.Key | events.Paste) and not self._pending_input.is_for(
@@ -227,13 +318,13 @@ class CogencyApp(App[int]):
         await super().on_event(event)
 
     def exit(self, result: int | None = None, return_code: int = 0, message: Any = None) -> None:
-        """Leave, whatever was typed ahead, and whatever is being worked on."""
+        """Leave, regardless of queued keys and running work."""
         super().exit(result, return_code, message)
         self._pending_input.drop()
         asyncio.get_running_loop().call_later(_GRACE, self._abandon)
 
     def _abandon(self) -> None:
-        """Cancel what still holds the end up."""
+        """Cancel whatever still delays the exit."""
         for node in list(self._registry):
             if node.is_running:
                 # Textual leaves the parameter of `Task` open.
@@ -245,7 +336,7 @@ class CogencyApp(App[int]):
         self._own_task = asyncio.current_task()
         held, self._held = self._held or [], None
         for event in held:
-            # Until now the terminal was not ours, and its driver turned Enter into a newline.
+            # Before the app took over the terminal, the terminal's own driver turned Enter into a newline.
             early = isinstance(event, events.Key) and event.key == "ctrl+j"
             await super().on_event(events.Key("enter", "\r") if early else event)
         if self.appearance.complaint:
@@ -258,7 +349,7 @@ class CogencyApp(App[int]):
         self._collecting.begin()
 
     def _begin(self) -> None:
-        """What can wait until the first frame stands."""
+        """Start everything that can wait until after the first frame."""
         share_arena()
         self.presence.begin()
         self._main.begin()
@@ -267,14 +358,14 @@ class CogencyApp(App[int]):
             self.run_worker(self._check_keys, group="keys")
 
     async def _check_keys(self) -> None:
-        """Tell the person what is wrong with the keys of the configuration."""
-        from cogency_tui.tui.key_table import describe_problems
+        """Report problems with the configured keys to the user."""
+        from cogency_tui.tui.help.key_table import describe_problems
 
         for problem in describe_problems(self._main.agent.settings.keys):
             self.notify(problem, severity="error", timeout=15, markup=False)
 
     def _come_back(self, _app: object) -> None:
-        """After `fg` the terminal shows something else: all of it is drawn again."""
+        """Redraw the whole screen: after `fg` the terminal shows something else."""
         self.presence.begin()
         self.refresh(layout=True)
 
@@ -284,7 +375,7 @@ class CogencyApp(App[int]):
             self._collecting.rest()
 
     def refresh_css(self, animate: bool = True) -> None:
-        """Restyle everything, as Textual asks for when the theme has changed."""
+        """Restyle everything; Textual calls this when the theme has changed."""
         del animate
         self.run_worker(self.appearance.restyle, group="restyle", exclusive=True)
 
@@ -296,21 +387,21 @@ class CogencyApp(App[int]):
         self.appearance.choose(name)
 
     def action_leave(self) -> None:
-        """Leave; asked for again while it is asked about, leave at once."""
+        """Leave; when pressed again while the confirmation is open, leave at once."""
         if isinstance(self.screen, ModalScreen) and self._main.bridge.working:
             self.exit()
         else:
             self._main.leave()
 
     def end(self, number: int) -> None:
-        """Leave because of a signal; the exit status says which."""
+        """Leave because of a signal; the exit status reports which."""
         editing = isinstance(self._driver, TerminalDriver) and self._driver.lent
-        # Ctrl+C in an editor of the user's is the editor's.
+        # Ctrl+C in the user's editor belongs to the editor.
         if not (editing and number == signal.SIGINT):
             self.exit(return_code=128 + number)
 
     def action_copy_or_interrupt(self) -> None:
-        """Copy a selection; else interrupt; pressed again, leave."""
+        """Copy a selection; without one interrupt; pressed again, leave."""
         focused = self.focused
         if text := self.screen.get_selected_text():
             self.copy_to_clipboard(text)
@@ -335,8 +426,8 @@ def run(
     frames: "FrameLog | None" = None,
     screen: Callable[..., MainScreen] = MainScreen,
 ) -> int:
-    """Show the interface until the person leaves; the exit status. The settings too must allow the mouse and
-    what moves by itself. `frames` takes down which frames were late.
+    """Show the interface until the user leaves, and return the exit status. The settings must allow the
+    mouse and animation too. `frames` records late frames.
     """
     try:
         with asyncio.Runner(loop_factory=frames.loop if frames else None) as runner:
@@ -362,7 +453,7 @@ async def _run(agent: "Agent", make: Callable[[], CogencyApp], mouse: bool, anim
     try:
         await app.run_async(mouse=mouse and agent.settings.mouse)
     finally:
-        # The terminal is the shell's again: Ctrl+C ends what is still being closed.
+        # The terminal belongs to the shell again: Ctrl+C ends whatever is still closing.
         loop.remove_signal_handler(signal.SIGINT)
         await agent.close()
     return app.return_code or 0

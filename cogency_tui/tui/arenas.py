@@ -1,7 +1,7 @@
-"""What threads keep of the memory that they freed.
+"""Limits the memory arenas that threads leave behind.
 
-The C library of GNU gives each thread an arena of its own, up to eight for each core. Python's threads take
-turns anyway, so one arena serves them as fast, and what one has freed another can use.
+The GNU C library gives each thread an arena of its own, up to eight for each core. Python's threads take
+turns anyway, so one arena serves them as fast, and memory that one thread frees is available to the others.
 """
 
 import sys
@@ -10,11 +10,11 @@ _ARENA_MAX = -8
 
 
 def share_arena() -> None:
-    """Have the threads that begin from now on share the arenas that are there."""
+    """Make future threads share the existing arenas."""
     if sys.platform == "linux":
-        # Takes as long to import as much of the rest: only once the app stands.
+        # Takes as long to import as many other modules together: only once the app is running.
         import ctypes
 
-        # Other libraries than that of GNU have no such function, or one that does nothing.
+        # Other C libraries have no such function, or one that does nothing.
         if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):
             mallopt(_ARENA_MAX, 1)

@@ -1,10 +1,14 @@
-"""The agent as workers of a screen: turns and summaries, one at a time; their events come as messages.
+"""Runs the agent in workers of a screen: turns and summaries, one at a time; events arrive as messages.
 
-This module has the agent work; `inquiry` asks it what it knows.
+Events reach the screen at most twenty-five times a second. Nothing is lost or reordered on the way: text
+deltas of one unit are joined, all other events pass unchanged.
+
+Invariant: the next batch is delivered only after the one before is on the screen, so a slow terminal is
+never flooded.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from functools import partial
 from time import time
@@ -17,19 +21,77 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Event, Measure, error_event, notice_event
 from cogency_tui.store.prompts import Written
 from cogency_tui.store.usage import is_estimated
-from cogency_tui.tui.coalescer import Coalescer
-from cogency_tui.tui.drawing.figures import plural, tokens
+from cogency_tui.tui.kit.figures import plural, tokens
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
-from cogency_tui.tui.transcript import Transcript, read_transcript
+from cogency_tui.tui.transcript.units import Transcript, read_transcript
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.agent.history import Compacted
-    from cogency_tui.agent.permissions import Answer, Question
+    from cogency_tui.agent.permissions.gate import Answer, Question
+
+
+FRAME = 1 / 25
+"""Minimum seconds between two batches of events."""
+
+
+class Coalescer:
+    """Collects events and delivers them in batches, the first at once."""
+
+    def __init__(self, deliver: Callable[[list[Event]], None], interval: float = FRAME) -> None:
+        self._deliver = deliver
+        self._interval = interval
+        self._events: list[Event] = []
+        self._own: Event | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._undrawn = False
+        self._due = 0.0
+
+    def put(self, event: Event) -> None:
+        """Pass `event` on with the next batch."""
+        last = self._events[-1] if self._events else None
+        if (
+            last is not None
+            and (event["type"] == "respond" or event["type"] == "think")
+            and last["type"] == event["type"]
+            and last["id"] == event["id"]
+        ):
+            if last is not self._own:
+                last = self._own = self._events[-1] = last.copy()
+            last["content"] += event["content"]
+            if event.get("interrupted"):
+                last["interrupted"] = True
+            return
+        self._events.append(event)
+        self._schedule()
+
+    def drawn(self) -> None:
+        """Note that the last batch is on the screen."""
+        self._undrawn = False
+        self._schedule()
+
+    def flush(self) -> None:
+        """Deliver all pending events."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._events:
+            events, self._events, self._own = self._events, [], None
+            self._undrawn = True
+            self._due = asyncio.get_running_loop().time() + self._interval
+            self._deliver(events)
+
+    def _schedule(self) -> None:
+        if self._events and self._timer is None and not self._undrawn:
+            loop = asyncio.get_running_loop()
+            if loop.time() >= self._due:
+                self.flush()
+            else:
+                self._timer = loop.call_at(self._due, self.flush)
 
 
 class Bridge:
-    """Works for `screen`, on one thing at a time, and queues what is sent meanwhile."""
+    """Runs one piece of work at a time for `screen`, and queues messages sent meanwhile."""
 
     class Arrived(Message):
         """Events of the running turn."""
@@ -42,27 +104,27 @@ class Bridge:
         """A turn or a summary began or ended, or a message was queued."""
 
     class Compacted(Message):
-        """A summary stands for the conversation now: its figures are others."""
+        """A summary replaced the conversation's context: its figures have changed."""
 
     class Failed(Message):
-        """What was asked for could not be done."""
+        """A request failed."""
 
         def __init__(self, error: CogencyError) -> None:
             self.error = error
             super().__init__()
 
     class Returned(Message):
-        """A message could not be taken: it is the person's again."""
+        """A message could not be sent: it returns to the user."""
 
         def __init__(self, message: Written) -> None:
             self.message = message
             super().__init__()
 
     class QueueChanged(Message):
-        """Other messages wait, or in another order."""
+        """The queued messages or their order changed."""
 
     class Asked(Message):
-        """The person has to decide; `answer` waits for it."""
+        """A decision is required of the user; `answer` waits for it."""
 
         def __init__(self, question: "Question", answer: "asyncio.Future[Answer]") -> None:
             self.question = question
@@ -70,14 +132,14 @@ class Bridge:
             super().__init__()
 
     class Withdrawn(Message):
-        """Nobody waits for an answer any more."""
+        """The pending question is withdrawn: its answer is no longer needed."""
 
     def __init__(self, agent: "Agent", screen: Widget) -> None:
         self.agent = agent
         self.conversation_id: str | None = None
         self.queue = MessageQueue(self._queue_changed)
         self.started: float | None = None
-        """When what is worked on began, in Unix seconds; None while there is nothing."""
+        """When the running work started, in Unix seconds; None while idle."""
         self._screen = screen
         self._coalescer = Coalescer(self._deliver)
         self._compaction: asyncio.Task[Compacted] | None = None
@@ -89,12 +151,11 @@ class Bridge:
 
     @property
     def compacting(self) -> bool:
-        """Whether what is worked on is a summary."""
+        """Whether the running work is a summary."""
         return self._compaction is not None
 
     def send(self, message: Written) -> None:
-        """Run a turn with `message`, or a command of the person's, after what is worked on now if anything
-        is."""
+        """Run a turn with `message`, or a command of the user's; queue it while work is running."""
         if self.working:
             self.queue.add(message)
         else:
@@ -102,14 +163,14 @@ class Bridge:
         self._screen.post_message(self.TurnChanged())
 
     def compact(self, conversation_id: str) -> None:
-        """Have this conversation summarised; nothing else may be worked on."""
+        """Summarise this conversation; requires that no work is running."""
         self.started = time()
         self._compaction = asyncio.create_task(self.agent.compact(conversation_id))
         self._screen.run_worker(partial(self._follow_compaction, self._compaction), group="compact")
         self._screen.post_message(self.TurnChanged())
 
     def interrupt(self) -> list[Written]:
-        """Stop what is worked on; what was queued, which is not sent any more."""
+        """Stop the running work; return the queued messages, which are not sent."""
         unsent = self.queue.clear()
         if self._compaction is not None:
             self._compaction.cancel()
@@ -118,20 +179,20 @@ class Bridge:
         return unsent
 
     def drawn(self) -> None:
-        """The last events are on the screen."""
+        """Note that the last events are on the screen."""
         self._coalescer.drawn()
 
     def begin(self) -> None:
-        """Go on in a new conversation."""
+        """Switch to a new conversation."""
         self.conversation_id = None
 
     async def reopen(self, conversation_id: str) -> tuple[Transcript, Measure]:
-        """Go on in a past conversation; its transcript and figures.
+        """Switch to a past conversation; return its transcript and figures.
 
         Raises:
-            CogencyError: it cannot be read.
+            CogencyError: the conversation cannot be read.
         """
-        from cogency_tui.agent.progress import pages_with_progress
+        from cogency_tui.agent.subagent_progress import pages_with_progress
 
         store = await self.agent.store()
         await store.recover(conversation_id)
@@ -143,10 +204,10 @@ class Bridge:
         return transcript, total
 
     async def is_imported(self) -> bool:
-        """Whether the conversation, or what it was forked from, came from a file.
+        """Whether the conversation, or the one it was forked from, was imported from a file.
 
         Raises:
-            StoreError: it cannot be read.
+            StoreError: the store cannot be read.
         """
         id = self.conversation_id
         conversation = None if id is None else await (await self.agent.store()).conversation(id)
@@ -156,7 +217,7 @@ class Bridge:
         """Open the store, so that the first turn does not wait for it.
 
         Raises:
-            CogencyError: it cannot be opened.
+            CogencyError: the store cannot be opened.
         """
         await self.agent.open()
 
@@ -174,7 +235,7 @@ class Bridge:
     def _queue_changed(self) -> None:
         self._screen.post_message(self.QueueChanged())
         if not self.working and (message := self.queue.take()):
-            # It was being edited when its turn came.
+            # The message was being edited when its turn came.
             self.send(message)
 
     async def _turn(self, message: Written) -> None:
@@ -217,7 +278,7 @@ class Bridge:
             self._finish()
 
     def _finish(self) -> None:
-        """Nothing is worked on any more: go on with what is queued."""
+        """Mark the work as finished, and continue with the queue."""
         self._coalescer.flush()
         self.started = None
         if message := self.queue.take():

@@ -1,6 +1,6 @@
-"""The commands that a person types after `/` or picks in the palette: names for actions of the main screen.
+"""The commands that a user types after `/` or picks in the palette: names for actions of the main screen.
 
-One registry for both, and the same actions as the keys.
+Both share one registry, and the same actions as the keys.
 """
 
 import re
@@ -12,26 +12,26 @@ from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
 
-from cogency_tui.config import DIALECTS, MODES, PERMISSIONS
+from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS
+from cogency_tui.config.themes import theme_names
 from cogency_tui.errors import UsageError
-from cogency_tui.palettes import theme_names
-from cogency_tui.tui.screens.answering import AnsweringScreen
+from cogency_tui.tui.kit.dialogs import AnsweringScreen
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.custom_files import CustomCommand
+    from cogency_tui.agent.project.custom_files import CustomCommand
 
 PROFILE_CHOICES = ("show", "on", "off", "clear")
 
 
 CUSTOM = "custom"
-"""Who carries out the commands that stand in files; it is given the name before the argument."""
+"""The handler of commands defined in files; it receives the command's name before the argument."""
 
 _NAMED = re.compile(r"/[A-Za-z][A-Za-z0-9-]*")
 
 
 class Command(msgspec.Struct, frozen=True):
-    """`handler` names who carries it out with the argument: one of `choices`, or anything where `takes` says
-    what it is."""
+    """A command: `handler` names the handler that receives the argument, which is one of `choices`, or any
+    text where `takes` describes it."""
 
     name: str
     summary: str
@@ -40,7 +40,7 @@ class Command(msgspec.Struct, frozen=True):
     takes: str = ""
 
     def action(self, argument: str = "") -> str:
-        """The action of the main screen that carries it out."""
+        """The action of the main screen that runs the command."""
         if self.handler == CUSTOM:
             argument = f"{self.name} {argument}"
         return f"screen.command({self.handler!r}, {argument!r})"
@@ -74,7 +74,7 @@ COMMANDS = (
 
 
 def with_custom(custom: "Iterable[CustomCommand]") -> tuple[Command, ...]:
-    """Ours, and those that stand in files: none of these takes the place of one of ours."""
+    """Add the commands defined in files to the built-in ones; none of them overrides a built-in."""
     taken = {command.name for command in COMMANDS}
     others = [each for each in custom if each.name not in taken]
     return (*COMMANDS, *(Command(each.name, _summary(each), CUSTOM, takes=each.takes) for each in others))
@@ -88,7 +88,7 @@ def parse_command(text: str, commands: Sequence[Command] = COMMANDS) -> tuple[Co
     """The one of `commands` that `text` (with its slash) names, and its argument.
 
     Raises:
-        UsageError: there is none of that name, or it does not take that argument.
+        UsageError: no command has that name, or it does not accept that argument.
     """
     name, _space, argument = text.removeprefix("/").partition(" ")
     argument = argument.strip()
@@ -104,7 +104,7 @@ def parse_command(text: str, commands: Sequence[Command] = COMMANDS) -> tuple[Co
 
 
 def is_command(text: str) -> bool:
-    """Whether a message is a command: one line, a slash and a word. A path (`/etc/hosts is …`) is none."""
+    """Whether a message is a command: one line, a slash and a word. A path (`/etc/hosts is …`) is not one."""
     first = text.split(maxsplit=1)[0] if text else ""
     return bool(_NAMED.fullmatch(first)) and "\n" not in text
 
@@ -142,5 +142,5 @@ class CommandSource(Provider):
 
 
 def _unread(text: str) -> str:
-    """`text` as the palette shows it as it is: of a string it would read markup."""
+    """Escape `text` so that the palette shows it unchanged: it would parse markup in a plain string."""
     return cast("str", Content(text))

@@ -1,1 +1,1 @@
-"""The project directory: paths that stay inside it, what is ignored, differences, atomic writes."""
+"""The project directory: paths that stay inside it, ignored files, diffs, atomic writes."""

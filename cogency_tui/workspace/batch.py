@@ -1,9 +1,9 @@
-"""Several paths changed together, or not at all.
+"""A batch of changes to several paths, made together or not at all.
 
-Invariant: until `finish` everything can be taken back, and what was there is on the disk under another
-name, the very same file. New contents are on the disk before the first path changes. What a killed
-process leaves are files that begin with `TEMPORARY_PREFIX`; `sweep` removes them. The calls block: run
-them in a thread.
+Invariant: until `finish` everything can be reverted, and the previous files are on the disk under other
+names, the very same files. New contents are on the disk before the first path changes. A killed process
+leaves files that begin with `TEMPORARY_PREFIX`; `sweep` removes them. The calls block: run them in a
+thread.
 """
 
 import os
@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.temporary import is_abandoned
+from cogency_tui.temporary_files import is_abandoned
 from cogency_tui.workspace.directory import SPARE, TEMPORARY_PREFIX, Directory, refusals, unused_name
+from cogency_tui.workspace.journal_path import Place, content, holding, located, missing_above, status
 from cogency_tui.workspace.paths import Location, Workspace
-from cogency_tui.workspace.place import Place, content, holding, located, missing_above, status
 
 
 class _Staged(NamedTuple):
     location: Location
     beside: Location
-    """Where the new content waits: a path in the nearest directory that is there already."""
+    """Place of the staged content: a path in the nearest existing directory."""
 
 
 class Batch:
-    """The changes of one undo: prepared, made, and then taken back (`roll_back`) or let be (`finish`)."""
+    """The changes of one undo: prepared, made, and then reverted (`roll_back`) or made final (`finish`)."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -42,7 +42,7 @@ class Batch:
         self._tops: set[Path] = set()
 
     def put_file(self, location: Location, pieces: Iterable[bytes], mode: int) -> None:
-        """Prepare a file of these permission bits, in place of what is there.
+        """Prepare a file with these permission bits, replacing what is at its path.
 
         Raises:
             WorkspaceError: it cannot be written.
@@ -56,20 +56,21 @@ class Batch:
         self._stage(location, lambda place: place.write_link(target))
 
     def remove(self, location: Location, made: str = "") -> None:
-        """Prepare to remove a file or a link, and then, as far as they are empty, the directories above
-        it up to `made` (a path of the journal), if it is given."""
+        """Prepare to remove a file or a link, and then the directories above it that are empty, up to
+        `made` (a path of the journal) if given."""
         self._removals.append((location, made))
 
     def move(self, old: Location, new: Location, made: str = "") -> None:
-        """Prepare to rename a file or a link to where there is nothing; `made` as for `remove`."""
+        """Prepare to rename a file or a link to a free path; `made` as for `remove`."""
         self._moves.append((old, new, made))
 
     def set_mode(self, location: Location, mode: int) -> None:
-        """Prepare to give a file these permission bits, and to leave it as it is otherwise."""
+        """Prepare to change only a file's permission bits."""
         self._modes.append((location, mode))
 
     def commit(self) -> dict[Path, str]:
-        """Make all changes; the topmost directory that was made for each path, empty where none was.
+        """Make all changes; return the topmost directory that was created for each path, empty where none
+        was.
 
         Raises:
             WorkspaceError: one cannot be made; everything is as it was.
@@ -95,7 +96,7 @@ class Batch:
         return made
 
     def roll_back(self) -> None:
-        """Put everything as it was before `commit`, as far as that is possible, and drop what is staged."""
+        """Restore the state before `commit`, as far as that is possible, and drop what is staged."""
         while self._reversals:
             with suppress(OSError, WorkspaceError):
                 self._reversals.pop()()
@@ -105,14 +106,14 @@ class Batch:
         self._kept.clear()
 
     def finish(self) -> None:
-        """Let go of what was there before."""
+        """Remove the previous files."""
         self._reversals.clear()
         self._staged.clear()
         while self._kept:
             self._drop(self._kept.pop())
 
     def _stage(self, location: Location, write: Callable[[Place], str]) -> None:
-        # On the same file system, whatever directories are made for the path.
+        # On the same file system, whatever directories are created for the path.
         nearest, _ = missing_above(self._workspace, location)
         beside = _at(nearest / location.path.name, location)
         with refusals(location.relative), holding(self._workspace, beside) as place:
@@ -127,13 +128,13 @@ class Batch:
         self._keep(kept, location)
 
     def _spare(self, location: Location) -> Location:
-        """An unused name near a path, outside all directories that may be removed."""
+        """Return an unused name near a path, outside all directories that may be removed."""
         around = [path for path in (location.path, *location.path.parents) if path in self._tops]
         top = around[-1] if around else location.path
         return _at(top.parent / unused_name(SPARE), location)
 
     def _remove_empty(self, left: Iterable[tuple[Location, str]]) -> None:
-        """Remove the directories above paths up to and with those that were made for them, if empty."""
+        """Remove the empty directories above paths, up to and including those that were created for them."""
         for location, made in left:
             top = located(self._workspace, made).path if made else location.path
             directory = location.path.parent
@@ -145,7 +146,7 @@ class Batch:
                 directory = directory.parent
 
     def _move_all(self) -> dict[Path, str]:
-        """Move what is to be moved, in an order in which nothing is in the way, if there is one."""
+        """Make the moves, in an order without obstacles, if there is one."""
         made: dict[Path, str] = {}
         left = self._moves
         while left:
@@ -159,7 +160,7 @@ class Batch:
             for old, new, _ in free:
                 with refusals(new.relative):
                     made[new.path] = self._move(old, new)
-            # Directories that files were taken out of may be where others go to.
+            # Directories that files were moved out of may be in the way of others.
             self._remove_empty([*self._removals, *((old, top) for old, _, top in self._moves)])
             left = blocked
         return made
@@ -195,7 +196,7 @@ class Batch:
             except FileNotFoundError:
                 self._reversals.append(partial(self._drop, location))
             except OSError:
-                # A file system without links, or a file of somebody else's: for a moment nothing is there.
+                # A file system without links, or another user's file: for a moment the path is free.
                 place.move(name, place, kept.path.name)
                 self._keep(kept, location)
             beside.move(staged.beside.path.name, place, name)
@@ -212,9 +213,9 @@ class Batch:
             place.remove(kept.path.name)
 
     def _make_parents(self, location: Location) -> str:
-        """Make the directories that are missing above a path.
+        """Create the missing directories above a path.
 
-        The topmost that was not there before the batch, as a path of the journal; empty where all were.
+        Return the topmost that the batch created, as a path of the journal; empty where none was missing.
         """
         base, parts = self._workspace.split(location)
         made = ""
@@ -237,7 +238,7 @@ class Batch:
             place.make_directory(location.path.name, mode)
 
     def _remove_directory(self, location: Location) -> int | None:
-        """Remove a directory if it is empty; the mode that it had."""
+        """Remove a directory if it is empty; return its mode."""
         name = location.path.name
         try:
             with holding(self._workspace, location) as place:
@@ -255,11 +256,11 @@ class Batch:
 def sweep(
     workspace: Workspace, paths: Iterable[str], keep: Callable[[BinaryIO], bool], over: str = ""
 ) -> list[str]:
-    """Remove what killed processes have left beside these paths of the journal, and in the directories above;
-    that of the owner `over` too.
+    """Remove the files of killed processes beside these paths of the journal, and in the directories above;
+    those of the owner `over`, too.
 
-    What was put aside, and is nowhere else, is removed only if `keep` has kept its content; those that stay
-    are returned.
+    A file that was set aside, and exists nowhere else, is removed only if `keep` has stored its content;
+    those that stay are returned.
     """
     directories = {parent for path in paths for parent in located(workspace, path).path.parents}
     roots = (workspace.root, *workspace.added)
@@ -295,7 +296,7 @@ def _require_movable(place: Place, location: Location) -> None:
 
 
 def _kept_mode(mode: int, like: os.stat_result | None) -> int:
-    """These permission bits, and of the others those that the file has: no record gives a file any."""
+    """Combine these permission bits with the other bits of the file: no record sets any of those."""
     return mode & 0o777 | (stat.S_IMODE(like.st_mode) & ~0o777 if like else 0)
 
 
@@ -304,5 +305,5 @@ def _at(path: Path, like: Location) -> Location:
 
 
 def _named(location: Location, name: str) -> Location:
-    """Another name in the same directory."""
+    """Return another name in the same directory."""
     return _at(location.path.parent / name, location)

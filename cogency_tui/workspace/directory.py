@@ -1,9 +1,9 @@
-"""Open directories, and files looked up in them.
+"""Open directories, and access to files in them.
 
-Invariant: a name is opened in a directory that is already open, and a symbolic link is never followed;
-a path that was swapped for a link after it was checked fails to open. Only regular files are opened,
-and opening never waits. Where the platform cannot open relative to a directory, the same steps are
-taken by path, with links looked for before each.
+Invariant: a name is opened in a directory that is already open, and a symbolic link is never followed; a
+path that was swapped for a link after it was checked fails to open. Only regular files are opened, and
+opening never waits. Where the platform cannot open relative to a directory, the same steps use paths, with
+a check for links before each.
 """
 
 import errno
@@ -17,24 +17,24 @@ from pathlib import Path
 from types import TracebackType
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.temporary import owner
+from cogency_tui.temporary_files import owner
 from cogency_tui.workspace.names import shown
 
 _RELATIVE = {os.open, os.mkdir, os.rename, os.unlink, os.stat} <= os.supports_dir_fd
 _NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY: int = getattr(os, "O_DIRECTORY", 0)
 _SEARCH: int = getattr(os, "O_PATH", os.O_RDONLY)
-"""Enough to look up names in a directory that may be entered but not listed (mode 711)."""
+"""Sufficient to look up names in a directory that may be entered but not listed (mode 711)."""
 
 _READ = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 _BINARY: int = getattr(os, "O_BINARY", 0)
 
 TEMPORARY_PREFIX = ".cogency-"
-"""Files that a write in progress keeps beside its target begin with this."""
+"""Prefix of files that a write in progress creates beside its target."""
 
 SPARE = ".old"
-"""What the names of files end with that a write in progress has put aside."""
+"""Suffix of files that a write in progress has set aside."""
 
 _CHUNK = 1 << 20
 
@@ -68,7 +68,7 @@ class Directory:
         """Walk from `base` down `parts` without following a link.
 
         Raises:
-            OSError: a part is not there (and `create` is not set), is no directory, or is a link.
+            OSError: a part does not exist (and `create` is not set), is no directory, or is a link.
         """
         handle = os.open(base, _SEARCH | _DIRECTORY | _NO_FOLLOW) if _RELATIVE else None
         directory = cls(str(base), handle)
@@ -97,20 +97,20 @@ class Directory:
 
     @property
     def identity(self) -> tuple[int, int]:
-        """Its device and inode."""
+        """Device and inode."""
         status = self.status(".")
         return status.st_dev, status.st_ino
 
     def name(self, name: str) -> str:
-        """What to hand to a system call together with the handle."""
+        """Return the name to pass to a system call together with the handle."""
         return name if self._handle is not None else os.path.join(self.path, name)  # noqa: PTH118 (speed)
 
     def status(self, name: str) -> os.stat_result:
-        """The status of an entry itself, not of what a link leads to."""
+        """Return the status of an entry itself, not of a link's target."""
         return os.stat(self.name(name), dir_fd=self._handle, follow_symlinks=False)
 
     def entries(self, most: int | None = None) -> list[os.DirEntry[str]]:
-        """What is in the directory, in no order; no more than `most` entries of it."""
+        """List the directory, in no order; at most `most` entries."""
         if self._handle is None or os.scandir not in os.supports_fd:
             with os.scandir(self.path) as found:
                 return list(islice(found, most))
@@ -122,7 +122,7 @@ class Directory:
             os.close(listing)
 
     def read(self, name: str, limit: int) -> bytes:
-        """All bytes of a regular file, of which there may be at most `limit`.
+        """Read a regular file of at most `limit` bytes.
 
         Raises:
             WorkspaceError: it is no regular file, or is longer than `limit`.
@@ -139,7 +139,7 @@ class Directory:
             data = os.read(handle, status.st_size + 1)
             if len(data) == status.st_size and (status.st_size or not data):
                 return data
-            # Short read, a file that grows, or one of /proc, whose size is not known beforehand.
+            # A short read, a growing file, or one of /proc, whose size is not known beforehand.
             pieces = [data]
             total = len(data)
             while data:
@@ -153,7 +153,8 @@ class Directory:
             os.close(handle)
 
     def write_temporary(self, data: bytes, like: os.stat_result | None) -> str:
-        """Put `data` into a new file, on the disk for good; its name. Mode and owner are those of `like`."""
+        """Write `data` to a new file, synced to the disk; return its name. Mode and owner are those of
+        `like`."""
         name = unused_name()
         mode = 0o644 if like is None else 0o600
         handle = os.open(self.name(name), _CREATE | _BINARY, mode, dir_fd=self._handle)
@@ -173,16 +174,16 @@ class Directory:
         return name
 
     def rename(self, old: str, new: str) -> None:
-        """Give `old` the name `new`, in one step, in place of what has it."""
+        """Rename `old` to `new` atomically, replacing a file of that name."""
         os.replace(self.name(old), self.name(new), src_dir_fd=self._handle, dst_dir_fd=self._handle)
 
     def remove(self, name: str) -> None:
-        """Remove a file if it is there."""
+        """Remove a file if it exists."""
         with suppress(FileNotFoundError):
             os.unlink(self.name(name), dir_fd=self._handle)
 
     def close(self) -> None:
-        """Let go of the handle; closing twice is no error."""
+        """Close the handle; closing twice is no error."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
@@ -197,13 +198,13 @@ class Directory:
 
 
 def unused_name(ending: str = ".tmp") -> str:
-    """A name for what is on its way, or for what is put aside meanwhile (`SPARE`): no walk finds such files,
-    and those of a killed process can be told."""
+    """Return a name for a file in progress, or for one that is set aside (`SPARE`): walks ignore such
+    files, and those of a killed process can be recognised."""
     return f"{TEMPORARY_PREFIX}{owner()}-{secrets.token_hex(8)}{ending}"
 
 
 def require_regular(status: os.stat_result, name: str) -> None:
-    """Refuse everything that is no regular file, by what it is.
+    """Refuse everything that is no regular file, by its kind.
 
     Raises:
         WorkspaceError: a directory, link, FIFO, socket or device.
@@ -222,7 +223,7 @@ def require_regular(status: os.stat_result, name: str) -> None:
 
 
 def too_long(name: str, size: int, limit: int) -> WorkspaceError:
-    """The refusal of a file that does not fit in memory."""
+    """Build the error for a file that does not fit in memory."""
     return WorkspaceError(
         f"{shown(name)} has {size:,} bytes, and at most {limit:,} can be opened.",
         "Look at a part of it with `shell` (head, tail, sed -n).",
@@ -231,7 +232,7 @@ def too_long(name: str, size: int, limit: int) -> WorkspaceError:
 
 @contextmanager
 def refusals(name: str) -> Generator[None, None, None]:
-    """Turn what the system says about `name` into a WorkspaceError; the one place where that is done."""
+    """Convert the system's errors about `name` to a `WorkspaceError`; nothing else does."""
     try:
         yield
     except OSError as error:
@@ -240,7 +241,7 @@ def refusals(name: str) -> Generator[None, None, None]:
 
 
 def _dress(handle: int, like: os.stat_result) -> None:
-    """Give a file the owner and mode of the one that it replaces, as far as that is allowed."""
+    """Give a file the owner and mode of the one that it replaces, as far as permitted."""
     if hasattr(os, "fchown"):
         own = os.fstat(handle)
         if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):

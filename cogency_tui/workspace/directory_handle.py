@@ -1,4 +1,4 @@
-"""A directory that is held open: the system says where it is now, and gives its inode to no other."""
+"""A handle of a directory: the system knows its present path, and does not reuse its inode."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ _LONGEST_PATH = 1024
 
 
 class DirectoryHandle:
-    """Holds the directory at a path.
+    """Holds the directory at a path open.
 
     Raises:
         OSError: there is none, or the system refuses.
@@ -24,7 +24,7 @@ class DirectoryHandle:
         self.identity = identity_of(os.fstat(self._fd))
 
     def path(self) -> Path | None:
-        """Where the directory is now; None where it is nowhere, or the system does not say."""
+        """Present path of the directory; None where it has none, or the system does not know it."""
         with suppress(OSError):
             if sys.platform == "darwin":
                 said = fcntl.fcntl(self._fd, fcntl.F_GETPATH, bytes(_LONGEST_PATH)).rstrip(b"\0")
@@ -35,7 +35,6 @@ class DirectoryHandle:
         return None
 
     def close(self) -> None:
-        """Let go of the directory."""
         os.close(self._fd)
 
 
@@ -47,5 +46,5 @@ def is_at(path: Path, identity: Identity) -> bool:
 
 
 def identity_of(found: os.stat_result) -> Identity:
-    """What no two files that exist share."""
+    """Return an identity that no two existing files share."""
     return found.st_dev, found.st_ino

@@ -1,7 +1,7 @@
 """File name patterns as regular expressions that take linear time in each path component.
 
-Invariant: what stands between two stars, or between two `**`, is matched where it first fits and never tried
-again (an atomic group), so that no pattern and no path together take long.
+Invariant: a piece between two stars, or between two `**`, is matched at its first fit and never retried (an
+atomic group), so that no combination of pattern and path takes long.
 """
 
 import re
@@ -19,10 +19,10 @@ _STARS = re.compile(r"\*+")
 
 @lru_cache(maxsize=64)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern to `fullmatch` against a path with slashes.
+    """Compile a pattern to `fullmatch` against a path with slashes.
 
-    `*` and `?` stay within a name, `**` crosses directories, `[ab]` and `{a,b}` are alternatives.
-    A pattern without a slash is matched against the name in any directory.
+    `*` and `?` stay within a name, `**` crosses directories, `[ab]` and `{a,b}` are alternatives. A pattern
+    without a slash is matched against the name in any directory.
 
     Raises:
         ToolError: the pattern is too long or has too many alternatives.
@@ -85,7 +85,7 @@ def _component(part: str) -> str:
 
 
 def _fixed(piece: str) -> str:
-    """A piece without stars: characters, `?`, and classes in brackets."""
+    """Translate a piece without stars: characters, `?`, and classes in brackets."""
     source = ""
     position = 0
     while position < len(piece):
@@ -113,6 +113,6 @@ def _class(inside: str) -> str:
     try:
         re.compile(f"[{escaped}]")
     except re.error:
-        # A range that runs backwards: then the brackets are part of the name.
+        # A backward range: the brackets are part of the name.
         return re.escape(f"[{inside}]")
     return f"(?!/)[{'^' if negated else ''}{escaped}]"

@@ -1,9 +1,9 @@
-"""The directories that lead to guarded files, held while commands run: found again, and put back, where one
-was replaced by a link or moved away.
+"""The directories that lead to guarded files, held open while commands run: each is found again, and
+restored, where it was replaced by a link or moved away.
 
-A link in place of such a directory, or of one above it, leads to files that somebody else has chosen,
-whatever the guarded files themselves hold. Each component of these paths below the home directory or the
-project is looked at, once for each look. `.git` is left out (see `git_directories`).
+A link in place of such a directory, or of one above it, leads to files that an attacker has chosen,
+whatever the guarded files themselves contain. Each component of these paths below the home directory or the
+project is checked, once in each pass. `.git` is left out (see `git/directories.py`).
 
 In the project only a directory counts that was moved and replaced by a link, or moved though its name is
 guarded: links there are files like others. The calls block; several threads may make them.
@@ -22,33 +22,34 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace import guarded
+from cogency_tui.workspace import guarded_files
 from cogency_tui.workspace.directory import refusals
 from cogency_tui.workspace.directory_handle import DirectoryHandle, identity_of
+from cogency_tui.workspace.journal_path import Place, holding, located
 from cogency_tui.workspace.names import is_guarded_name, shown
 from cogency_tui.workspace.paths import Identity, Location, Workspace
-from cogency_tui.workspace.place import Place, holding, located
 
 MOST_HELD = 256
-"""Directories that are held open. Any other is found again only where a link in its place leads to it."""
+"""Most directories that are held open. Any other is found again only where a link in its place leads to
+it."""
 
 _RIGHTS = stat.S_IRWXU
-"""What its owner needs to look into a directory, and to put files back there."""
+"""Permissions that the owner needs to search a directory, and to restore files in it."""
 
 _MOST_LINKS = 40
-"""Links that one path leads through."""
+"""Most links in one path."""
 
 _MOST_SEARCHED = 50_000
-"""Entries that are looked at for directories that are not at their places."""
+"""Most entries that are searched for directories that were moved."""
 
 _MOST_DISPLACED = 20
 
 _LONGEST = 50
-"""Characters of a name that are taken over into that of what is put aside."""
+"""Characters of a name that are kept in the name of what is set aside."""
 
 
 class _State(NamedTuple):
-    """What stands at a path: a link has a `target`, a directory a `mode`."""
+    """The entry at a path: a link has a `target`, a directory a `mode`."""
 
     kind: Literal["directory", "link", "other"]
     identity: Identity
@@ -70,7 +71,7 @@ class _State(NamedTuple):
         return self.target == other.target if self.is_link else self.identity == other.identity
 
     def is_closed_to(self, before: "_State | None") -> bool:
-        """Whether it is the directory that was there, and its owner may do less in it than before."""
+        """Whether it is the same directory, with fewer permissions for its owner than before."""
         return self.is_directory and self.is_as(before) and bool((before or self).mode & ~self.mode & _RIGHTS)
 
 
@@ -79,9 +80,8 @@ _Look = Callable[[str], _State | None]
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A path that leads to guarded files, and that a command has replaced or closed: `name` is how it is
-    called, `told` says how it came to that, and `leads` is where the link leads that stands there, if one
-    does."""
+    """A path that leads to guarded files, and that a command has replaced or closed: `name` is its name to
+    show, `told` describes the change, and `leads` is the target of the link that is there, if one is."""
 
     path: Path
     name: str
@@ -90,8 +90,8 @@ class Replaced:
 
 
 class Restored(NamedTuple):
-    """What stood in the place of what was put back, by its name now, and why only a part of it was put back;
-    empty where nothing did, or all was."""
+    """The present name of what was in the place of a restored directory, and the reason why only a part was
+    restored; each empty where there is none."""
 
     aside: str
     missing: str
@@ -110,21 +110,22 @@ class GuardedDirectories:
         self._of_user: set[str] = set()
 
     def hold(self, files: Iterable[str]) -> None:
-        """Take note of the directories as they are now, those of these guarded files (paths of the journal)
-        among them, but for those that are held already."""
+        """Record the present directories, including those of these guarded files (paths of the journal),
+        except those that are held already."""
         with self._lock:
-            bases = map(str, {*self._roots, *guarded.home()})
+            bases = map(str, {*self._roots, *guarded_files.home()})
             self._bases = sorted(bases, key=len, reverse=True)
             root = str(self._workspace.root)
             self._above |= {os.path.join(root, each.rpartition("/")[0]) for each in files}  # noqa: PTH118 (speed)
             self._hold()
 
     def changes(self) -> list[Replaced]:
-        """What was replaced since, of each path the first component; and before that what was closed."""
+        """Return the changes since, of each path the first component; and before these the closed
+        directories."""
         now = _memory()
         found: dict[str, Replaced] = {}
         with self._lock:
-            for path in (*guarded.directories(self._roots), *self._above):
+            for path in (*guarded_files.directories(self._roots), *self._above):
                 for here in self._along(path, now):
                     if here not in found and (change := self._change(here, now(here))) is not None:
                         found[here] = change
@@ -133,15 +134,15 @@ class GuardedDirectories:
         return sorted(found.values(), key=lambda each: (len(each.path.parts), each.path))
 
     def accept(self, change: Replaced) -> None:
-        """Take note of what is there now instead."""
+        """Record the present state instead."""
         with self._lock:
             self._accept(str(change.path))
 
     def put_back(self, change: Replaced) -> Restored:
-        """Have what was there before.
+        """Restore the previous state.
 
         Raises:
-            WorkspaceError: nothing of it can be put back.
+            WorkspaceError: nothing of it can be restored.
         """
         path, missing = change.path, ""
         with self._lock, refusals(shown(str(path))):
@@ -162,7 +163,7 @@ class GuardedDirectories:
         return Restored(self._workspace.name_of(path.with_name(aside)) if aside else "", missing)
 
     def close(self) -> None:
-        """Let go of all that is held."""
+        """Close all handles."""
         with self._lock:
             for handle in self._handles.values():
                 handle.close()
@@ -177,14 +178,14 @@ class GuardedDirectories:
         self._hold()
 
     def _hold(self) -> None:
-        for path in guarded.directories(self._roots):
+        for path in guarded_files.directories(self._roots):
             self._of_user.update(self._along(path, self._held))
         for path in self._above:
             for _ in self._along(path, self._held):
                 continue
 
     def _held(self, path: str) -> _State | None:
-        """What is known of a path; from now on it is held."""
+        """Return the recorded state of a path; from now on it is held."""
         if path not in self._before:
             state = self._before[path] = _state(path)
             if state is not None and state.is_directory and len(self._handles) < MOST_HELD:
@@ -193,8 +194,8 @@ class GuardedDirectories:
         return self._before[path]
 
     def _along(self, path: str, look: _Look) -> Iterator[str]:
-        """The components of a path from that which is taken to be there, each in a directory that is no link,
-        up to the first that is missing; those of the targets of links among them."""
+        """Yield the components of a path below its trusted part, each in a directory that is no link, up to
+        the first that is missing; those of the targets of links among them."""
         at, left = self._split(path)
         links = 0
         look(at)
@@ -222,12 +223,12 @@ class GuardedDirectories:
             left += further
 
     def _split(self, path: str) -> tuple[str, list[str]]:
-        """The directory above a path that is taken to be there, and the names below it, the last first."""
+        """Split a path into its trusted directory and the names below it, the last first."""
         base = next((each for each in self._bases if f"{path}/".startswith(f"{each}/")), "/")
         return base, path[len(base) :].split("/")[::-1]
 
     def _change(self, path: str, now: _State | None) -> Replaced | None:
-        """What became of a path, if that counts."""
+        """Return the change of a path, if it counts."""
         before = self._before.get(path)
         is_closed = now is not None and now.is_closed_to(before)
         is_same = now is before is None or (now is not None and now.is_as(before))
@@ -265,7 +266,8 @@ class GuardedDirectories:
         return self._workspace.root, *self._workspace.added
 
     def _where(self, path: str, before: _State | None, leads: Path | None) -> Path | None:
-        """Where a directory is now that was at a path, where a link `leads` now; None where it is gone."""
+        """Return where the directory that was at a path is now, given where a link there `leads`; None
+        where it is gone."""
         if before is None or not before.is_directory:
             return None
         candidates = [] if leads is None else [leads]
@@ -274,14 +276,14 @@ class GuardedDirectories:
         return next((each for each in candidates if before.is_as(_state(str(each)))), None)
 
     def _move_back(self, change: Replaced, before: _State, place: Place) -> str:
-        """Move a directory to where it was; why it is not, empty where it is."""
+        """Move a directory to its previous place; return the reason why it was not, empty where it was."""
         path, name = change.path, shown(self._workspace.name_of(change.path))
         where = self._where(str(path), before, change.leads)
         if where is None:
             copy = f"; look for the others in {shown(str(change.leads))}" if change.leads else ""
             return f"{name} itself is gone: only the files in it that are guarded are put back{copy}"
         try:
-            # Else nobody but root could move it.
+            # Otherwise only root could move it.
             where.chmod(before.mode)
             with _in(self._workspace, where) as other:
                 other.move(where.name, place, path.name)
@@ -291,14 +293,14 @@ class GuardedDirectories:
 
 
 def places(workspace: Workspace, files: Iterable[str]) -> dict[str, Identity]:
-    """The directories that lead to these guarded files and to those of the user, by absolute path."""
-    roots = frozenset(map(str, (workspace.root, *workspace.added, *guarded.home())))
+    """Return the directories that lead to these guarded files and to those of the user, by absolute path."""
+    roots = frozenset(map(str, (workspace.root, *workspace.added, *guarded_files.home())))
     found: dict[str, Identity] = {}
     seen: set[str] = set()
     leading = {path.rpartition("/")[0] for path in files}
     for directory in (
         *(str(workspace.root / each) for each in leading),
-        *guarded.directories((workspace.root, *workspace.added)),
+        *guarded_files.directories((workspace.root, *workspace.added)),
     ):
         path = directory
         while path and path not in roots and path not in seen:
@@ -310,8 +312,8 @@ def places(workspace: Workspace, files: Iterable[str]) -> dict[str, Identity]:
 
 
 def displaced(workspace: Workspace, before: Mapping[str, Identity]) -> list[str]:
-    """What became of the `places` of an earlier moment, in words: of those that are elsewhere now, and those
-    that a link stands for. One that is gone, and in no directory that is searched, is left out."""
+    """Describe the changes of earlier `places`: those that are elsewhere now, and those that a link
+    replaces. A directory that is gone, and in none that is searched, is left out."""
     gone: dict[str, Identity] = {}
     for path, identity in sorted(before.items()):
         state = _state(path)
@@ -336,12 +338,14 @@ def _told_of(workspace: Workspace, path: str, state: _State | None, now: Path | 
 
 
 def _found_again(workspace: Workspace, gone: Mapping[str, Identity]) -> dict[Identity, Path]:
-    """Where directories are now: beside where they were, in the project or in the home directory."""
+    """Locate directories: beside their old places, in the project or in the home directory."""
     wanted = set(gone.values())
     inodes = {inode for _, inode in wanted}
     found: dict[Identity, Path] = {}
     beside = (os.path.dirname(path) for path in gone)  # noqa: PTH120 (as text)
-    left = deque(dict.fromkeys((*beside, *map(str, (workspace.root, *workspace.added, *guarded.home())))))
+    left = deque(
+        dict.fromkeys((*beside, *map(str, (workspace.root, *workspace.added, *guarded_files.home()))))
+    )
     count = 0
     while left and count < _MOST_SEARCHED and len(found) < len(wanted):
         with suppress(OSError), os.scandir(left.popleft()) as entries:
@@ -356,8 +360,8 @@ def _found_again(workspace: Workspace, gone: Mapping[str, Identity]) -> dict[Ide
 
 
 def make_way(workspace: Workspace, path: str) -> str:
-    """Make way for a file at a path of the journal, where a directory stands, or what is neither a file nor a
-    link; what it is called now, empty where none was there or it was empty.
+    """Make way for a file at a path of the journal, where there is a directory, or an entry that is neither
+    a file nor a link; return its new name, empty where nothing was there or it was empty.
 
     Raises:
         WorkspaceError: it cannot be moved.
@@ -372,8 +376,8 @@ def make_way(workspace: Workspace, path: str) -> str:
 
 
 def open_directories(workspace: Workspace, paths: Iterable[str]) -> dict[Path, int]:
-    """Let the owner change what is at these paths of the journal: those of the directories above them that
-    were closed, each with the mode that it had."""
+    """Open the closed directories above these paths of the journal for their owner; return the previous
+    mode of each."""
     above = {each for path in paths for each in located(workspace, path).path.parents}
     closed: dict[Path, int] = {}
     for path in sorted(above, key=lambda path: len(path.parts)):
@@ -386,14 +390,14 @@ def open_directories(workspace: Workspace, paths: Iterable[str]) -> dict[Path, i
 
 
 def close_directories(closed: dict[Path, int]) -> None:
-    """Give directories back the modes that they had, as far as they are there."""
+    """Restore the modes of directories, as far as they exist."""
     for path in reversed(closed):
         with suppress(OSError):
             path.chmod(closed[path])
 
 
 def _make_way(place: Place, name: str) -> str:
-    """Remove a link or an empty directory, and give another name to anything else; the name."""
+    """Remove a link or an empty directory, and rename anything else; return the new name."""
     try:
         mode = place.status(name).st_mode
     except FileNotFoundError:
@@ -411,7 +415,7 @@ def _make_way(place: Place, name: str) -> str:
 
 
 def _in(workspace: Workspace, path: Path) -> AbstractContextManager[Place]:
-    """The directory that holds a path."""
+    """Open the directory that contains a path."""
     return holding(workspace, Location(path, shown(str(path)), False, path))
 
 
@@ -420,7 +424,7 @@ def _leads_elsewhere(before: _State | None, now: _State | None) -> bool:
 
 
 def _state(path: str) -> _State | None:
-    """What stands at a path; None where nothing does, or nobody can tell."""
+    """Return the entry at a path; None where there is none, or it cannot be determined."""
     try:
         found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
@@ -432,7 +436,7 @@ def _state(path: str) -> _State | None:
 
 
 def _memory() -> _Look:
-    """Looks at each path once."""
+    """Return a function that reads the state of each path once."""
     known: dict[str, _State | None] = {}
 
     def look(path: str) -> _State | None:
@@ -444,5 +448,5 @@ def _memory() -> _Look:
 
 
 def _target(path: str, state: _State | None) -> Path | None:
-    """Where a path leads that is a link; None where it is none."""
+    """Return the target of a link; None where the path is none."""
     return Path(os.path.realpath(path)) if state is not None and state.is_link else None

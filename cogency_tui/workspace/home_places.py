@@ -1,7 +1,7 @@
 """Places in the home directory of files that run, or instruct an agent, without being named.
 
-A path is a file; one that ends with `*` are the files in a directory, with `**` those below it. Directories
-that are small and rarely written are taken whole.
+A path is a file; one that ends with `*` means the files in a directory, with `**` those below it. Small
+directories that are rarely written are included whole.
 """
 
 import os
@@ -13,7 +13,7 @@ _KEYS = """
     .ssh/authorized_keys .ssh/authorized_keys2 .ssh/config .ssh/environment .ssh/rc .ssh/config.d/*
     .gnupg/gpg.conf .gnupg/gpg-agent.conf .gnupg/dirmngr.conf .gnupg/scdaemon.conf
 """
-"""They say who may log in, and start programs for SSH and GnuPG."""
+"""Files that control who may log in, and start programs for SSH and GnuPG."""
 
 _BIN = """
     bin/* .local/bin/* .cargo/bin/* go/bin/* .deno/bin/* .bun/bin/* .volta/bin/* .npm-global/bin/*
@@ -31,7 +31,7 @@ _SHELLS = """
     .config/xonsh/** .config/elvish/** .elvish/* .config/powershell/* .config/yash/*
     .config/user-dirs.dirs .rvm/scripts/* .asdf/asdf.sh .bash_it/custom/**
 """
-"""Shells source these when they start, or complete."""
+"""Files that shells source when they start, or complete."""
 
 _DESKTOP = """
     .config/autostart/* .config/environment.d/* .config/systemd/user/** .local/share/systemd/user/**
@@ -43,7 +43,7 @@ _DESKTOP = """
     .mozilla/native-messaging-hosts/* .config/google-chrome/NativeMessagingHosts/*
     .config/chromium/NativeMessagingHosts/*
 """
-"""Desktops run these when the user logs in, or when a program asks for a service."""
+"""Files that desktops run when the user logs in, or when a program asks for a service."""
 
 _EDITORS = """
     .config/nvim/** .config/helix/* .config/emacs/** .config/doom/** .config/tmux/* .emacs.d/init.el
@@ -54,7 +54,7 @@ _EDITORS = """
     .config/nano/* .config/Code/User/* .config/VSCodium/User/* .config/Cursor/User/* .config/zed/*
     .vscode/argv.json .config/sublime-text/Packages/User/**
 """
-"""Terminals and editors run these, or what these name."""
+"""Files that terminals and editors run, or that name what they run."""
 
 _PROGRAMS = """
     .config/git/config .config/git/attributes .cargo/config .cargo/config.toml
@@ -68,7 +68,7 @@ _PROGRAMS = """
     .config/gh/config.yml .config/lazygit/config.yml .config/bat/config .config/ranger/* .config/lf/*
     .config/vifm/*
 """
-"""Programs run these, or what these name, when they start."""
+"""Files that programs run when they start, or that name what they run."""
 
 _AGENTS = """
     .claude/settings.json .claude/settings.local.json .claude/CLAUDE.md .claude/commands/**
@@ -83,7 +83,7 @@ _AGENTS = """
     .factory/commands/* .factory/droids/* .augment/rules/* .augment/commands/* .roo/rules/*
     .aws/amazonq/mcp.json .aws/amazonq/cli-agents/* .junie/* .trae/mcp.json
 """
-"""Agents take instructions from these, or start programs that these name."""
+"""Files with instructions for agents, or names of programs that agents start."""
 
 _LISTED = tuple(
     place
@@ -93,10 +93,10 @@ _LISTED = tuple(
 
 
 def at_home(home: Path, projects: Iterable[Path]) -> tuple[str, ...]:
-    """All places, with the directories of `PATH` that lie at `home`.
+    """Return all places, with the directories of `PATH` that are in `home`.
 
-    Left out are those that installers write in ordinary work: directories of the projects, and of the
-    virtual environment that is active.
+    Directories that installers write in ordinary work are left out: those of the projects, and of the
+    active virtual environment.
     """
     search, environment = (os.environ.get(name, "") for name in ("PATH", "VIRTUAL_ENV"))
     real = os.path.realpath(home)

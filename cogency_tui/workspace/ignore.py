@@ -1,8 +1,8 @@
-"""The files of a directory tree without those that nobody wants to see: .gitignore and the usual ones.
+"""The files of a directory tree without ignored ones: by `.gitignore` and the usual names.
 
-Invariant: links to directories are never entered, what cannot be read is passed over, and the rules of a
-hostile .gitignore cost no more than those of a decent one. An ignored directory is not looked into, which
-is also git's rule: nothing below it can be taken back.
+Invariant: links to directories are never entered, unreadable entries are skipped, and the rules of a
+hostile `.gitignore` cost no more than those of a decent one. An ignored directory is not entered, which is
+also git's rule: nothing below it can be included again.
 """
 
 import re
@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.directory import TEMPORARY_PREFIX, Directory, refusals
+from cogency_tui.workspace.journal_path import located
 from cogency_tui.workspace.paths import Location, Workspace
-from cogency_tui.workspace.place import located
 
 ALWAYS = frozenset(
     {
@@ -43,7 +43,7 @@ ALWAYS = frozenset(
         "Thumbs.db",
     }
 )
-"""Names that are ignored everywhere unless they are asked for by name."""
+"""Names that are ignored everywhere unless they are requested by name."""
 
 _DEEPEST = 100
 _LONGEST_RULES = 1 << 20
@@ -52,22 +52,23 @@ _LONGEST_RULE = 1000
 """Characters of one pattern; a longer one is not applied."""
 
 _BELOW = "(?P<ps_d>/)"
-"""What pathspec writes for a directory and everything in it."""
+"""Pathspec's expression for a directory and everything in it."""
 
 _DEEP_START = "^(?:.+/)?"
 _DEEP = "(?:/.+)?"
-"""What pathspec writes for `**` at the beginning of a pattern, and between two names."""
+"""Pathspec's expression for `**` at the beginning of a pattern, and between two names."""
 
 _OPEN_END = re.compile(r"(/\*\*)(/?)\s*$")
 _STARS = re.compile(r"(?:\[\^/\]\*)+")
 _BETWEEN_STARS = re.compile(r"\[\^/\]\*((?:(?!\[\^/\]\*|/|\(\?).)+)(?=\[\^/\]\*)")
-"""A star, and what stands between it and the next star of the same component."""
+"""A star, and the text between it and the next star of the same component."""
 
 Kind = Literal["file", "directory", "link", "other"]
 
 
 class Entry(NamedTuple):
-    """One entry of a directory; `path` is from the project's root (or in full, outside), with slashes."""
+    """An entry of a directory; `path` is relative to the project's root (or absolute, outside), with
+    slashes."""
 
     name: str
     path: str
@@ -75,7 +76,7 @@ class Entry(NamedTuple):
 
 
 class Level(NamedTuple):
-    """One directory of a walk: still open, with what is in it, sorted by name, and the names that are ignored
+    """A directory of a walk: still open, with its entries, sorted by name, and the names that are ignored
     there."""
 
     directory: Directory
@@ -87,9 +88,10 @@ class Level(NamedTuple):
 
 
 class Tree:
-    """The tree of a workspace as one wants to see it. Listing blocks: call it in a thread.
+    """The tree of a workspace without ignored files. Listing blocks: call it in a thread.
 
-    With `rules` these hold, as `.rules` of an earlier tree had them, in place of the files that are there.
+    With `rules`, which have the form of an earlier tree's `.rules`, these apply in place of the present
+    files.
     """
 
     def __init__(self, workspace: Workspace, rules: Mapping[str, bytes] | None = None) -> None:
@@ -98,12 +100,12 @@ class Tree:
 
     @property
     def rules(self) -> Mapping[str, bytes]:
-        """The `.gitignore` files that were read, by what stands before a name in their directories."""
+        """The `.gitignore` files that were read, by the path prefix of their directories."""
         return self._source.read
 
     def children(self, path: str = ".", most: int | None = None) -> list[Entry]:
-        """What is in one directory: directories first, then the rest, each by name. Of a directory with more
-        than `most` entries some are left out.
+        """List one directory: directories first, then the rest, each by name. Of a directory with more than
+        `most` entries some are left out.
 
         Raises:
             WorkspaceError: it is no directory, or cannot be read.
@@ -115,9 +117,9 @@ class Tree:
         return found.directories + found.others
 
     def walk(self, start: Location, depth: int = _DEEPEST) -> Generator[Level, None, None]:
-        """Every directory from `start` down to `depth` levels, each before those in it.
+        """Yield every directory from `start` down to `depth` levels, each before those in it.
 
-        A level's `directory` is open until the next level is asked for. Close the iterator.
+        A level's `directory` is open until the next level is requested. Close the iterator.
 
         Raises:
             WorkspaceError: `start` is no directory, or cannot be read.
@@ -130,7 +132,7 @@ class Tree:
             yield from _walked(directory, prefix, listed, self._source, 1, min(depth, _DEEPEST))
 
     def ignores(self, path: str) -> bool:
-        """Whether what was at a path of the journal is left out of a walk; it need not be there any more.
+        """Whether a walk leaves out a path of the journal, which need not exist any more.
 
         Raises:
             WorkspaceError: it is no such path.
@@ -143,7 +145,7 @@ class Tree:
             for part in parts:
                 layers = layers if here is None else self._source.added(here, prefix, layers)
                 prefix += part
-                # Nobody knows whether the last part was a directory, for which there may be other rules.
+                # Whether the last part was a directory, for which there may be other rules, is not known.
                 if _ignored(part, f"{prefix}/", layers) or _ignored(part, prefix, layers):
                     return True
                 prefix += "/"
@@ -154,9 +156,10 @@ class Tree:
         return False
 
     def _layers_above(self, location: Location) -> "tuple[_Layer, ...]":
-        """The rules that hold in a directory from those above it.
+        """Collect the rules that apply in a directory from those above it.
 
-        What is asked for by name is shown: once a directory on the way is ignored, rules from above end.
+        A directory that is requested by name is shown: once a directory on the way is ignored, rules from
+        above end.
         """
         base, parts = self._workspace.split(location)
         if not location.inside:
@@ -175,20 +178,20 @@ class Tree:
         return layers
 
     def _prefix(self, path: Path) -> str:
-        """What to put before a name in this directory to have its path."""
+        """Return the prefix that makes a name in this directory its path."""
         name = self._workspace.name_of(path)
         return "" if name == "." else f"{name.rstrip('/')}/"
 
 
 class _Layer(NamedTuple):
-    """The rules of one .gitignore: runs of patterns of one kind, the last one first."""
+    """The rules of one `.gitignore`: runs of patterns of one kind, the last one first."""
 
     prefix: int
     runs: tuple[tuple[bool, re.Pattern[str]], ...]
 
 
 class _Listed(NamedTuple):
-    """What is in one directory, and the rules that hold there."""
+    """The entries of one directory, and the rules that apply there."""
 
     directories: list[Entry]
     others: list[Entry]
@@ -244,7 +247,7 @@ def _listed(
             if not entry.is_file(follow_symlinks=False):
                 kind = "link" if entry.is_symlink() else "other"
         except OSError:
-            # It has gone, or its status cannot be asked for.
+            # It is gone, or its status cannot be read.
             continue
         others.append(Entry(name, path, kind))
     directories.sort(key=_by_name)
@@ -268,7 +271,7 @@ def _ignored(name: str, path: str, layers: "Sequence[_Layer]") -> bool:
 
 
 class _Source:
-    """Where the rules of a directory come from: its `.gitignore`, or what is given in its place."""
+    """The source of a directory's rules: its `.gitignore`, or the given rules."""
 
     def __init__(self, given: Mapping[str, bytes] | None) -> None:
         self._given = given
@@ -276,11 +279,11 @@ class _Source:
 
     @property
     def is_given(self) -> bool:
-        """Whether files that are there, or not, say nothing."""
+        """Whether rules are given, so that present files do not matter."""
         return self._given is not None
 
     def added(self, directory: Directory, prefix: str, layers: "tuple[_Layer, ...]") -> "tuple[_Layer, ...]":
-        """The rules that hold below a directory, with its own."""
+        """Add a directory's own rules to those that apply above it."""
         data = self._of(directory, prefix)
         if not data:
             return layers
@@ -294,12 +297,12 @@ class _Source:
         try:
             return directory.read(".gitignore", _LONGEST_RULES)
         except (OSError, WorkspaceError):
-            # None there, a link or a FIFO, or longer than any decent one: no rules.
+            # Missing, a link or a FIFO, or longer than any decent one: no rules.
             return b""
 
 
 def _runs(lines: list[str]) -> tuple[tuple[bool, re.Pattern[str]], ...]:
-    """Patterns as few regular expressions: consecutive ones of the same kind become one."""
+    """Convert patterns to few regular expressions: consecutive ones of the same kind become one."""
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     runs: list[tuple[bool, list[str]]] = []
@@ -307,7 +310,8 @@ def _runs(lines: list[str]) -> tuple[tuple[bool, re.Pattern[str]], ...]:
         if len(line) > _LONGEST_RULE:
             continue
         try:
-            # "a/**" takes what is in a, but not a itself, which has to stay open for what "!" takes back.
+            # "a/**" matches the content of a, but not a itself, which has to stay open for patterns with
+            # "!".
             line = _OPEN_END.sub(r"\1/*\2", line)
             source, included = GitIgnoreSpecPattern.pattern_to_regex(line)
             if source is None or included is None:
@@ -315,7 +319,7 @@ def _runs(lines: list[str]) -> tuple[tuple[bool, re.Pattern[str]], ...]:
             re.compile(source)
         except (ValueError, re.error):
             continue
-        # A pattern is meant for the entry itself, as what is in an ignored directory is never asked about.
+        # A pattern matches the entry itself: entries in an ignored directory are never checked.
         source = source.replace(_BELOW, "/$")
         source = source if source.startswith("^") else f".*{source}"
         source = _atomic(source)
@@ -327,10 +331,10 @@ def _runs(lines: list[str]) -> tuple[tuple[bool, re.Pattern[str]], ...]:
 
 
 def _atomic(source: str) -> str:
-    """A pattern of pathspec's that takes linear time.
+    """Rewrite a pattern of pathspec's so that it takes linear time.
 
-    What stands between two stars, or between two `**`, is matched where it first fits: that is always good
-    enough, so it is never tried again.
+    A piece between two stars, or between two `**`, is matched at its first fit: that always suffices, so it
+    is never retried.
     """
     source = _BETWEEN_STARS.sub(r"(?>[^/]*?\1)", _STARS.sub("[^/]*", source))
     first, *others = source.split(_DEEP)

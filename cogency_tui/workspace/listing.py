@@ -1,7 +1,8 @@
-"""Listing directories whole or not at all: an old file never looks new because others beside it came or went.
+"""Directory listings, complete or not at all: an old file never appears as new because others beside it
+were added or removed.
 
-Invariant: a directory that holds more than can be looked at is not listed in part. It is `unseen`, as one
-that is closed: what is in it is taken to be as it was. The calls block.
+Invariant: a directory with too many entries is not listed in part. It is `unseen`, as is one that is
+closed: its content is assumed to be unchanged. The calls block.
 """
 
 import os
@@ -11,32 +12,32 @@ from itertools import islice
 from pathlib import Path
 
 MOST_ENTRIES = 20_000
-"""Entries of one directory that are looked at, and of all that are looked into below one."""
+"""Most entries of one directory that are listed, and of all that are entered below one."""
 
 
 class Listing:
-    """One look at directories; `unseen` are those that could not be listed, with a slash at the end where
-    files are looked for by fixed names instead."""
+    """One pass over directories; `unseen` are those that could not be listed, with a slash at the end where
+    files are checked by fixed names instead."""
 
     def __init__(self) -> None:
         self.unseen: set[str] = set()
 
     def entries(self, directory: Path) -> list[os.DirEntry[str]]:
-        """All entries of a directory; none where it is unseen."""
+        """List all entries of a directory; none where it is unseen."""
         found = self._entries(str(directory), MOST_ENTRIES)
         if found is None:
             self.unseen.add(str(directory))
         return found or []
 
     def entries_unless_named(self, directory: Path) -> list[os.DirEntry[str]] | None:
-        """All entries of a directory; None where its files are to be looked for by fixed names."""
+        """List all entries of a directory; None where its files are to be checked by fixed names."""
         found = self._entries(str(directory), MOST_ENTRIES)
         if found is None:
             self.unseen.add(f"{directory}/")
         return found
 
     def files(self, path: Path, depth: int) -> list[Path]:
-        """The file or link at a path, or all files in a directory and `depth` levels of it."""
+        """Return the file or link at a path, or all files in a directory and `depth` levels of it."""
         try:
             if not stat.S_ISDIR(path.lstat().st_mode):
                 return [path]
@@ -60,7 +61,7 @@ class Listing:
         return found
 
     def _entries(self, directory: str, most: int) -> list[os.DirEntry[str]] | None:
-        """The entries of a directory; None where there are more than `most`."""
+        """List the entries of a directory; None where there are more than `most`."""
         try:
             with os.scandir(directory) as entries:
                 found = list(islice(entries, most + 1))
@@ -73,7 +74,7 @@ class Listing:
 
 
 def is_unseen(path: str, unseen: Collection[str], names: Collection[str]) -> bool:
-    """Whether a file is in an unseen directory, and was not looked for by its name, one of `names`."""
+    """Whether a file is in an unseen directory, and was not checked by its name, one of `names`."""
     above, _, name = path.rpartition("/")
     if f"{above}/" in unseen and name not in names:
         return True

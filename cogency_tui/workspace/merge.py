@@ -1,8 +1,8 @@
-"""Changes of a file's lines: told apart as hunks, merged from two sides, taken back one by one.
+"""Line changes of a file: separated into hunks, merged from two sides, reverted one by one.
 
-Invariant: every byte of a result stands in one of the versions given, in its order, whatever the encoding,
-line endings and final newline; where two sides changed the same lines, both are handed back and neither is
-chosen. What is no text is merged as a whole. Pure, and fast enough for 100,000 lines; call it in a thread.
+Invariant: every byte of a result is in one of the given versions, in its order, whatever the encoding, line
+endings and final newline; where two sides changed the same lines, both are returned and neither is chosen.
+Binary content is merged as a whole. Pure, and fast enough for 100,000 lines; call it in a thread.
 """
 
 import codecs
@@ -19,7 +19,7 @@ JOINED = 2
 _SAMPLE = 8192
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _BYTES = "latin-1"
-"""Stands for every byte as a character of its own, so that lines of any encoding can be compared."""
+"""Encoding with a character for every byte, so that lines of any encoding can be compared."""
 
 Range = tuple[int, int]
 """Lines by number from 0: the first, and the one after the last."""
@@ -27,9 +27,9 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines that were put in the place of others: those at `old` before, those at `new` after.
+    """A replacement of lines: those at `old` before by those at `new` after.
 
-    `id` follows from the lines themselves, so it stays when lines elsewhere change.
+    `id` is derived from the lines themselves, so it stays when lines elsewhere change.
     """
 
     id: str
@@ -41,7 +41,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Lines that both sides changed: where they are in each version, and what stands there."""
+    """Lines that both sides changed: their position in each version, and their content."""
 
     base_lines: Range
     our_lines: Range
@@ -53,22 +53,22 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The result in order: bytes, and conflicts where there were any."""
+    """The result in order: bytes, and conflicts where there are any."""
 
     pieces: tuple[bytes | Conflict, ...]
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """What has to be decided, from top to bottom."""
+        """Conflicts to resolve, from top to bottom."""
         return tuple(piece for piece in self.pieces if isinstance(piece, Conflict))
 
     @property
     def content(self) -> bytes | None:
-        """The whole result; None where something has to be decided."""
+        """The whole result; None where there are conflicts."""
         return None if self.conflicts else self.resolved(())
 
     def resolved(self, chosen: Sequence[bytes]) -> bytes:
-        """The result with these bytes in the place of the conflicts, one for each, from top to bottom.
+        """Replace the conflicts by these bytes, one for each, from top to bottom.
 
         Raises:
             ValueError: there are more conflicts, or fewer.
@@ -85,8 +85,8 @@ def is_text(*contents: bytes) -> bool:
 
 
 def lines(*contents: bytes) -> list[list[bytes]] | None:
-    """The lines of each with their newlines, all read alike, as `hunks` counts them; None where one is no
-    text, or is of another kind than the others."""
+    """Split each into its lines with their newlines, all decoded alike, as `hunks` counts them; None where
+    one is binary, or is of another kind than the others."""
     codec = _codec(*contents)
     if codec is None:
         return None
@@ -100,7 +100,7 @@ def lines(*contents: bytes) -> list[list[bytes]] | None:
 
 
 def hunks(before: bytes, after: bytes, joined: int = JOINED, check: diff.Check | None = None) -> list[Hunk]:
-    """What differs, from top to bottom; content that is no text is one hunk.
+    """Return the differences, from top to bottom; binary content is one hunk.
 
     `check` is called now and then, and ends the work by raising.
     """
@@ -124,9 +124,9 @@ def hunks(before: bytes, after: bytes, joined: int = JOINED, check: diff.Check |
 
 
 def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged:
-    """What both sides made of `base`, in one content.
+    """Merge the changes of both sides to `base`.
 
-    Changes of neighbouring lines are no conflict; those of the same lines are, unless both made the same.
+    Changes of neighbouring lines are no conflict; those of the same lines are, unless both are the same.
     """
     if base == ours or ours == theirs:
         return Merged((theirs,))
@@ -140,7 +140,7 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged:
 
 
 def revert_hunk(before: bytes, after: bytes, now: bytes, hunk: Hunk) -> Merged:
-    """Take one hunk of the change from `before` to `after` out of `now`, which may have changed since.
+    """Revert one hunk of the change from `before` to `after` in `now`, which may have changed since.
 
     Raises:
         ValueError: there is no such hunk in this change.
@@ -149,7 +149,7 @@ def revert_hunk(before: bytes, after: bytes, now: bytes, hunk: Hunk) -> Merged:
 
 
 def without_hunk(before: bytes, after: bytes, hunk: Hunk) -> bytes:
-    """`after` as it would be if this hunk had not been made.
+    """Return `after` as it would be without this hunk.
 
     Raises:
         ValueError: there is no such hunk in this change.
@@ -163,9 +163,9 @@ def without_hunk(before: bytes, after: bytes, hunk: Hunk) -> bytes:
 
 
 def _codec(*contents: bytes) -> str | None:
-    """What all of them are read with, None where one is no text, or is of another kind than the others.
+    """Return the common encoding, None where one is binary, or is of another kind than the others.
 
-    UTF-16 has newlines of two bytes; in all other encodings the byte is enough, whatever stands around it.
+    UTF-16 has newlines of two bytes; in all other encodings the byte suffices, whatever is around it.
     """
     codecs_found = {_codec_of(data) for data in contents if data} or {_BYTES}
     return codecs_found.pop() if len(codecs_found) == 1 else None
@@ -209,9 +209,9 @@ def _joined(changes: Iterator[diff.Difference], joined: int) -> list[diff.Differ
 
 
 def _pieces(base: list[str], ours: list[str], theirs: list[str], codec: str) -> Iterator[bytes | Conflict]:
-    """Equal lines, what one side changed, and what both did, in turn.
+    """Yield equal lines, one-sided changes, and conflicts, in order.
 
-    `shift` says how far a line of the base has moved in each side so far.
+    `shift` is the offset of a line of the base in each side so far.
     """
     done = 0
     our_shift = their_shift = 0
@@ -242,7 +242,7 @@ def _shift(change: diff.Difference) -> int:
 def _regions(
     base: list[str], ours: list[str], theirs: list[str]
 ) -> Iterator[tuple[list[diff.Difference], list[diff.Difference]]]:
-    """The changes of both sides from top to bottom, with those together that have lines in common."""
+    """Return the changes of both sides from top to bottom, grouped where they have lines in common."""
     todo = [(change, 0) for change in diff.differences(base, ours)]
     todo += [(change, 1) for change in diff.differences(base, theirs)]
     todo.sort()
@@ -264,6 +264,7 @@ def _regions(
 
 
 def _collides(change: diff.Difference, end: int, others: list[diff.Difference]) -> bool:
-    """Whether lines before `end` change here, too, or the other side puts lines at the very same place."""
+    """Whether there is a change of lines before `end` here, too, or the other side inserts lines at the
+    very same place."""
     start, stop = change[0], change[1]
     return start < end or any(start == stop == first == last for first, last, *_ in others)

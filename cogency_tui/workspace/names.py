@@ -1,13 +1,13 @@
-"""What a file name can hide, and which names are never written without asking.
+"""File names: deceptive ones, and protected ones, which are never written without asking.
 
 Invariant: names are compared as the most lenient file system would (case, width, invisible characters,
-trailing dots), so that no spelling of a protected name gets past; at worst a harmless name is asked for.
+trailing dots), so that no spelling of a protected name escapes; at worst a harmless name is asked about.
 
-Protected is what runs, or is taken for instructions, without being named: by logging in, by entering a
+A file is protected if it runs, or serves as instructions, without being named: by logging in, by entering a
 directory or opening it in an editor, by committing, by starting an agent, or with a program that is started
-for something else. What runs because the user names it (a Makefile, the scripts of a package) is not, nor
-what other machines run later (workflows): nothing could be written without asking. A file that only chooses
-a version of an installed program (`.nvmrc`, `.sdkmanrc`) starts nothing.
+for something else. A file that runs because the user names it (a Makefile, the scripts of a package) is
+not, nor one that other machines run later (workflows): nothing could be written without asking. A file that
+only chooses a version of an installed program (`.nvmrc`, `.sdkmanrc`) starts nothing.
 """
 
 import os
@@ -60,7 +60,7 @@ _PROTECTED_DIRECTORIES = {
 }
 
 _PROTECTED_PLACES = {
-    # The last part may be a common name: it is meant where it follows the first.
+    # The last part may be a common name: it is protected where it follows the first.
     **dict.fromkeys(
         ((".config", "cogency-tui"), ("application support", "cogency-tui"), ("share", "cogency-tui")), _OURS
     ),
@@ -178,8 +178,7 @@ NAMES = frozenset(
     for head, dot, rest in [name.partition(".")]
     for spelled in (name, f"{head.upper()}{dot}{rest}", f"{head}{dot}{rest.capitalize()}")
 )
-"""Protected names as files usually have them, so that they can be looked for where a directory cannot be
-listed."""
+"""Protected names as files usually have them, to check where a directory cannot be listed."""
 
 _PROTECTED_ENDINGS = {
     ".code-workspace": _EDITOR,
@@ -191,7 +190,7 @@ _LEFTHOOK = re.compile(r"\.?lefthook(?:-local)?\.(?:ya?ml|toml|jsonc?)")
 _MISE = re.compile(r"\.?mise(?:\.[^/]*)?\.toml")
 
 _BARE = frozenset(("head", "objects", "refs"))
-"""What git takes a directory for a repository by."""
+"""Entries by which git recognises a directory as a repository."""
 
 _OF_BARE = _BARE | {"config", "hooks", "info", "modules", "worktrees", "packed-refs", "commondir"}
 
@@ -200,14 +199,14 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def shown(name: str) -> str:
-    """The name on one line of valid text: control characters and undecodable bytes are escaped."""
+    """Return the name on one line of valid text: control characters and undecodable bytes are escaped."""
     if name.isascii() and name.isprintable():
         return name
     return "".join(_escaped(character) for character in name)
 
 
 def unusual(text: str) -> str:
-    """Why this name or command is not what it looks like; empty for an ordinary one."""
+    """Explain how this name or command is deceptive; empty for an ordinary one."""
     if text.isascii() and text.isprintable():
         return ""
     for character in text:
@@ -221,7 +220,8 @@ def unusual(text: str) -> str:
 
 
 def protected(parts: Sequence[str]) -> str:
-    """Why a file with these path components is never written without asking; empty where it may be."""
+    """Explain why a file with these path components is never written without asking; empty where it may
+    be."""
     folded = [_folded(part) for part in parts]
     for part in folded:
         if part in _PROTECTED_DIRECTORIES:
@@ -245,15 +245,16 @@ def is_guarded_name(name: str) -> bool:
 
 
 def is_instruction_file(name: str) -> bool:
-    """Whether agents take a file of this name for instructions in its directory, and nothing runs it."""
+    """Whether agents read a file of this name as instructions in its directory, and nothing runs it."""
     folded = _folded(name)
     return _PROTECTED_FILES.get(folded) == _INSTRUCTIONS and folded.endswith(".md")
 
 
 def in_repository(root: Path, parts: Sequence[str]) -> str:
-    """Why a file below `root` is asked about as a part of a bare repository; empty where it is none.
+    """Explain why a file below `root` needs a question as a part of a bare repository; empty where it is
+    none.
 
-    The repository is there, or the file would complete it. Blocks.
+    The repository exists, or the file would complete it. Blocks.
     """
     directory = root
     for part in parts:
@@ -269,7 +270,8 @@ def _holds(directory: Path, name: str) -> bool:
 
 
 def closest(name: str, candidates: Iterable[str]) -> str:
-    """The candidate that was probably meant: the same but for Unicode form or case, or a near one."""
+    """Return the candidate that was probably meant: the same except for Unicode form or case, or a near
+    one."""
     import difflib
 
     known = list(candidates)
@@ -285,7 +287,7 @@ def _folded(name: str) -> str:
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name)
         name = "".join(character for character in name if unicodedata.category(character) != "Cf")
-    # Windows takes `.git::$INDEX_ALLOCATION` for `.git`.
+    # Windows treats `.git::$INDEX_ALLOCATION` as `.git`.
     return name.partition(":")[0].casefold().rstrip(". ") or name
 
 
@@ -301,7 +303,7 @@ def _escaped(character: str) -> str:
 
 
 def short_path(path: Path) -> str:
-    """`path` with the home directory as `~`."""
+    """Return `path` with the home directory as `~`."""
     home = Path.home()
     return (
         f"~/{path.relative_to(home).as_posix()}".removesuffix("/.")

@@ -1,8 +1,8 @@
-"""The project directory and what lies inside it.
+"""The project directory and the paths inside it.
 
 Invariant: a path is inside by its resolved components, never by prefix, and a file is opened by walking
-those components without following a link; nothing outside is reached except by its full path. The calls
-block: run them in a thread.
+those components without following a link; a path outside is reached only by its full path. The calls block:
+run them in a thread.
 """
 
 import os
@@ -12,27 +12,27 @@ from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.search_paths import distrust
-from cogency_tui.workspace import guarded
+from cogency_tui.workspace import guarded_files
 from cogency_tui.workspace.directory import Directory, refusals, require_regular
 from cogency_tui.workspace.names import closest, in_repository, protected, shown, unusual
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
 _NEIGHBOURS = 2000
-"""How many entries of a directory are compared when a name is not found."""
+"""Entries of a directory that are compared when a name is not found."""
 
 
 Identity = tuple[int, int]
-"""The device and inode of a directory."""
+"""Device and inode of a directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a path leads: `path` is absolute with all links resolved.
+    """A resolved path: `path` is absolute with all links resolved.
 
-    `asked` is the absolute path as it was asked for, links unresolved. `relative` is the path to show:
-    from the project's root with slashes, or in full when it is outside (`inside` is False). `parent` is
-    the directory that must hold it and `itself` the one that it must be, where that was looked at.
+    `asked` is the requested path as an absolute one, links unresolved. `relative` is the path to show: from
+    the project's root with slashes, or absolute when it is outside (`inside` is False). `parent` is the
+    directory that must contain it and `itself` the directory that it must be, where these were recorded.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class Staged:
 
 
 class Workspace:
-    """The project, and the directories that the person added to it: no program of ours is looked for there.
+    """The project, and the directories that the user added to it: no program of ours is searched there.
 
     Raises:
         WorkspaceError: one of them is no directory.
@@ -63,14 +63,14 @@ class Workspace:
         self.added = tuple(Path(os.path.realpath(path)) for path in added)
         self._roots = (self.root, *self.added)
         self._spellings = tuple(Path(os.path.abspath(path)) for path in (root, *added))  # noqa: PTH100 (see below)
-        # absolute() keeps "..", resolve() follows links: neither is the path as it was given.
+        # absolute() keeps "..", resolve() follows links: neither is the given path.
         for top in self._roots:
             if not top.is_dir():
                 raise WorkspaceError(f"{shown(str(top))} is no directory.", "Name one that is there.")
         distrust(self._roots)
 
     def locate(self, given: str) -> Location:
-        """Resolve a path that a model or a person gave: relative to the project, absolute, or `~/...`.
+        """Resolve a path of a model or the user: relative to the project, absolute, or `~/...`.
 
         Raises:
             WorkspaceError: a relative path, or one that looks inside, leads outside; or no file can
@@ -83,7 +83,7 @@ class Workspace:
         try:
             path = Path(os.path.realpath(joined))
         except OSError as exc:
-            # A link that is gone, or is none any more, between two looks at it.
+            # A link that is gone, or is none any more, between two checks.
             raise WorkspaceError(f"{shown(given)} changes while it is looked at.", "Try again.") from exc
         if self._root_of(path) is not None:
             return Location(path, shown(self.name_of(path)), True, asked)
@@ -100,11 +100,15 @@ class Workspace:
         return Location(path, shown(str(path)), False, asked)
 
     def name_of(self, path: Path) -> str:
-        """A resolved path from the project's root with slashes, or in full when it is not below it."""
+        """Return a resolved path relative to the project's root with slashes, or absolute when it is
+        outside."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
-    def guard(self, location: Location) -> str:
-        """Why writing there is asked for in every mode; empty where it is not (safety.md, promise 2)."""
+    def guard(self, location: Location, leading: guarded_files.Leading | None = None) -> str:
+        """Explain why a write there needs a question in every mode; empty where it does not.
+
+        Checks of many locations share one `leading`.
+        """
         for path in (location.path, location.asked):
             root = self._root_of(path)
             parts = path.relative_to(root or path.anchor).parts
@@ -112,26 +116,26 @@ class Workspace:
             if reason := reason or in_repository(root or Path(path.anchor), parts):
                 return reason
         root = self._root_of(location.path)
-        leading = guarded.leading(root, location.path)
-        return f"{shown(leading)} leads to it" if leading else ""
+        link = (leading or guarded_files.Leading()).to(location.path, root)
+        return f"{shown(link)} leads to it" if link else ""
 
     def read_bytes(self, location: Location, limit: int) -> bytes:
-        """All bytes of a file that has at most `limit`.
+        """Read a file of at most `limit` bytes.
 
         Raises:
-            WorkspaceError: it is not there, cannot be read, is longer, or is no regular file.
+            WorkspaceError: it does not exist, cannot be read, is longer, or is no regular file.
         """
         with refusals(location.relative):
             try:
                 with self.open_parent(location) as parent:
-                    # Asked before opening: opening a device can have an effect by itself.
+                    # Checked before opening: opening a device can have an effect by itself.
                     require_regular(parent.status(location.path.name), location.relative)
                     return parent.read(location.path.name, limit)
             except FileNotFoundError:
                 raise self._missing(location) from None
 
     def exists(self, location: Location) -> bool:
-        """Whether anything is there, of whatever kind."""
+        """Whether there is anything, of whatever kind."""
         with refusals(location.relative):
             try:
                 with self.open_parent(location) as parent:
@@ -141,15 +145,15 @@ class Workspace:
             return True
 
     def write_bytes(self, location: Location, data: bytes) -> None:
-        """Replace or create a file in one step, with its mode kept and missing directories made.
+        """Replace or create a file atomically; its mode stays, and missing directories are created.
 
         Raises:
-            WorkspaceError: it cannot be written; what was there is untouched.
+            WorkspaceError: it cannot be written; the previous content is unchanged.
         """
         self.commit(self.stage(location, data))
 
     def stage(self, location: Location, data: bytes) -> Staged:
-        """Put new content on the disk, without replacing the file yet; `commit` or `discard` it.
+        """Write new content to the disk, without replacing the file yet; `commit` or `discard` it.
 
         Raises:
             WorkspaceError: it could not be written.
@@ -163,12 +167,12 @@ class Workspace:
             else:
                 require_regular(status, location.relative)
                 if not status.st_mode & 0o222:
-                    # The rename would not mind, but who made it read-only would.
+                    # The rename would succeed, against the will of the user who made the file read-only.
                     raise WorkspaceError(f"{location.relative} is read-only.", "Its mode says so; see chmod.")
             return Staged(location, parent.write_temporary(data, status))
 
     def commit(self, staged: Staged) -> None:
-        """Put staged content in place, in one step.
+        """Replace the file by staged content, atomically.
 
         Raises:
             WorkspaceError: the file or its directory was replaced meanwhile; the content is discarded.
@@ -182,26 +186,26 @@ class Workspace:
                 raise
 
     def discard(self, staged: Staged) -> None:
-        """Remove staged content that is not wanted."""
+        """Remove staged content."""
         with refusals(staged.location.relative), self.open_parent(staged.location) as parent:
             parent.remove(staged.temporary)
 
     def open_parent(self, location: Location, *, create: bool = False) -> Directory:
-        """Open the directory that holds the file; with `create`, missing directories are made.
+        """Open the directory that holds the file; with `create`, missing directories are created.
 
         Raises:
-            OSError: it is not there, cannot be entered, or was replaced by a link since it was resolved.
+            OSError: it does not exist, cannot be entered, or was replaced by a link since it was resolved.
             WorkspaceError: the location is a top directory, which is no file.
         """
         base, parts = self.split(location)
         if not parts:
             raise WorkspaceError(f"{location.relative} is a directory, not a file.", "Name a file in it.")
-        # A directory that was there and is gone is not made anew: it may be on its way somewhere else.
+        # A directory that existed and is gone is not created again: it may be on its way somewhere else.
         create = create and location.parent is None
         return _required(Directory.open(base, parts[:-1], create=create), location.parent, location)
 
     def pinned(self, location: Location) -> Location:
-        """The location, of which only the directories are opened that are there now."""
+        """Pin the location to the present directories: no others are opened for it."""
         base, parts = self.split(location)
         return replace(location, parent=_identity(base, parts[:-1]), itself=_identity(base, parts))
 
@@ -219,7 +223,7 @@ class Workspace:
                 raise self._missing(location) from None
 
     def split(self, location: Location) -> tuple[Path, tuple[str, ...]]:
-        """The directory that is trusted to be what it is, and the components to walk from there."""
+        """Split a location into its trusted directory and the components to walk from there."""
         base = self._root_of(location.path) or Path(location.path.anchor)
         return base, location.path.relative_to(base).parts
 
@@ -251,7 +255,7 @@ def _identity(base: Path, parts: Sequence[str]) -> Identity | None:
 
 
 def _required(directory: Directory, wanted: Identity | None, location: Location) -> Directory:
-    """The directory, if it is the one that was looked at."""
+    """Return the directory, if it is the recorded one."""
     if wanted is not None and directory.identity != wanted:
         directory.close()
         raise WorkspaceError(

@@ -1,8 +1,8 @@
-"""Searching the text of many files.
+"""The search of text in many files.
 
-Invariant: results are in the order of the tree and bounded in number and length, whatever the files hold;
-what was left out (binary, too large, unreadable files, further matches) is counted. A pattern from a model
-may take forever: run this in a process that can be ended (see `isolated`).
+Invariant: results are in the order of the tree and bounded in number and length, whatever the files
+contain; omissions (binary, too large, unreadable files, further matches) are counted. A pattern from a
+model may run forever: run this in a process that can be killed (see `search_process`).
 """
 
 import hashlib
@@ -38,10 +38,10 @@ _LEAST_NEAR = 3
 
 
 class Found(msgspec.Struct, tag=True):
-    """What a search came to. `lines` are ready to show; `matches` counts those that are not shown, too.
+    """The result of a search. `lines` are ready to show; `matches` includes those that are not shown.
 
-    Where nothing matches, `near` are files whose path has what was looked for in it, and `literal` counts the
-    files that hold an expression as it is written.
+    Where nothing matches, `near` are files whose path contains the pattern's text, and `literal` counts the
+    files that contain an expression literally.
     """
 
     lines: list[str] = []
@@ -61,9 +61,9 @@ class Found(msgspec.Struct, tag=True):
 
 
 class Rewrite(msgspec.Struct):
-    """What to replace in one file: spans of its plain text, valid for content with this SHA-256 digest.
+    """The replacements in one file: spans of its plain text, valid for content with this SHA-256 digest.
 
-    `path` is in bytes, as the file system has it: it need not be valid text.
+    `path` is in bytes, as in the file system: it need not be valid text.
     """
 
     path: bytes
@@ -72,14 +72,14 @@ class Rewrite(msgspec.Struct):
 
 
 class Rewrites(msgspec.Struct, tag=True):
-    """What to replace in all files, and how many were looked at."""
+    """The replacements in all files, and the number of files searched."""
 
     files: list[Rewrite]
     searched: int
 
 
 def find_names(workspace: Workspace, start: Location, pattern: str) -> Found:
-    """Files whose name or path matches."""
+    """Find files whose name or path matches."""
     found = Found()
     with closing(_files(workspace, start, pattern)) as files:
         for _, entry in files:
@@ -97,7 +97,7 @@ def find_names(workspace: Workspace, start: Location, pattern: str) -> Found:
 def find_lines(
     workspace: Workspace, start: Location, pattern: str | None, content: str, context: int
 ) -> Found:
-    """Lines that hold a match of a regular expression, with `context` lines around each.
+    """Find lines with a match of a regular expression, with `context` lines around each.
 
     They are `path:12: text`, or where any file has several lines to show, the path of each file, then
     `12: text` and `13- around it`.
@@ -124,7 +124,7 @@ def find_lines(
 def find_replacements(
     workspace: Workspace, start: Location, pattern: str, old: str, new: str, regex: bool
 ) -> Rewrites:
-    """Every place where `old` stands, with what is to stand there.
+    """Find every match of `old`, with its replacement.
 
     Raises:
         ToolError: `old` is no regular expression, matches nothing at all, or fits in too many places.
@@ -149,10 +149,10 @@ def find_replacements(
 
 
 def compiled_content(source: str, argument: str) -> re.Pattern[str]:
-    """A regular expression whose `^` and `$` match at each line.
+    """Compile a regular expression whose `^` and `$` match at each line.
 
     Raises:
-        ToolError: it is none; the text says where.
+        ToolError: it is invalid; the text names the position.
     """
     try:
         return re.compile(source, re.MULTILINE)
@@ -168,12 +168,12 @@ def compiled_content(source: str, argument: str) -> re.Pattern[str]:
 
 
 def escaped(text: str) -> str:
-    """The regular expression that matches `text` as it is."""
+    """Return the regular expression that matches `text` literally."""
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 def _near(workspace: Workspace, start: Location, pattern: str) -> list[str]:
-    """Files whose path has the longest plain piece of `pattern` in it, in any case."""
+    """Find files whose path contains the longest plain piece of `pattern`, in any case."""
     piece = max(_WILD.split(pattern), key=len).casefold()
     if len(piece) < _LEAST_NEAR:
         return []
@@ -193,7 +193,7 @@ def _expanded(match: re.Match[str], template: str) -> str:
 def _files(
     workspace: Workspace, start: Location, pattern: str | None
 ) -> Generator[tuple[Directory, Entry], None, None]:
-    """Regular files below `start`, or `start` itself when it is one, each with its open directory."""
+    """Yield regular files below `start`, or `start` itself when it is one, each with its open directory."""
     regex = compiled(pattern) if pattern else None
     by_name = pattern is None or "/" not in pattern
     with refusals(start.relative):
@@ -244,7 +244,7 @@ def _texts(
 
 
 def _matching_lines(found: Found, path: str, plain: str, regex: re.Pattern[str], context: int) -> list[str]:
-    """The lines to show of one file, with their numbers; counts its matches in `found`."""
+    """Return the lines to show of one file, with their numbers; count its matches in `found`."""
     position = counted = 0
     number = 1
     places: dict[int, int] = {}
@@ -262,7 +262,7 @@ def _matching_lines(found: Found, path: str, plain: str, regex: re.Pattern[str],
         position = max(end, match.end()) + 1
     if not places:
         return []
-    # A line that is cut, or a part of a private key, does not show what it is a part of.
+    # A shortened line, or a part of a private key, does not show the secret that it belongs to.
     lines = Redactor({}).text(plain, file=path).split("\n")
     numbers = {number: _cut(lines[number - 1], place) for number, place in places.items()}
     if context:
@@ -271,7 +271,7 @@ def _matching_lines(found: Found, path: str, plain: str, regex: re.Pattern[str],
 
 
 def _laid_out(files: list[tuple[str, list[str]]]) -> list[str]:
-    """The lines of all files in one layout: grouped by file as soon as one has several."""
+    """Format the lines of all files in one layout: grouped by file as soon as one has several."""
     if all(len(lines) == 1 for _, lines in files):
         return [f"{path}:{line}" for path, lines in files for line in lines]
     return [line for path, lines in files for line in (path, *lines)]

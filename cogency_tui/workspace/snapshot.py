@@ -1,8 +1,8 @@
-"""What is in the project at one moment, by status alone, and what differs from it later.
+"""Snapshots of the project at one moment, by file status alone, and their differences.
 
 Invariant: a file counts as deleted only if it is really gone, and as created only if it was not merely
 hidden before (by an ignore rule that has gone since, or in a directory that could not be read). Ignored
-files, repositories and special files are left out, but for those that are guarded (see `guarded`). The calls
+files, repositories and special files are left out, except for guarded ones (see `guarded_files`). The calls
 block: run them in a thread.
 """
 
@@ -16,23 +16,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace import guarded, guarded_directories
+from cogency_tui.workspace import guarded_directories, guarded_files
 from cogency_tui.workspace.ignore import Level, Tree
+from cogency_tui.workspace.journal_path import TICK, Stamp, located, stamp_of, status
 from cogency_tui.workspace.listing import Listing
 from cogency_tui.workspace.names import is_guarded_name
 from cogency_tui.workspace.paths import Identity, Workspace
-from cogency_tui.workspace.place import TICK, Stamp, located, stamp_of, status
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """The files and links of the project with their stamps, and its directories, by path.
 
-    `closed` are directories that could not be looked into. `began` is when the walk began, in nanoseconds
-    of Unix time. `guarded` are the files that commands may not change unasked, some of them outside; of these
-    `led` are where something else leads to. `rules` are those of the `.gitignore` files. `repositories` are
-    the places of `.git`. `places` are the directories that lead to guarded files, by absolute path; `unseen`
-    those in which guarded files could not be looked for, as in a `Listing`.
+    `closed` are directories that could not be listed. `began` is the start of the walk, in nanoseconds of
+    Unix time. `guarded` are the files that commands may not change unasked, some of them outside the
+    project; those in `led` were found through a link or a reference. `rules` are those of the `.gitignore`
+    files. `repositories` are the places of `.git`. `places` are the directories that lead to guarded files,
+    by absolute path; `unseen` those in which guarded files could not be searched, as in a `Listing`.
     """
 
     files: dict[str, Stamp]
@@ -51,8 +51,8 @@ class Snapshot:
 class Difference:
     """A path whose stamp differs, None where there is no file; `old_path` where it was renamed.
 
-    Only what the files hold tells whether they differ, too. `made` is the topmost directory that was not
-    there before, of those above a file that was created.
+    Whether the contents differ, too, only these can show. `made` is the topmost directory above a created
+    file that did not exist before.
     """
 
     path: str
@@ -68,10 +68,10 @@ def take(
     without: Path | None = None,
     rules: Mapping[str, bytes] | None = None,
 ) -> Snapshot:
-    """Look at every file of the project and of the directories added to it.
+    """Record every file of the project and of the directories added to it.
 
-    `also` are files that are looked at although they are ignored; below `without` nothing is. Guarded files
-    are looked for, too, where the `rules` of an earlier snapshot ignore nothing: rules that came since hide
+    `also` are files that are recorded although they are ignored; nothing below `without` is. Guarded files
+    are also searched where the `rules` of an earlier snapshot ignore nothing, so that later rules hide
     none.
     """
     began = time.time_ns()
@@ -82,7 +82,7 @@ def take(
     tree = Tree(workspace)
     roots = (workspace.root, *workspace.added)
     for root in roots:
-        # It may be removed or closed to us: whether its files are gone is asked one by one.
+        # It may be removed or closed to us: each of its files is checked separately.
         with suppress(WorkspaceError):
             _walk(workspace, root, tree, files, directories, closed, found)
     for root in roots if rules is not None and rules != tree.rules else ():
@@ -107,11 +107,11 @@ def take(
 def differences(
     workspace: Workspace, before: Snapshot, after: Snapshot, touched: Collection[str] = ()
 ) -> list[Difference]:
-    """What differs between two snapshots, by path, and what may differ where no stamp can tell: what was
-    written shortly before the first, and what is known to have been `touched` since.
+    """Return the differences between two snapshots, by path, and the paths that may differ though no stamp
+    shows it: files written shortly before the first, and files known to have been `touched` since.
 
-    What cannot be looked at is taken to be as it was, and what something leads to since, too, unless it was
-    known by another name.
+    A file that cannot be examined is assumed to be unchanged, and so is one that only a later link or
+    reference leads to, unless it was known by another name.
     """
     found: list[Difference] = []
     gone: dict[str, Stamp] = {}
@@ -142,9 +142,10 @@ def differences(
 
 
 def lost_from_view(before: Snapshot, after: Snapshot) -> list[str]:
-    """The directories in which guarded files could be looked for in the first snapshot only.
+    """Return the directories in which guarded files could be searched in the first snapshot only.
 
-    Not lost is one in which they are looked for by name instead, or one that something leads to since.
+    A directory is not lost if its files are checked by name instead, or if only a later link or reference
+    leads to it.
     """
     return sorted(
         path
@@ -157,8 +158,8 @@ def lost_from_view(before: Snapshot, after: Snapshot) -> list[str]:
 def relocated(
     before: Snapshot, after: Snapshot, workspace: Workspace, moves: Mapping[Path, Path | None]
 ) -> tuple[Snapshot, Snapshot, dict[str, str]]:
-    """Two snapshots between which directories of git were moved as a whole, so that only what changed in them
-    differs; and which paths there were of what is now where."""
+    """Adjust two snapshots between which git directories were moved as a whole, so that only changes inside
+    them differ; and return the old paths of moved files by their present ones."""
     if not moves:
         return before, after, {}
     places = {workspace.name_of(old): new and workspace.name_of(new) for old, new in moves.items()}
@@ -169,7 +170,7 @@ def relocated(
         workspace.name_of(path)
         for new in moves.values()
         if new is not None
-        for path in guarded.of_repository(new, Listing())
+        for path in guarded_files.of_repository(new, Listing())
     }
     new_places = [new for new in places.values() if new]
     left = {
@@ -184,8 +185,8 @@ def relocated(
 def passing(
     workspace: Workspace, touched: Iterable[str], before: Snapshot, after: Snapshot
 ) -> tuple[list[str], list[str]]:
-    """Of the paths that were touched between two snapshots, those that are in neither, as they were made and
-    removed again, and those that are files in both. What is ignored is in none of the two."""
+    """Return those of the touched paths that are in neither of two snapshots, as they were created and
+    removed in between, and those that are files in both. Ignored paths are in neither list."""
     gone: list[str] = []
     there: list[str] = []
     tree = Tree(workspace)
@@ -201,9 +202,9 @@ def passing(
 
 
 class _Guarded:
-    """Collects the guarded files while the project is walked: `named` are those that the walk finds, too,
-    `hidden` those that it does not; something leads to those that are `led`, and some of these are `placed`
-    where guarded files are looked for, too."""
+    """Collects the guarded files during the walk of a project: `named` are those that the walk finds, too,
+    `hidden` those that it does not; `led` are those that links or references lead to, and `placed` are
+    those of them in places that are searched anyway."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -216,14 +217,14 @@ class _Guarded:
 
     @property
     def unseen(self) -> frozenset[str]:
-        """The directories that could not be looked into."""
+        """Directories that could not be listed."""
         return frozenset(map(self._named, self._listing.unseen | self._listing_led.unseen))
 
     def add(self, level: Level) -> None:
-        """Take note of the guarded files in one directory."""
-        inside = bool(level.path) and bool(guarded.reason(level.path))
+        """Collect the guarded files in one directory."""
+        inside = bool(level.path) and bool(guarded_files.reason(level.path))
         candidates = (each for each in level.others if inside or is_guarded_name(each.name))
-        found = [each for each in candidates if guarded.reason(each.path)]
+        found = [each for each in candidates if guarded_files.reason(each.path)]
         self.named += [each.path for each in found]
         leading = (each.name for each in found if each.kind == "link" or each.name == ".envrc")
         for name in leading:
@@ -232,7 +233,7 @@ class _Guarded:
             self._hide_at(Path(level.directory.path), name, inside=inside)
 
     def add_hidden_since(self, earlier: Tree, root: Path, walked: Collection[str]) -> None:
-        """Take note of those in what the `earlier` rules do not ignore, and was not walked.
+        """Collect guarded files that the `earlier` rules do not ignore, and that were not walked.
 
         Raises:
             WorkspaceError: `root` is no directory, or cannot be read.
@@ -245,11 +246,11 @@ class _Guarded:
                         self._hide_at(Path(level.directory.path), name)
 
     def add_elsewhere(self) -> None:
-        """Take note of those that are in no directory of the project."""
+        """Collect guarded files outside the project's directories."""
         roots = (self._workspace.root, *self._workspace.added)
-        for git in filter(None, map(guarded.around, roots)):
+        for git in filter(None, map(guarded_files.around, roots)):
             self._hide_at(git.parent, git.name)
-        self._hide(guarded.at_home(self._listing, roots), guarded.led_to_from_home())
+        self._hide(guarded_files.at_home(self._listing, roots), guarded_files.led_to_from_home())
         self.led.update(map(self._named, self._listing_led.unseen))
 
     def _hide_at(self, directory: Path, name: str, *, inside: bool = False) -> None:
@@ -257,16 +258,16 @@ class _Guarded:
         if name == ".git":
             self.repositories.append(directory / name)
         self._hide(
-            guarded.hidden(directory, name, self._listing, inside=inside),
+            guarded_files.hidden(directory, name, self._listing, inside=inside),
             lambda path: str(path) != place and not str(path).startswith(f"{place}/"),
         )
 
     def _hide_led_to(self, path: Path) -> None:
-        self._hide(guarded.beside(path), lambda _path: False, follow=False)
-        self._hide(guarded.led_to(path, self._listing_led), lambda _path: True, follow=False)
+        self._hide(guarded_files.beside(path), lambda _path: False, follow=False)
+        self._hide(guarded_files.led_to(path, self._listing_led), lambda _path: True, follow=False)
 
     def _named(self, directory: str) -> str:
-        """The name of a directory, with the slash that it ends with."""
+        """Return the name of a directory, with its final slash."""
         return self._workspace.name_of(Path(directory)) + "/" * directory.endswith("/")
 
     def _hide(self, paths: Iterable[Path], is_led: Callable[[Path], bool], *, follow: bool = True) -> None:
@@ -309,7 +310,8 @@ def _walk(
 
 
 def _stamp(workspace: Workspace, path: str, unreadable: Stamp | None = None) -> Stamp | None:
-    """The stamp of one file or link; None where there is neither, `unreadable` where nobody can tell."""
+    """Return the stamp of one file or link; None where there is neither, `unreadable` where it cannot be
+    read."""
     try:
         found = status(workspace, located(workspace, path))
     except WorkspaceError:
@@ -320,13 +322,13 @@ def _stamp(workspace: Workspace, path: str, unreadable: Stamp | None = None) -> 
 
 
 def _renamed(gone: dict[str, Stamp], come: dict[str, Stamp], before: Snapshot) -> list[Difference]:
-    """Files that are the same under another name; they are taken out of both."""
+    """Pair files that are the same under another name, and remove them from both."""
     by_identity: defaultdict[tuple[int, ...], list[str]] = defaultdict(list)
     for path, old in gone.items():
         by_identity[_identity(old)].append(path)
     found: list[Difference] = []
     for path, new in list(come.items()):
-        # One inode may be given out again, but not with the size and the time of the old file.
+        # One inode may be reused, but not with the size and the time of the old file.
         if old_paths := by_identity.get(_identity(new)):
             old_path = old_paths.pop(0)
             made = _made(path, before)
@@ -335,12 +337,12 @@ def _renamed(gone: dict[str, Stamp], come: dict[str, Stamp], before: Snapshot) -
 
 
 def _was_unseen(path: str, before: Snapshot) -> bool:
-    """Whether a file may have been there before, in a directory that could not be looked into."""
-    return _above(path) not in before.directories and guarded.was_unseen(path, before.unseen)
+    """Whether a file may have existed before, in a directory that could not be listed."""
+    return _above(path) not in before.directories and guarded_files.was_unseen(path, before.unseen)
 
 
 def _rules_changed(paths: Iterable[str]) -> bool:
-    """Whether a file may have come to sight by a change of what is ignored."""
+    """Whether a change of ignore rules may have revealed a file."""
     return any(path.endswith(".gitignore") for path in paths)
 
 
@@ -349,7 +351,7 @@ def _identity(stamp: Stamp) -> tuple[int, ...]:
 
 
 def _made(path: str, before: Snapshot) -> str:
-    """The topmost directory above a new file that was not there before."""
+    """Return the topmost directory above a new file that did not exist before."""
     made = ""
     directory = _above(path)
     while directory not in ("", "/") and directory not in before.directories:
@@ -359,7 +361,7 @@ def _made(path: str, before: Snapshot) -> str:
 
 
 def _moved(path: str, places: Mapping[str, str | None]) -> str:
-    """Where a file is after its directory was moved."""
+    """Return the path of a file after its directory was moved."""
     for old, new in places.items():
         if new and path.startswith(f"{old}/"):
             return f"{new}{path[len(old) :]}"
@@ -371,5 +373,5 @@ def _is_below(path: str, directories: Iterable[str]) -> bool:
 
 
 def _above(path: str) -> str:
-    """The directory above; a path of the journal is text with slashes, and no path of the system."""
+    """Return the directory above; a path of the journal is text with slashes, and no path of the system."""
     return os.path.dirname(path)  # noqa: PTH120 (as said)

@@ -1,7 +1,7 @@
-"""Bytes of a file as text that can be changed and put back.
+"""Text files, decoded such that they can be changed and encoded again.
 
-Invariant: `decode(data).encode() == data` for every text file, and a change touches nothing but what it
-replaces: encoding, byte order mark, each line's ending and a missing final newline stay as they were.
+Invariant: `decode(data).encode() == data` for every text file, and a change affects only what it replaces:
+encoding, byte-order mark, each line's ending and a missing final newline stay as they were.
 """
 
 import codecs
@@ -30,25 +30,25 @@ _CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\b\x1b")
 
 @dataclass(frozen=True)
 class Text:
-    """The content of a text file: `raw` with its line endings as they are, and its encoding."""
+    """The content of a text file: `raw` with its original line endings, and its encoding."""
 
     raw: str
     encoding: str = "utf-8"
 
     @cached_property
     def plain(self) -> str:
-        """The content with every line ending as a newline."""
+        """Content with every line ending as a newline."""
         return self.raw.replace("\r\n", "\n") if "\r" in self.raw else self.raw
 
     @cached_property
     def newline(self) -> str:
-        """The ending that most lines have."""
+        """Most frequent line ending."""
         windows = self.raw.count("\r\n")
         return "\r\n" if windows > self.raw.count("\n") - windows else "\n"
 
     @property
     def encoding_name(self) -> str:
-        """The encoding as a person calls it."""
+        """Name of the encoding for the user."""
         return _NAMES[self.encoding]
 
     @property
@@ -58,8 +58,8 @@ class Text:
         return 0 < windows < self.raw.count("\n")
 
     def lines(self, start: int, count: int | None = None) -> str:
-        """Lines as they stand in `raw`, endings included: from the one numbered `start`, to the end without
-        a `count`."""
+        """Return lines of `raw`, endings included: from the one numbered `start`, to the end without a
+        `count`."""
         pieces = self.raw.split("\n")
         stop = len(pieces) if count is None else min(len(pieces), start - 1 + count)
         return "\n".join(pieces[start - 1 : stop]) + ("\n" if stop < len(pieces) else "")
@@ -82,14 +82,14 @@ class Text:
         return Text("".join(pieces), self.encoding)
 
     def replaced_by(self, content: str) -> "Text":
-        """All of the content replaced, in this file's encoding; plain newlines become its line ending."""
+        """Replace the whole content, in this file's encoding; plain newlines become its line ending."""
         return Text(content if "\r\n" in content else self._ended(content, ""), self.encoding)
 
     def encode(self) -> bytes:
         """The bytes of the file.
 
         Raises:
-            ToolError: a character has no place in this encoding, or is no character at all.
+            ToolError: the encoding cannot represent a character, or it is a lone surrogate.
         """
         try:
             return _MARKS.get(self.encoding, b"") + self.raw.encode(self.encoding.removesuffix("-sig"))
@@ -109,7 +109,7 @@ class Text:
             ) from None
 
     def _ended(self, new: str, replaced: str) -> str:
-        """`new` with the line ending of what it replaces, or of the file."""
+        """Return `new` with the line ending of the replaced text, or of the file."""
         plain = new.replace("\r\n", "\n")
         if "\n" in replaced:
             ending = "\r\n" if "\r\n" in replaced else "\n"
@@ -121,10 +121,10 @@ class Text:
 
 
 def decode(data: bytes, name: str) -> Text:
-    """Read bytes as text: UTF-8, UTF-16 by its mark, else ISO-8859-1, which takes any byte.
+    """Read bytes as text: UTF-8, UTF-16 by its mark, else ISO-8859-1, which accepts any byte.
 
     Raises:
-        WorkspaceError: these bytes are no text.
+        WorkspaceError: the bytes are binary.
     """
     encoding = next((encoding for encoding, mark in _MARKS.items() if data.startswith(mark)), "")
     if encoding.startswith("utf-16"):
@@ -145,7 +145,7 @@ def decode(data: bytes, name: str) -> Text:
 
 
 def lines_of(plain: str) -> list[str]:
-    """The lines without their endings; a final newline begins no further line."""
+    """Split into lines without their endings; a final newline begins no further line."""
     lines = plain.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -166,7 +166,7 @@ def _binary(name: str, data: bytes) -> WorkspaceError:
 
 
 def _returns(raw: str) -> list[int]:
-    """Where in the plain content each carriage return was taken out, ascending."""
+    """Return the positions in the plain content where a carriage return was removed, ascending."""
     found: list[int] = []
     position = raw.find("\r\n")
     while position != -1:

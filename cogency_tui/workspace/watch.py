@@ -1,48 +1,51 @@
-"""What is touched in directories while they are watched, as the system tells it: also what does not last.
+"""Watches directories for touched paths, as the system reports them, including those that do not last.
 
-Invariant: what the system told before `end` is in what that returns, within the bounds. Each directory is
-watched for itself, so that none is watched that nobody named; what goes on in directories that are made
-meanwhile is not seen, nor what a queue of the system had no room for. The calls block, and are not for
-several threads at once.
+Invariant: every path that the system reported before `end` is in its result, within the bounds. Each
+directory is watched individually, so that none is watched that was not named; paths in directories that are
+created meanwhile are not seen, nor those for which the system's queue had no room. The calls block, and are
+not for several threads at once.
 """
 
 import os
 import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.temporary import make_directory
+from cogency_tui.temporary_files import make_directory
 
 MOST_DIRECTORIES = 2000
-"""How many are watched, those nearest to the top first; each costs the system some memory."""
+"""Most directories that are watched, those nearest to the top first; each costs the system some memory."""
 
 MOST_PATHS = 10_000
-"""How many paths are remembered."""
+"""Most paths that are remembered."""
 
 _LATEST = 0.5
-"""Seconds that the system has, at the end, for what it has not told yet."""
+"""Seconds that the system has, at the end, for pending reports."""
 
 _STEP = 1
-"""Milliseconds between two looks at what has come."""
+"""Milliseconds between two polls."""
 
 _POLL = 300
 _LAST = "cogency-last"
 _UNKNOWN = "\ufffd"
-"""In the place of what is no text in a name: which file is meant cannot be told."""
+"""Replacement for undecodable bytes in a name: which file is meant is then unknown."""
 
 
 class Watch:
     """Watches `directories` from now on.
 
     Raises:
-        WorkspaceError: they cannot be watched, most often because the person's programs watch too many.
+        WorkspaceError: they cannot be watched, most often because the user's programs watch too many.
     """
 
     def __init__(self, directories: Iterable[Path]) -> None:
-        # Documented for direct use, and the only way to begin at once and to ask in between. Not light.
+        # Documented for direct use, and the only way to begin at once and to poll in between. Heavy to
+        # import.
         from watchfiles._rust_notify import RustNotify
 
         found = sorted((path for path in directories if _is_text(path)), key=lambda path: len(path.parts))
@@ -60,15 +63,15 @@ class Watch:
             raise
 
     def collect(self) -> None:
-        """Take what the system has told, so that it need not keep it."""
+        """Collect the system's reports, so that it need not queue them."""
         self._take()
 
     def end(self) -> set[str]:
-        """The full paths that were touched; nothing is watched any more."""
+        """Return the full paths that were touched, and stop watching."""
         last = str(self._own / _LAST)
         deadline = time.monotonic() + _LATEST
         with suppress(OSError):
-            # The system tells one thing after the other: with this, all before it is told.
+            # Reports arrive in order: with this one, all before it have arrived.
             Path(last).touch()
             while last not in self._take() and time.monotonic() < deadline:
                 continue
@@ -85,7 +88,7 @@ class Watch:
         try:
             told = self._notify.watch(_STEP, _STEP, _STEP, None)
         except RuntimeError:
-            # The watch broke off; what was told before is known.
+            # The watch broke off; earlier reports are collected.
             return set()
         paths = set[str]() if isinstance(told, str) else {path for _, path in told}
         project = (path for path in paths if os.path.dirname(path) != str(self._own))  # noqa: PTH120 (speed)
@@ -107,3 +110,9 @@ def _is_text(path: Path) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def import_awatch() -> Any:
+    """Import `watchfiles.awatch`, whose types are incomplete. Heavy: call it in a thread, on first use.
+    Blocks."""
+    return import_module("watchfiles").awatch

@@ -7,10 +7,16 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config import Settings
+from cogency_tui.config.schema import Settings
+from tests.agent.templates import TEMPLATES
 from tests.peers.scripted import Reply, ScriptedProvider
 
 MakeAgent = Callable[..., Agent]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _templates(tmp_path_factory: pytest.TempPathFactory) -> None:  # pyright: ignore[reportUnusedFunction]
+    TEMPLATES.directory = tmp_path_factory.mktemp("templates")
 
 
 @pytest.fixture
@@ -27,6 +33,7 @@ def make_agent(tmp_path: Path, project: Path) -> MakeAgent:
 
     def make(*replies: Reply, llm: Any = None, **options: Any) -> Agent:
         options.setdefault("permissions", "auto")
+        TEMPLATES.copy_store(tmp_path / "data")
         provider = llm or ScriptedProvider(*replies)
         return Agent(provider, project=project, data=tmp_path / "data", settings=Settings(), **options)
 

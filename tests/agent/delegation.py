@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config import AgentSettings, Settings
+from cogency_tui.config.schema import AgentSettings, Settings
+from cogency_tui.config.workflows import read_workflow
 from cogency_tui.protocol.events import Event, Message, ResultEvent
 from cogency_tui.providers.base import Chunk
 from cogency_tui.store.conversations import Conversation
-from cogency_tui.workflow_settings import read_workflow
 from tests.peers.scripted import Reply, ScriptedProvider
 
 Steps = list[dict[str, Any]]

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from cogency_tui.agent.contents import Limits
+from cogency_tui.agent.edits.content_cache import Limits
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import Database
 from tests.agent.journaling import Desk, desk_at

@@ -9,15 +9,16 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from cogency_tui.agent.contents import Limits
-from cogency_tui.agent.journal import CallJournal, Journal
-from cogency_tui.agent.undo import Undo
+from cogency_tui.agent.edits.content_cache import Limits
+from cogency_tui.agent.edits.journal import CallJournal, Journal
+from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.store.conversations import Store
-from cogency_tui.store.versions import Edit
+from cogency_tui.store.file_versions import Edit
 from cogency_tui.tools import changes
-from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.paths import Workspace
+from tests.agent.templates import TEMPLATES
 
 Tree = dict[str, tuple[int, bytes]]
 
@@ -46,12 +47,7 @@ class Desk:
 
     def put(self, name: str, data: bytes | str, mode: int | None = None) -> Path:
         """What a person does, by hand."""
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data.encode() if isinstance(data, str) else data)
-        if mode is not None:
-            path.chmod(mode)
-        return path
+        return put(self.root, name, data, mode)
 
     async def write(self, *files: tuple[str, bytes | str]) -> None:
         """What a tool does that writes files."""
@@ -96,10 +92,21 @@ class Desk:
         return found
 
 
+def put(root: Path, name: str, data: bytes | str, mode: int | None = None) -> Path:
+    """Write a file below `root`, and the directories that it lies in."""
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    if mode is not None:
+        path.chmod(mode)
+    return path
+
+
 @asynccontextmanager
 async def desk_at(root: Path, data: Path, limits: Limits | None = None) -> AsyncGenerator[Desk]:
     """A desk in a conversation of its own, whose first turn has begun."""
     root.mkdir(exist_ok=True)
+    TEMPLATES.copy_store(data)
     async with await Store.open(data) as store:
         conversation = await store.create_conversation(
             os.path.realpath(root), dialect="xml", provider="offline", model="m"

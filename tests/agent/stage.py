@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from cogency_tui.agent.jobs import TurnActions
-from cogency_tui.agent.permissions import Ask, Gate
+from cogency_tui.agent.call_graph import TurnActions
+from cogency_tui.agent.permissions.gate import Ask, Gate
 from cogency_tui.agent.scheduler import Scheduler
-from cogency_tui.config import Permissions
+from cogency_tui.config.schema import Permissions
 from cogency_tui.protocol.events import CallEvent, ResultEvent
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, Tool, ToolContext, Touch
 from cogency_tui.tools.registry import Registry

@@ -21,8 +21,8 @@ from cogency_tui.errors import (
 )
 from cogency_tui.protocol.events import ErrorPayload, Event, Measure, Message
 from cogency_tui.providers.base import Provider, Retrying
+from tests.agent.test_every_wire import SAME, STEPS, Work, modes, stored, turn
 from tests.agent.test_turns import types
-from tests.agent.test_ways import SAME, STEPS, Work, modes, stored, turn
 from tests.peers.aimock import SURFACES, Aimock, Unavailable, fails, install, running, says
 from tests.peers.ways import KEY, WAYS, Way
 

@@ -10,8 +10,8 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.budget import ANSWER, Forecast
-from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.config import AgentSettings, BudgetSettings, Limits, Settings
+from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.config.schema import AgentSettings, BudgetSettings, Limits, Settings
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.models import ModelFacts, Prices
 from cogency_tui.store.usage import Spent

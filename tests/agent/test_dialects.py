@@ -12,11 +12,12 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.prompt import system_parts
-from cogency_tui.config import DIALECTS, Dialect
+from cogency_tui.config.schema import DIALECTS, Dialect
 from cogency_tui.protocol.events import Event
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from tests.agent.conftest import MakeAgent
 from tests.agent.stage import PATIENCE
+from tests.exhaustive import sampled
 from tests.peers.scripted import ScriptedProvider
 from tests.peers.server import Fault, Peer
 from tests.peers.ways import WAYS, Way
@@ -78,7 +79,7 @@ That is all: `</response>` and `</action>` are of another dialect."""
 RAMBLE = "and then it went on " * 2000
 """What a model writes that does not wait for the results of its calls."""
 
-way_names = pytest.mark.parametrize("name", WAYS)
+way_names = pytest.mark.parametrize("name", sampled(WAYS, quick=3))
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 with_boundary = pytest.mark.parametrize("dialect", ["xml", "delimiter"])
 

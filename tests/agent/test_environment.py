@@ -12,11 +12,11 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.context import build_messages, said
 from cogency_tui.agent.environment import LONGEST, describe, is_about
-from cogency_tui.agent.export.markdown import as_markdown
-from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.config import DIALECTS, PERMISSIONS, AgentSettings, Dialect, Mode, Permissions
+from cogency_tui.agent.export import as_markdown
+from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.config.schema import DIALECTS, PERMISSIONS, AgentSettings, Dialect, Mode, Permissions
 from cogency_tui.protocol.events import Event, Message, UserEvent
-from cogency_tui.providers.offline import OfflineProvider
+from cogency_tui.providers.offline.provider import OfflineProvider
 from cogency_tui.workspace.paths import Workspace
 from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import Bench

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.export.markdown import as_markdown, fenced
-from cogency_tui.agent.export.page import as_page
+from cogency_tui.agent.export import as_markdown, as_page, fenced
 from cogency_tui.errors import ConfigError
 from cogency_tui.protocol.events import Event
 from cogency_tui.redaction import MARKER

@@ -10,9 +10,9 @@ from cogency_tui.agent import generation
 from cogency_tui.agent.generation import Generation
 from cogency_tui.errors import ProviderProtocolError, ProviderTimeoutError
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta
-from cogency_tui.providers.chat_wire import ChatWire
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.requests import HttpProvider
+from cogency_tui.providers.http import HttpProvider
+from cogency_tui.providers.openai_chat import ChatWire
 
 
 @pytest.mark.parametrize("kind", [TextDelta, ReasoningDelta])

@@ -11,7 +11,7 @@ import pytest
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.context import build_messages, capped
 from cogency_tui.agent.metrics import Calibration, Meter
-from cogency_tui.config import DIALECTS, Dialect, Settings
+from cogency_tui.config.schema import DIALECTS, Dialect, Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol.events import Event, Message, ResultEvent
 from cogency_tui.providers.base import Usage

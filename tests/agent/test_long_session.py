@@ -1,4 +1,4 @@
-"""A turn costs what is new in it, however many were before: 300 turns, counted and not timed."""
+"""A turn costs what is new in it, however many were before: 120 turns, counted and not timed."""
 
 import json
 from collections.abc import AsyncGenerator, Sequence
@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config import Mode
+from cogency_tui.config.schema import Mode
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk
 from cogency_tui.providers.models import ModelFacts
 from tests.counting import Count, calls_counted, count_store_steps
+from tests.exhaustive import sampled
 from tests.peers.scripted import ScriptedProvider
 
-TURNS = 300
+TURNS = 120
 EARLY, LATE = (9, 10, 11), (TURNS - 2, TURNS - 1, TURNS)
 SLACK = 1.2
 
@@ -46,7 +47,7 @@ class Worker(ScriptedProvider):
         self.seeds.clear()
 
 
-@pytest.mark.parametrize("mode", ["resume", "replay"])
+@pytest.mark.parametrize("mode", sampled(["resume", "replay"], quick=1))
 async def test_a_turn_costs_what_is_new_in_it(
     mode: Mode, tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

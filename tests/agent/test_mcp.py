@@ -14,9 +14,9 @@ from uuid import uuid4
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.config import Settings
-from cogency_tui.mcp_settings import McpSettings
+from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.config.mcp import McpSettings
+from cogency_tui.config.schema import Settings
 from cogency_tui.protocol.events import Event
 from tests.peers.scripted import ScriptedProvider
 from tests.tools.mcp.conftest import PEER, command
@@ -76,6 +76,7 @@ async def test_a_tool_is_asked_for_with_all_that_it_is_given(project: Path) -> N
     assert "demo.add: (a tool of the MCP server demo)" in model.seeds[0][0]["content"]
 
 
+@pytest.mark.exhaustive
 async def test_a_yes_for_the_conversation_is_for_that_tool(project: Path) -> None:
     calls = block(("demo.add", {"a": 1}), ("demo.add", {"a": 2}), ("demo.echo", {"text": "x"}))
     agent = agent_with(project, calls, "done", demo=command())
@@ -97,6 +98,7 @@ async def test_a_rule_is_for_one_tool(project: Path) -> None:
         assert [(rule.effect, rule.pattern) for rule in agent.rules.list()] == [("tool", "demo.add")]
 
 
+@pytest.mark.exhaustive
 async def test_in_plan_mode_nothing_of_it_runs(project: Path) -> None:
     agent = agent_with(project, block(("demo.add", {"a": 1})), "done", demo=command())
     agent.permissions = "plan"
@@ -136,6 +138,7 @@ async def test_what_a_server_says_of_its_tools_counts_from_the_start(project: Pa
     assert "the MCP server demo" in question.reason
 
 
+@pytest.mark.exhaustive
 async def test_a_patient_agent_waits_for_a_server_that_starts_slowly(project: Path, tmp_path: Path) -> None:
     # It begins when it is told that the turn has.
     go, quick = tmp_path / "go", command()
@@ -153,6 +156,7 @@ async def test_a_patient_agent_waits_for_a_server_that_starts_slowly(project: Pa
     assert [result["error"] for result in results(events)] == [False]
 
 
+@pytest.mark.exhaustive
 async def test_that_is_known_when_the_conversation_goes_on_later(project: Path) -> None:
     first = agent_with(project, block(("demo.echo", {"text": "x"})), "done", demo=command())
     first.permissions = "auto"
@@ -199,7 +203,7 @@ def test_no_server_outlives_a_program_that_was_killed(tmp_path: Path) -> None:
     script = f"""
         import asyncio, os, sys
         from pathlib import Path
-        from cogency_tui.mcp_settings import McpSettings
+        from cogency_tui.config.mcp import McpSettings
         from cogency_tui.tools.base import ToolContext
         from cogency_tui.tools.mcp.server import Surroundings
         from cogency_tui.tools.mcp.servers import Servers

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.store.conversations import Store
-from cogency_tui.store.presence import Presence
+from cogency_tui.store.open_locks import Presence
 from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import block
 
@@ -113,7 +113,7 @@ async def _run(agent: Agent) -> None:
 _OPEN = """
 import subprocess, sys, time
 from pathlib import Path
-from cogency_tui.store.presence import Presence
+from cogency_tui.store.open_locks import Presence
 
 marks = Presence(Path(sys.argv[1]))
 assert marks.enter("shared", time.time())

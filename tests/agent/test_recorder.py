@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.outbox import Outbox
+from cogency_tui.agent.event_queue import Outbox
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.protocol.events import CallEvent, Event, RespondEvent, ResultEvent
 from cogency_tui.store.conversations import Store

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.agent.auto import PAUSE, AutoChannel
-from cogency_tui.agent.resume import ResumeChannel
-from cogency_tui.config import Dialect, Mode
+from cogency_tui.agent.modes import PAUSE, AutoChannel, ResumeChannel
+from cogency_tui.config.schema import Dialect, Mode
 from cogency_tui.errors import (
     AuthenticationError,
     NetworkError,

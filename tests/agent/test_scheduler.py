@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cogency_tui.agent.permissions import Answer, Question
+from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.scheduler import MOST_CALLS
-from cogency_tui.config import Permissions
+from cogency_tui.config.schema import Permissions
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.files import Read, Write
 from cogency_tui.tools.registry import default_tools
-from cogency_tui.tools.shell import Shell
+from cogency_tui.tools.shell.tool import Shell
 from tests.agent.stage import PATIENCE, Stage, StepArgs
 
 # Batches.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config import Dialect
+from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import CogencyError, JournalError, StoreError
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.conversations import Store

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.config import Mode
+from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.config.schema import Mode
 from cogency_tui.errors import NetworkError, UsageError
 from cogency_tui.protocol.events import Event, Message, ResultEvent
 from cogency_tui.providers.base import Chunk, ReasoningDelta, TextDelta

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.agent.permissions import Answer, Question
-from cogency_tui.config import AgentSettings, Dialect, Settings
-from cogency_tui.config_sources import load_settings
+from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.config.layers import load_settings
+from cogency_tui.config.schema import AgentSettings, Dialect, Settings
+from cogency_tui.config.workflows import StepSettings, WorkflowSettings
 from cogency_tui.errors import ConfigError
-from cogency_tui.workflow_settings import StepSettings, WorkflowSettings
 from tests.agent.delegation import (
     Bench,
     Meeting,

@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+from tests import ROOT
+
 PATIENCE = 120.0
-ROOT = Path(__file__).resolve().parents[2]
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -26,7 +26,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config import Mode
+from cogency_tui.config.schema import Mode
 from cogency_tui.tools.function import reads
 from tests.peers.server import Context, Peer, shared
 from tests.peers.ways import WAYS, Way

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from cogency_tui.config import Mode, ProviderSettings, Settings
+from cogency_tui.config.schema import Mode, ProviderSettings, Settings
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import create_provider
 from tests.peers.anthropic import AnthropicPeer

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, cast
 
-from cogency_tui.tools.web_guard import Guard, IPAddress, why_not_public
+from cogency_tui.tools.web.public_hosts import Guard, IPAddress, why_not_public
 
 _IDENTITY = """\
 -----BEGIN PRIVATE KEY-----

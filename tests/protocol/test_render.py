@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cogency_tui.config import Dialect
+from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol import render
 from cogency_tui.protocol.events import CallEvent, Event, Message, ResultEvent
 from cogency_tui.protocol.scanner import JOINER

@@ -1,7 +1,6 @@
 """The XML dialect, rule by rule (protocols.md, sections 2 and 2.1)."""
 
 import json
-import time
 import tracemalloc
 from typing import Any
 
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.protocol import create_parser
+from tests.growth import assert_linear
 from tests.protocol.streams import Unit, coalesce, events_of, parse, pieces
 
 
@@ -350,14 +350,11 @@ def test_only_json_is_taken_for_json(text: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "<think>", '<execute>[{"name":"w","args":{"c":"'])
 def test_time_grows_with_the_text_and_no_faster(prefix: str) -> None:
-    def cost(size: int) -> float:
+    def read(size: int) -> None:
         parser = create_parser("xml")
         parser.feed(prefix)
-        started = time.process_time()
         for _ in range(size // 4):
             parser.feed("abc ")
-        return time.process_time() - started
 
-    cost(40_000)
     # A parser that looks back costs 16 times as much for 4 times the text; noise does not.
-    assert min(cost(800_000) for _ in range(2)) < 9 * min(cost(200_000) for _ in range(2))
+    assert_linear(int, read, 100_000, growth=9, floor=0.002)

@@ -11,15 +11,15 @@ import pytest
 
 from cogency_tui.errors import ProviderError
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.anthropic_wire import AnthropicWire
+from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta, Usage
-from cogency_tui.providers.chat_wire import ChatWire
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.gemini_wire import GeminiWire
-from cogency_tui.providers.requests import HttpProvider
-from cogency_tui.providers.responses_wire import ResponsesWire
+from cogency_tui.providers.gemini import GeminiWire
+from cogency_tui.providers.http import HttpProvider
+from cogency_tui.providers.openai_chat import ChatWire
+from cogency_tui.providers.openai_responses import ResponsesWire
 from cogency_tui.providers.transport import Timeouts
-from cogency_tui.providers.wire import Wire
+from cogency_tui.providers.wire_protocol import Wire
 from tests.peers.anthropic import AnthropicPeer, error_event
 from tests.peers.chat import ChatPeer
 from tests.peers.gemini import GeminiPeer, error_body
@@ -35,6 +35,8 @@ MESSAGES: list[Message] = [
 BLOCK = '<think>x</think>\n<execute>\n[{"name": "list", "args": {}}]\n</execute>'
 PATIENCE = 60.0
 """Seconds in which any machine is done with what a test waits for."""
+SHORT = Timeouts(connect=5, first_byte=0.6, idle=0.4)
+"""Limits for an endpoint that falls silent at once or after a few characters, which take milliseconds."""
 
 
 class Asked:

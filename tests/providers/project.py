@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from typing import Any
 
-from cogency_tui.config import Dialect
+from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.offline_model.conversation import Call, read_calls
-from cogency_tui.providers.offline_model.model import next_text
+from cogency_tui.providers.offline.conversation import Call, read_calls
+from cogency_tui.providers.offline.model import next_text
 
 MOST_CYCLES = 12
 

@@ -7,7 +7,7 @@ import pytest
 
 from cogency_tui.errors import BadRequestError
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.anthropic_wire import AnthropicWire
+from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import Usage
 from tests.peers.anthropic import AnthropicPeer, Bill
 from tests.peers.server import Fault

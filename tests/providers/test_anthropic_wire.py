@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from cogency_tui.errors import OverloadedError, ProviderProtocolError, RateLimitError
 from cogency_tui.protocol.events import Message
-from cogency_tui.providers.anthropic_wire import DEFAULT_OUTPUT, AnthropicWire
+from cogency_tui.providers.anthropic import DEFAULT_OUTPUT, AnthropicWire
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.wire import Finish, Frame
+from cogency_tui.providers.wire_protocol import Finish, Frame
 
 ENDPOINT = Endpoint("anthropic", "https://api.example", "claude-x", "ANTHROPIC_API_KEY", "sk-secret")
 WIRE = AnthropicWire(ENDPOINT)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.config import ProviderSettings, Settings
+from cogency_tui.config.schema import ProviderSettings, Settings
 from cogency_tui.errors import AuthenticationError, ConfigError
 from cogency_tui.providers.catalog import PRESETS, create_provider, known_providers, secrets
-from cogency_tui.providers.offline import OfflineProvider
+from cogency_tui.providers.offline.provider import OfflineProvider
 from tests.peers.responses import ResponsesPeer
 
 

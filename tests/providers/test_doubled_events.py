@@ -10,8 +10,8 @@ from tests.peers.gemini import GeminiPeer
 from tests.peers.realtime import RealtimePeer
 from tests.peers.responses import ResponsesPeer
 from tests.peers.server import PeerSocket
-from tests.providers import test_realtime_session as realtime
-from tests.providers import test_responses_session as responses
+from tests.providers import test_openai_realtime as realtime
+from tests.providers import test_openai_responses_session as responses
 from tests.providers.gemini_talk import KEY, QUICK, SYSTEM, Talk, endpoint_of, said, user
 
 Passes = Callable[[Mapping[str, Any] | str], int]

@@ -43,7 +43,7 @@ async def test_an_answer_streams_with_the_usage_that_is_reported(vendor: Vendor)
 
 @every_wire
 async def test_a_connection_is_used_again(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cogency_tui.providers.answers.DRAIN", PATIENCE)
+    monkeypatch.setattr("cogency_tui.providers.http.DRAIN", PATIENCE)
     async with vendor.peer() as peer:
         asked = await vendor.ask(peer, times=3)
     assert asked.text == "Hello."

@@ -26,12 +26,12 @@ from cogency_tui.errors import (
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import (
     UnsupportedParameterError,
+    from_exception,
     from_frame,
     from_status,
     not_a_stream,
     retry_after,
 )
-from cogency_tui.providers.network_failures import from_exception
 
 KEY = "sk-very-secret"
 ENDPOINT = Endpoint("acme", "https://user:pw@api.acme.test/v1", "acme-1", "ACME_KEY", KEY)

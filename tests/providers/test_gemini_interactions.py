@@ -22,8 +22,10 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import ReasoningDelta, Retrying, Usage
 from cogency_tui.providers.gemini_interactions import interaction_sessions
+from cogency_tui.providers.transport import Timeouts
 from tests.peers.gemini import GeminiPeer, error_body, exhausted
 from tests.peers.server import Fault
+from tests.providers.asked import SHORT
 from tests.providers.gemini_talk import KEY, QUICK, SYSTEM, Talk, contexts, endpoint_of, said, user
 
 BLOCK = '<execute>\n[{"name": "list", "args": {}}]\n</execute>'
@@ -34,6 +36,7 @@ async def open_talk(
     seed: Sequence[Message] = (SYSTEM,),
     *,
     model: str = "test-model",
+    timeouts: Timeouts = QUICK,
 ) -> Talk:
     waits: list[float] = []
 
@@ -41,7 +44,7 @@ async def open_talk(
         waits.append(seconds)
 
     endpoint = endpoint_of(peer, model)
-    opener = interaction_sessions(endpoint, QUICK, thoughts=True, wait=wait, jitter=lambda: 0.0)
+    opener = interaction_sessions(endpoint, timeouts, thoughts=True, wait=wait, jitter=lambda: 0.0)
     return Talk(await opener(seed), waits)
 
 
@@ -293,7 +296,7 @@ async def test_what_breaks_off_is_kept_and_the_conversation_goes_on_after_it(
     fault: Fault, kind: type[ProviderError]
 ) -> None:
     async with GeminiPeer(["One.", "Hello there.", "Three."], faults=[None, fault]) as peer:
-        talk = await open_talk(peer)
+        talk = await open_talk(peer, timeouts=SHORT if fault.hang else QUICK)
         await talk.ask(user("First?"))
         with pytest.raises(ProviderError) as caught:
             await talk.ask(said("One."), user("Second?"))

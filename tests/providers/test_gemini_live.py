@@ -22,16 +22,20 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import ReasoningDelta, Usage
 from cogency_tui.providers.gemini_live import live_sessions
+from cogency_tui.providers.transport import Timeouts
 from tests.peers.gemini import GeminiPeer, error_body
 from tests.peers.gemini_live import LiveManners
 from tests.peers.server import Fault
+from tests.providers.asked import SHORT
 from tests.providers.gemini_talk import KEY, QUICK, SYSTEM, Talk, contexts, endpoint_of, said, user
 
 PATH = "/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
 
 
-async def open_live(peer: GeminiPeer, seed: Sequence[Message] = (SYSTEM,)) -> Talk:
-    return Talk(await live_sessions(endpoint_of(peer), QUICK)(seed))
+async def open_live(
+    peer: GeminiPeer, seed: Sequence[Message] = (SYSTEM,), timeouts: Timeouts = QUICK
+) -> Talk:
+    return Talk(await live_sessions(endpoint_of(peer), timeouts)(seed))
 
 
 async def test_the_context_is_given_once_and_each_round_brings_what_is_new() -> None:
@@ -239,8 +243,8 @@ FAILED: list[tuple[dict[str, Any], type[ProviderError], str]] = [
     ),
     ({"always": Fault(status=1012, body="Going down.")}, SessionLostError, "Going down"),
     ({"always": Fault(drop="before")}, SessionLostError, "closed"),
-    ({"always": Fault(hang="body")}, ProviderTimeoutError, "for 8 s"),
-    ({"always": Fault(hang="within", after=2)}, ProviderTimeoutError, "for 6 s"),
+    ({"always": Fault(hang="body")}, ProviderTimeoutError, "for 0.6 s"),
+    ({"always": Fault(hang="within", after=2)}, ProviderTimeoutError, "for 0.4 s"),
     ({"always": Fault(frame="nonsense")}, ProviderProtocolError, "nonsense"),
     ({"always": Fault(frame=error_body(503, "UNAVAILABLE", "Overloaded."))}, OverloadedError, "Overloaded"),
     ({"always": Fault(frame='{"code": 503, "message": "Overloaded."}')}, OverloadedError, "Overloaded"),
@@ -260,8 +264,9 @@ async def test_what_goes_wrong_is_reported_as_what_it_is(
     options: dict[str, Any], kind: type[ProviderError], words: str
 ) -> None:
     async with GeminiPeer(["Hello there."], **options) as peer:
+        timeouts = SHORT if kind is ProviderTimeoutError else QUICK
         with pytest.raises(kind, match=words) as caught:
-            await (await open_live(peer)).ask(user("Hi."))
+            await (await open_live(peer, timeouts=timeouts)).ask(user("Hi."))
         assert type(caught.value) is kind
         assert caught.value.hint
         assert KEY not in caught.value.advice

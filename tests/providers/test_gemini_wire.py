@@ -22,9 +22,9 @@ from cogency_tui.providers import failures
 from cogency_tui.providers.base import Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import THINKING, UnsupportedParameterError
-from cogency_tui.providers.gemini_interactions_wire import InteractionsReader, InteractionsWire
-from cogency_tui.providers.gemini_live_link import live_url
-from cogency_tui.providers.gemini_wire import GeminiWire
+from cogency_tui.providers.gemini import GeminiWire
+from cogency_tui.providers.gemini_interactions import InteractionsReader, InteractionsWire
+from cogency_tui.providers.gemini_live import live_url
 from tests.peers.gemini import error_body, exhausted
 
 ENDPOINT = Endpoint("gemini", "https://api.example", "some-model", "GEMINI_API_KEY", "secret-key")

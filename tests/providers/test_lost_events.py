@@ -2,6 +2,7 @@
 over a socket. Servers that number otherwise, or not at all, are read as ever."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import TextDelta
 from tests.agent.conftest import MakeAgent, make_agent, project
 from tests.agent.delegation import block
+from tests.exhaustive import sampled
 from tests.peers.responses import ResponsesPeer
 from tests.peers.server import Context
 from tests.peers.ways import WAYS
@@ -127,20 +129,18 @@ def model(context: Context) -> str:
     return "Done." if done else "I run it.\n" + block(("shell", {"command": COMMAND}))
 
 
-@pytest.mark.parametrize("over", OVER)
-@pytest.mark.parametrize("mangle", [lose, swap])
+@pytest.mark.parametrize(
+    ("over", "mangle", "at"), sampled([*product(OVER, (lose, swap), range(5, 22, 2))], quick=7)
+)
 async def test_a_call_of_which_a_part_is_lost_does_not_run_and_then_runs_once(
-    make_agent: MakeAgent, over: str, mangle: Callable[[int], Mangle]
+    make_agent: MakeAgent, over: str, mangle: Callable[[int], Mangle], at: int
 ) -> None:
     way = WAYS[over]
     async with Mangling(model, model=way.model, token=8) as peer:
-        for at in range(5, 22, 2):
-            peer.mangles = [mangle(at)]
-            agent = make_agent(llm=way.connect(peer), mode=way.mode)
-            marks = agent.project / "marks.txt"
-            marks.unlink(missing_ok=True)
-            async with agent:
-                events = [event async for event in agent("go on")]
-            assert events[-1]["type"] == "end"
-            assert marks.read_text() == "first\nsecond\n"
-            assert peer.mangles == []
+        peer.mangles = [mangle(at)]
+        agent = make_agent(llm=way.connect(peer), mode=way.mode)
+        async with agent:
+            events = [event async for event in agent("go on")]
+        assert events[-1]["type"] == "end"
+        assert (agent.project / "marks.txt").read_text() == "first\nsecond\n"
+        assert peer.mangles == []

@@ -14,7 +14,7 @@ from cogency_tui.errors import NetworkError, ProviderError, SessionRefusedError
 from cogency_tui.providers import scheme
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.failures import from_status
-from cogency_tui.providers.requests import HttpProvider
+from cogency_tui.providers.http import HttpProvider
 from cogency_tui.providers.socket import Socket, socket_url
 from cogency_tui.providers.transport import Timeouts
 from tests.providers.asked import KEY, MESSAGES, VENDORS, Asked, Vendor
@@ -78,11 +78,11 @@ def _identity(*names: str, expires: datetime | None = None) -> tuple[trustme.CA,
     return authority, context
 
 
-async def _asked(vendor: Vendor, url: str) -> Asked:
+async def _asked(vendor: Vendor, url: str, timeouts: Timeouts = QUICK) -> Asked:
     asked = Asked()
     endpoint = Endpoint(vendor.name, url, "m", vendor.key_env, KEY)
     provider = HttpProvider(
-        endpoint, vendor.wire(endpoint), timeouts=QUICK, wait=asked.wait, jitter=lambda: 0.0
+        endpoint, vendor.wire(endpoint), timeouts=timeouts, wait=asked.wait, jitter=lambda: 0.0
     )
     try:
         await asked.read(provider.stream(MESSAGES))
@@ -93,9 +93,9 @@ async def _asked(vendor: Vendor, url: str) -> Asked:
     return asked
 
 
-async def _opened(url: str) -> ProviderError:
+async def _opened(url: str, timeouts: Timeouts = QUICK) -> ProviderError:
     with pytest.raises(ProviderError) as caught:
-        await Socket.open(Endpoint("mine", url, "m"), "Echo", socket_url(url, "/"), {}, QUICK)
+        await Socket.open(Endpoint("mine", url, "m"), "Echo", socket_url(url, "/"), {}, timeouts)
     return caught.value
 
 
@@ -106,20 +106,31 @@ def _is_wrong_scheme(error: ProviderError | None, words: str, hint: str) -> None
     assert not error.retryable
 
 
+@pytest.fixture
+def timeouts(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Timeouts:
+    """Short limits towards a port that says nothing: they pass."""
+    if serve is not _waits:
+        return QUICK
+    monkeypatch.setattr(scheme, "PATIENCE", 0.5)
+    return Timeouts(connect=0.2)
+
+
 @pytest.mark.parametrize("serve", [_refuses, _closes, _resets, _waits])
 @every_wire
-async def test_https_to_a_plain_port_is_said_at_once(vendor: Vendor, serve: Serve) -> None:
+async def test_https_to_a_plain_port_is_said_at_once(
+    vendor: Vendor, serve: Serve, timeouts: Timeouts
+) -> None:
     async with Listener(serve).listening() as listener:
-        asked = await _asked(vendor, f"https://127.0.0.1:{listener.port}/v1")
+        asked = await _asked(vendor, f"https://127.0.0.1:{listener.port}/v1", timeouts)
         _is_wrong_scheme(asked.error, "does not speak TLS", f"http://127.0.0.1:{listener.port}/v1")
     assert not asked.waits
     assert not any(KEY.encode() in began for began in listener.began)
 
 
 @pytest.mark.parametrize("serve", [_refuses, _closes, _resets, _waits])
-async def test_wss_to_a_plain_port_is_said_at_once(serve: Serve) -> None:
+async def test_wss_to_a_plain_port_is_said_at_once(serve: Serve, timeouts: Timeouts) -> None:
     async with Listener(serve).listening() as listener:
-        error = await _opened(f"https://127.0.0.1:{listener.port}/v1")
+        error = await _opened(f"https://127.0.0.1:{listener.port}/v1", timeouts)
         _is_wrong_scheme(error, "does not speak TLS", f"http://127.0.0.1:{listener.port}/v1")
 
 

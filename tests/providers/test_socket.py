@@ -22,6 +22,7 @@ from cogency_tui.providers.transport import Timeouts
 from tests.peers.server import Peer, PeerSocket, Request
 
 QUICK = Timeouts(connect=2, first_byte=4, idle=3)
+IMPATIENT = Timeouts(connect=0.2)
 
 
 class EchoPeer(Peer):
@@ -151,7 +152,7 @@ async def test_a_connection_that_is_never_upgraded_ends_in_a_time_out() -> None:
     async with await asyncio.start_server(never, "127.0.0.1", 0) as server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         with pytest.raises(ProviderTimeoutError):
-            await Socket.open(Endpoint("mine", url, "m"), "Echo", socket_url(url, "/"), {}, QUICK)
+            await Socket.open(Endpoint("mine", url, "m"), "Echo", socket_url(url, "/"), {}, IMPATIENT)
         await left.wait()
 
 

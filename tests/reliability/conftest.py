@@ -1,5 +1,5 @@
 """The command line, as in tests/headless."""
 
-from tests.headless.conftest import project, run
+from tests.cli.conftest import project, run
 
 __all__ = ["project", "run"]

@@ -13,16 +13,16 @@ from acp.schema import AgentThoughtChunk
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
+from cogency_tui.acp.agent import EditorAgent
 from cogency_tui.agent.agent import Agent
-from cogency_tui.cli import main
-from cogency_tui.headless.acp.editor import EditorAgent
+from cogency_tui.cli.main import main
 from cogency_tui.store import pending_notices
 from cogency_tui.store.conversations import Store
-from tests.headless.conftest import Run
-from tests.headless.test_acp import Editor
-from tests.headless.test_serve import Screen, served
+from tests.acp.test_acp import Editor
+from tests.cli.conftest import Run
+from tests.cli.test_serve import Screen, served
 from tests.tui.driving import at_work, told, until
-from tests.tui.terminal import Terminal
+from tests.tui.pty import Terminal
 
 GONE = "1k83a490i6sef2e3"
 OFFLINE = ("--provider", "offline")

@@ -12,12 +12,12 @@ import acp
 import pytest
 from acp.schema import AgentMessageChunk
 
+from cogency_tui.acp.agent import EditorAgent
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config import Settings
-from cogency_tui.headless.acp.editor import EditorAgent
+from cogency_tui.config.schema import Settings
 from cogency_tui.store.conversations import Store
+from tests.acp.test_acp import Editor
 from tests.agent.delegation import block
-from tests.headless.test_acp import Editor
 from tests.peers.scripted import ScriptedProvider
 
 Mend = Callable[[], Awaitable[object]]

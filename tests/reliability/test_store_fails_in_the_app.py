@@ -16,7 +16,7 @@ import pytest
 from cogency_tui.store.conversations import Store
 from tests.peers.server import Context
 from tests.peers.ways import WAYS
-from tests.tui.terminal import Terminal
+from tests.tui.pty import Terminal
 
 pytestmark = pytest.mark.pty
 

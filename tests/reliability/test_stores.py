@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.headless.conftest import Run
+from tests.cli.conftest import Run
 
 
 def ask(run: Run, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -105,14 +105,17 @@ class CasesPeer(ChatPeer):
 
 _DRIVER = """
 import json, os, sys
-from cogency_tui.cli import main
+from cogency_tui.cli.main import main
+from cogency_tui.providers import transport
+transport.FIRST_WAIT = 0.02
 for argv, environ in json.loads(sys.argv[1]):
     os.environ.update(environ)
     status = main(argv)
     print(f"=== {status}", flush=True)
     print(f"=== {status}", file=sys.stderr, flush=True)
 """
-"""Several runs in one process: a start costs more than most of what is tried."""
+"""Several runs in one process, with short pauses before another attempt: a start costs more than most of what
+is tried."""
 
 
 class Arena:

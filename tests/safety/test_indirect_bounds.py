@@ -1,14 +1,14 @@
 """What a command reads and reaches indirectly is looked for in time linear in its length."""
 
-import gc
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.reach import reach
+from cogency_tui.tools.shell.effects import reach
 from cogency_tui.workspace.paths import Workspace
+from tests.exhaustive import sampled
+from tests.growth import assert_linear
 
 COMMANDS: dict[str, Callable[[int], str]] = {
     "quotes of awk": lambda count: "awk '" + "getline " + '\\"' * count + "'",
@@ -31,17 +31,8 @@ COMMANDS: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize("command", sampled(COMMANDS.values(), quick=8), ids=COMMANDS)
 def test_four_times_the_text_takes_no_more_than_that(tmp_path: Path, command: Callable[[int], str]) -> None:
     workspace = Workspace(tmp_path)
-
-    def seconds(count: int) -> float:
-        text = command(count)
-        gc.disable()
-        start = time.process_time()
-        reach(text, tmp_path, workspace)
-        gc.enable()
-        return time.process_time() - start
-
-    few = min(seconds(5_000) for _ in range(3))
-    assert min(seconds(20_000) for _ in range(3)) < 10 * max(few, 0.005)
+    reach(command(100), tmp_path, workspace)
+    assert_linear(command, lambda text: reach(text, tmp_path, workspace), 5_000, growth=10, floor=0.005)

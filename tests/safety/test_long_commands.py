@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.destruction import at_stake
-from cogency_tui.tools.reach import reach
-from cogency_tui.tools.shell_code import runs_unwritten
-from cogency_tui.tools.shell_scan import LONGEST, MOST_WORDS
+from cogency_tui.tools.shell.code import runs_unwritten
+from cogency_tui.tools.shell.effects import reach
+from cogency_tui.tools.shell.losses import at_stake
+from cogency_tui.tools.shell.scan import LONGEST, MOST_WORDS
 from cogency_tui.workspace.paths import Workspace
+from tests.exhaustive import sampled
 
 LONG = {
     "words": "rm " + "a " * MOST_WORDS,
@@ -20,7 +21,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("command", LONG.values(), ids=LONG)
+@pytest.mark.parametrize("command", sampled(LONG.values(), quick=3), ids=LONG)
 def test_what_is_too_long_is_unknown(tmp_path: Path, command: str) -> None:
     workspace = Workspace(tmp_path)
     assert "is not looked at" in at_stake(command, tmp_path, workspace).what

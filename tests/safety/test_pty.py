@@ -13,7 +13,7 @@ from tests.peers.chat import ChatPeer
 from tests.peers.server import Fault
 from tests.safety.arena import Arena, block
 from tests.safety.hostile import CONTROLS, HIDDEN
-from tests.tui.terminal import Terminal
+from tests.tui.pty import Terminal
 
 pytestmark = pytest.mark.pty
 
@@ -58,6 +58,7 @@ ALL = (
 PRINTED = "".join(f"\\{byte:03o}" for byte in ALL.encode()[:3000])
 
 
+@pytest.mark.exhaustive
 async def test_no_byte_of_theirs_reaches_the_terminal(arena: Arena) -> None:
     for text in CONTROLS.values():
         name = text.replace("/", "∕").replace("\0", "")[:60]

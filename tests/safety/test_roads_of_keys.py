@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from acp.schema import EmbeddedResourceContentBlock, TextContentBlock, TextResourceContents
 
+from cogency_tui.acp.content import text_of
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.custom_files import read_custom
 from cogency_tui.agent.environment import describe, is_about
-from cogency_tui.config import AgentSettings, Settings
-from cogency_tui.headless.acp.blocks import text_of
-from cogency_tui.headless.run import read_prompt
+from cogency_tui.agent.project.custom_files import read_custom
+from cogency_tui.cli.run import read_prompt
+from cogency_tui.config.schema import AgentSettings, Settings
+from cogency_tui.config.workflows import read_workflow
 from cogency_tui.redaction import MARKER
-from cogency_tui.workflow_settings import read_workflow
 from cogency_tui.workspace.paths import Workspace
 from tests.peers.scripted import ScriptedProvider
 from tests.secret_samples import private_key, word

@@ -14,15 +14,16 @@ from rich.style import Style
 from textual.app import App
 from textual.widgets import TextArea
 
-from cogency_tui.agent.permissions import Question
-from cogency_tui.palettes import DEFAULT
+from cogency_tui.agent.permissions.gate import Question
+from cogency_tui.config.themes import DEFAULT
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.conversations import Conversation as Listed
-from cogency_tui.tui.drawing.document import Document
-from cogency_tui.tui.screens.dialogs import Confirmation, PermissionQuestion
-from cogency_tui.tui.theming import inks_of
-from cogency_tui.tui.transcript import Transcript
-from cogency_tui.tui.widgets.filter_field import FilterField
+from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.filter_line import FilterField
+from cogency_tui.tui.questions.screen import PermissionQuestion
+from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.transcript.document import Document
+from cogency_tui.tui.transcript.units import Transcript
 from tests.safety.hostile import ALL, CONTROLS, HIDDEN, LONG, MARKUP, SEVERAL
 from tests.tui.driving import (
     app_over,

@@ -12,8 +12,7 @@ from rich.style import Style
 from textual.color import Color
 
 from cogency_tui.text import clean, disarm, reveal, separate
-from cogency_tui.tui.drawing.guard import TerminalGuard, disarmed
-from cogency_tui.tui.drawing.lines import Line, chop, fit, fit_path, wrap
+from cogency_tui.tui.kit.lines import Line, TerminalGuard, chop, disarmed, fit, fit_path, wrap
 from tests.safety.walker import walk, walk_package
 
 ACTED_ON = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029\u2066-\u2069\ud800-\udfff]")
@@ -69,7 +68,7 @@ SEEDED = {
     "self.with_tooltip(why)": "with_tooltip",
     "yield Hit(score, title, run, text=title)": "titles",
     "yield DiscoveryHit(Content(title), run, text=title, help=summary)": "help",
-    "self.exit(message=text)": "headless/output.py",
+    "self.exit(message=text)": "cli/output.py",
     "write('\\x1b]2;' + title)": "control sequences",
     "write(f'\\x1b[2J{text}')": "control sequences",
     "write('\\x9b2J')": "control sequences",
@@ -78,9 +77,9 @@ SEEDED = {
 
 @pytest.mark.parametrize("source", SEEDED)
 def test_a_way_round_is_seen(source: str) -> None:
-    [finding, *_others] = walk(source, "tui/widgets/new.py")
+    [finding, *_others] = walk(source, "tui/kit/new.py")
     assert SEEDED[source] in str(finding)
-    assert finding.file == "tui/widgets/new.py"
+    assert finding.file == "tui/kit/new.py"
 
 
 @pytest.mark.parametrize(
@@ -101,15 +100,15 @@ def test_a_way_round_is_seen(source: str) -> None:
     ],
 )
 def test_what_is_safe_is_left_alone(source: str) -> None:
-    assert walk(source, "tui/widgets/new.py") == []
+    assert walk(source, "tui/kit/new.py") == []
 
 
 def test_each_place_may_do_what_is_its_own() -> None:
-    assert walk("print(clean(text))", "headless/output.py") == []
-    assert walk("write('\\x1b]2;title\\x07')", "tui/manners/presence.py") == []
-    assert walk("Strip(disarmed(self.segments(width)))", "tui/widgets/bar.py") == []
-    assert walk("print(clean(text), file=sys.stderr)", "cli.py") == []
-    assert walk("print(text)", "cli.py") != []
+    assert walk("print(clean(text))", "cli/output.py") == []
+    assert walk("write('\\x1b]2;title\\x07')", "tui/terminal/attention.py") == []
+    assert walk("Strip(disarmed(self.segments(width)))", "tui/kit/bar.py") == []
+    assert walk("print(clean(text), file=sys.stderr)", "cli/main.py") == []
+    assert walk("print(text)", "cli/main.py") != []
 
 
 # The guard.

@@ -1,28 +1,32 @@
 """Looks through the code for ways to the terminal that go round the cleaning: what it finds, it names.
 
 Rules are about forms that can be seen in the source; what they cannot see is caught by the guard on every
-strip (`tui/drawing/guard.py`) and by the tests that feed the application hostile text.
+strip (`tui/kit/lines.py`) and by the tests that feed the application hostile text.
 """
 
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "cogency_tui"
-SCREENED = ("tui", "headless", "cli.py", "subcommands.py")
+from tests import ROOT
+
+PACKAGE = ROOT / "cogency_tui"
+SCREENED = ("tui", "cli", "acp", "linear")
 """What writes on a screen; nothing else may."""
 
-STRIP_MAKERS = ("tui/drawing/lines.py", "tui/widgets/bar.py", "tui/widgets/line_view.py")
+STRIP_MAKERS = ("tui/kit/lines.py", "tui/kit/bar.py", "tui/kit/line_view.py")
 """The first two disarm what they are given; the last gives strips that there are another style."""
 
-LINE_RENDERERS = ("tui/widgets/line_view.py", "tui/widgets/bar.py", "tui/app.py")
-PRINTERS = ("headless/output.py",)
-STREAM_WRITERS = (*PRINTERS, "tui/app.py", "headless/edit_review.py")
+LINE_RENDERERS = ("tui/kit/line_view.py", "tui/kit/bar.py", "tui/app.py")
+PRINTERS = ("cli/output.py",)
+CLEANING_PRINTERS = ("cli/main.py", "cli/arguments.py")
+"""They print before `cli/output.py` is worth importing, and clean what they print."""
+
+STREAM_WRITERS = (*PRINTERS, "tui/app.py", "cli/edit_review.py")
 """The application gives the window its title back when the driver is gone; a patch has bytes, which are
 written where no terminal is."""
 
-SEQUENCE_WRITERS = "tui/manners/"
+SEQUENCE_WRITERS = "tui/terminal/"
 LITERAL_WIDGETS = frozenset(("Input", "TextArea"))
 """Widgets of Textual that never read markup."""
 
@@ -112,10 +116,10 @@ def _breaches(node: ast.AST, file: str, widgets: set[str], compared: set[ast.AST
             attr in _STREAMS
         ):
             if file not in STREAM_WRITERS:
-                yield f"sys.{attr} is written to in headless/output.py only"
+                yield f"sys.{attr} is written to in cli/output.py only"
         case ast.Constant(value=str(text)) if any(each in text for each in _INTRODUCERS):
             if not file.startswith(SEQUENCE_WRITERS) and node not in compared:
-                yield "control sequences are written in tui/manners only"
+                yield "control sequences are written in tui/terminal only"
         case _:
             pass
 
@@ -149,7 +153,7 @@ def _call_of_markup(call: ast.Call, file: str, widgets: set[str]) -> Iterator[st
             if title is not None and not _is_literal(title, {}):
                 yield "the palette reads markup in titles: pass content"
     if name == "exit" and any(keyword.arg == "message" for keyword in call.keywords):
-        yield "what is printed at the end is printed in headless/output.py"
+        yield "what is printed at the end is printed in cli/output.py"
     if name in ("with_tooltip", "set_window_title", "open_url"):
         yield f"{name} takes what is not cleaned"
 
@@ -161,9 +165,9 @@ def _call_of_print(call: ast.Call, file: str, widgets: set[str]) -> Iterator[str
     if call.func.id == "input":
         yield "input writes its prompt as it is"
     if call.func.id == "print":
-        is_clean = file == "cli.py" and call.args and _name(call.args[0]) in ("clean", "reveal")
+        is_clean = file in CLEANING_PRINTERS and call.args and _name(call.args[0]) in ("clean", "reveal")
         if not is_clean and not all(map(_is_constant, call.args)):
-            yield "print belongs in headless/output.py"
+            yield "print belongs in cli/output.py"
 
 
 def _call_of_strip(call: ast.Call, file: str, widgets: set[str]) -> Iterator[str]:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.store.conversations import Conversation, Store
-
-_ROOT = Path(__file__).parents[2]
+from tests import ROOT
 
 Spawn = Callable[..., "subprocess.Popen[str]"]
 
@@ -46,8 +45,8 @@ def spawn(directory: Path) -> Iterator[Spawn]:
 
     def start(command: str, *arguments: str) -> "subprocess.Popen[str]":
         child = subprocess.Popen(
-            [sys.executable, str(_ROOT / "tests/store/child.py"), command, str(directory), *arguments],
-            env=os.environ | {"PYTHONPATH": str(_ROOT)},
+            [sys.executable, str(ROOT / "tests/store/child.py"), command, str(directory), *arguments],
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,16 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.checkup import check, repair
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import FILE
-from cogency_tui.store.presence import Presence
+from cogency_tui.store.open_locks import Presence
 from cogency_tui.store.search.building import update
 from cogency_tui.store.search.index import BLOBS, INDEX
+from tests.exhaustive import sampled
 from tests.store.test_trouble import filled, root_of, said, spoil
 
 PAGE = 4096
+DAMAGES = {"zero": bytes(PAGE), "garbage": b"\xa5" * PAGE, "part": b"\xff" * 600}
+SHARES = 4
+"""Parts of all pages: one test damages every fourth page."""
 
 
 async def several(directory: Path) -> dict[str, int]:
@@ -46,16 +51,17 @@ async def test_a_store_that_is_whole_has_no_damage(directory: Path) -> None:
     assert repair(directory) == []
 
 
-@pytest.mark.parametrize(
-    "data", [bytes(PAGE), b"\xa5" * PAGE, b"\xff" * 600], ids=["zero", "garbage", "part"]
-)
-async def test_damage_of_any_page_is_found_and_repaired(directory: Path, tmp_path: Path, data: bytes) -> None:
+@pytest.mark.parametrize(("kind", "first"), sampled([*product(DAMAGES, range(SHARES))], quick=3))
+async def test_damage_of_any_page_is_found_and_repaired(
+    directory: Path, tmp_path: Path, kind: str, first: int
+) -> None:
+    data = DAMAGES[kind]
     expected = await several(directory)
     path = directory / FILE
     whole = path.read_bytes()
     trunk, _size = root_of(path, "events")
     complete = 0
-    pages = range(0, len(whole), PAGE)
+    pages = range(first * PAGE, len(whole), SHARES * PAGE)
     for offset in pages:
         spot = tmp_path / str(offset)
         spot.mkdir()

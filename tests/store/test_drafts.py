@@ -6,7 +6,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from cogency_tui.processes import own_start, start_of
+from cogency_tui.process_identity import own_start, start_of
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.database import FILE
 from tests.store.conftest import Spawn

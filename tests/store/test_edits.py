@@ -10,7 +10,7 @@ from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.database import FILE
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.versions import ABSENT, Edit, FileChange, Mark, Origin, Undone, Version, net
+from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Mark, Origin, Undone, Version, net
 
 
 def version(name: str, mode: int = 0o644, *, kept: bool = True) -> Version:

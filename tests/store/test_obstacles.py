@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from cogency_tui.cli.doctor import repair
 from cogency_tui.errors import StoreError
-from cogency_tui.headless.doctor import repair
 from cogency_tui.store.checkup import check
 from cogency_tui.store.checkup import repair as repair_store
 from cogency_tui.store.conversations import Store

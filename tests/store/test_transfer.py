@@ -15,9 +15,9 @@ from cogency_tui.redaction import MARKER
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.edits import Edits
+from cogency_tui.store.file_versions import ABSENT, FileChange, Undone, Version
 from cogency_tui.store.summaries import Summaries
 from cogency_tui.store.transfer import exported, imported
-from cogency_tui.store.versions import ABSENT, FileChange, Undone, Version
 
 STORED: list[Event] = [
     {"type": "user", "timestamp": 1.5, "content": "Äpfel \ud800 \x00\u2028"},

@@ -8,6 +8,7 @@ import pytest
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools import listing
+from cogency_tui.tools.files import LONGEST_LINE
 from tests.tools.conftest import Bench
 
 
@@ -48,7 +49,8 @@ async def test_long_file_is_read_whole_in_pieces_that_are_sent_whole(
     bench: Bench, limit: int, line: str, ending: str
 ) -> None:
     bench.context.output_limit = limit
-    count = 60 if len(line) > 1 else 3_000
+    # At least three pieces, however long the part of a line is that is shown.
+    count = min(3_000, 4 * limit // min(len(line) + 8, LONGEST_LINE)) + 2
     bench.put("long", "".join(f"{line}{number}{ending}" for number in range(1, count + 1)).encode())
     start = 1
     seen: list[int] = []
@@ -97,7 +99,7 @@ async def test_read_produces_the_text_as_it_is(bench: Bench, args: dict[str, int
 
 
 async def test_read_produces_more_than_it_shows(bench: Bench) -> None:
-    whole = f"{'x' * 5000}\r\n" * 3000
+    whole = f"{'x' * 500}\r\n" * 3000
     bench.put("a", whole)
     outcome = await bench.run("read", file="a")
     assert "not shown" in outcome.content

@@ -8,10 +8,10 @@ import pytest
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools import schema
-from cogency_tui.tools.background import Background
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.files import Read as FileRead
 from cogency_tui.tools.registry import Registry, default_registry, default_tools, own_arguments, own_tool
+from cogency_tui.tools.shell.background import Background
 from cogency_tui.workspace.paths import Workspace
 from tests.tools.conftest import Bench
 

@@ -5,21 +5,22 @@ from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Any
 
+from textual.css.query import NoMatches
 from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widget import Widget
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.tui.app import CogencyApp
-from cogency_tui.tui.screens.main import MainScreen
-from cogency_tui.tui.widgets.call_detail import CallDetail
-from cogency_tui.tui.widgets.call_list import CallList
-from cogency_tui.tui.widgets.conversation import Conversation
-from cogency_tui.tui.widgets.file_tree import FileTree
-from cogency_tui.tui.widgets.header import Header
-from cogency_tui.tui.widgets.live_line import LiveLine
-from cogency_tui.tui.widgets.prompt import Prompt
-from cogency_tui.tui.widgets.status_bar import StatusBar
+from cogency_tui.tui.calls.detail import CallDetail
+from cogency_tui.tui.calls.list import CallList
+from cogency_tui.tui.conversation.activity_line import LiveLine
+from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.files.tree import FileTree
+from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.status.header import Header
+from cogency_tui.tui.status.status_bar import StatusBar
 from tests.tui.scripted import ScriptedAgent
 
 PATIENCE = 60.0
@@ -32,11 +33,21 @@ def app_over(agent: ScriptedAgent | Agent, **options: Any) -> CogencyApp:
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
-    """Return as soon as `condition` holds; fail when it does not come to hold."""
+    """Return as soon as `condition` holds; fail when it does not come to hold.
+
+    It does not hold while it asks for a widget that is not mounted yet.
+    """
     deadline = monotonic() + PATIENCE
-    while not condition():
+    while not _holds(condition):
         assert monotonic() < deadline, "what was waited for did not come about"
         await pilot.pause(0.01)
+
+
+def _holds(condition: Callable[[], object]) -> bool:
+    try:
+        return bool(condition())
+    except NoMatches:
+        return False
 
 
 async def opened(pilot: Pilot[Any]) -> None:

@@ -12,13 +12,13 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from cogency_tui import tui
-from cogency_tui.palettes import DEFAULT, load_palette
+from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.theming import textual_theme, variables
-from cogency_tui.tui.transcript import Transcript
-from cogency_tui.tui.widgets.conversation import Conversation
-from cogency_tui.tui.widgets.conversation_pane import ConversationPane
-from cogency_tui.tui.widgets.find_bar import FindBar, FindCount
+from cogency_tui.tui.conversation.find_bar import FindBar, FindCount
+from cogency_tui.tui.conversation.pane import ConversationPane
+from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.theme import textual_theme, variables
+from cogency_tui.tui.transcript.units import Transcript
 from tests.tui.scripted import EPOCH
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from cogency_tui.agent.instructions import Instructions
-from cogency_tui.agent.permissions import Ask
-from cogency_tui.agent.project_settings import ProjectSettings
-from cogency_tui.agent.recall import Recall
+from cogency_tui.agent.permissions.gate import Ask
+from cogency_tui.agent.project.instructions import Instructions
+from cogency_tui.agent.project.settings import ProjectSettings
+from cogency_tui.agent.project.trust import Trust
+from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.review.model import Overview
-from cogency_tui.agent.trust import Trust
-from cogency_tui.config import Dialect, Mode, Permissions, Settings
-from cogency_tui.config_sources import Configured
+from cogency_tui.config.layers import Configured
+from cogency_tui.config.schema import Dialect, Mode, Permissions, Settings
 from cogency_tui.protocol.events import ErrorPayload, Event, Measure
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.conversations import Conversation

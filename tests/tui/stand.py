@@ -6,8 +6,8 @@ from textual.app import App, ComposeResult
 from textual.widget import Widget
 
 from cogency_tui.tui.app import CogencyApp
-from cogency_tui.tui.theming import DEFAULT, load_palette, textual_theme, variables
-from cogency_tui.tui.widgets.bar import Surface
+from cogency_tui.tui.kit.bar import Surface
+from cogency_tui.tui.theme import DEFAULT, load_palette, textual_theme, variables
 
 
 class Stand(App[None]):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cogency_tui.tui.collecting import PAUSE, Collecting
+from cogency_tui.tui.app import PAUSE, Collecting
 
 
 class Ring:

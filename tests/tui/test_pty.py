@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.exhaustive import sampled
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Fault
-from tests.tui.terminal import Terminal
+from tests.tui.pty import Terminal
 
 pytestmark = pytest.mark.pty
 
@@ -27,11 +28,15 @@ def project(tmp_path: Path) -> Path:
     return directory
 
 
-@pytest.fixture(params=[(160, 45), (100, 30), (80, 24)], ids=lambda size: f"{size[0]}x{size[1]}")
-def size(request: pytest.FixtureRequest) -> tuple[int, int]:
-    return request.param
+each_size = pytest.mark.parametrize(("columns", "rows"), sampled([(80, 24), (160, 45), (100, 30)], quick=1))
 
 
+@pytest.fixture
+def size(columns: int, rows: int) -> tuple[int, int]:
+    return columns, rows
+
+
+@each_size
 def test_a_change_is_asked_for_made_and_answered(
     project: Path, tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -108,6 +113,7 @@ def test_a_resize_in_mid_stream_leaves_a_whole_screen(project: Path, tmp_path: P
         terminal.wait_for(lambda text: "offline" in text and "greet.py" in text)
 
 
+@each_size
 async def test_a_wait_counts_down_and_escape_ends_it(
     project: Path, tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -127,6 +133,7 @@ async def test_a_wait_counts_down_and_escape_ends_it(
         await asyncio.to_thread(drive)
 
 
+@each_size
 async def test_another_model_is_picked_from_what_the_server_lists(
     project: Path, tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -148,6 +155,7 @@ async def test_another_model_is_picked_from_what_the_server_lists(
     assert posted == ["served"]
 
 
+@each_size
 async def test_a_conversation_is_summarised_and_the_summary_seen(
     project: Path, tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -9,13 +9,14 @@ import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 from textual.strip import Strip
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.drawing.lines import Line
-from cogency_tui.tui.transcript import Transcript
+from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.transcript.units import Transcript
 from tests.counting import calls_counted
 from tests.tui.driving import app_over, conversation_of, main_of, opened, shown, until
 from tests.tui.scripted import (
@@ -30,8 +31,7 @@ from tests.tui.scripted import (
     user,
 )
 
-TURNS = 3_000
-EARLY, LATE = (9, 10, 11), (TURNS + 1, TURNS + 2, TURNS + 3)
+EARLY = (9, 10, 11)
 SETTLED, SEEN = 100, 300
 SLACK = 1.2
 
@@ -84,8 +84,9 @@ def calls_of_turn(pilot: Pilot[Any], turn: int) -> int:
     return calls.count
 
 
-async def test_a_turn_costs_what_is_new_in_it_however_many_were_before(project: Path) -> None:
-    past = [event for turn in range(1, TURNS + 1) for events in turn_of(turn) for event in events]
+@pytest.mark.parametrize("turns", [300, pytest.param(3_000, marks=pytest.mark.exhaustive)])
+async def test_a_turn_costs_what_is_new_in_it_however_many_were_before(project: Path, turns: int) -> None:
+    past = [event for turn in range(1, turns + 1) for events in turn_of(turn) for event in events]
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         for turn in range(1, min(EARLY)):
@@ -95,10 +96,10 @@ async def test_a_turn_costs_what_is_new_in_it_however_many_were_before(project: 
     agent = ScriptedAgent(project)
     agent.past = ScriptedStore({"long": past})
     async with app_over(agent, conversation_id="long").run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: conversation_of(pilot).transcript.turns == TURNS)
-        late = [calls_of_turn(pilot, turn) for turn in LATE]
+        await until(pilot, lambda: conversation_of(pilot).transcript.turns == turns)
+        late = [calls_of_turn(pilot, turns + more) for more in (1, 2, 3)]
 
-        assert f"handler_{max(LATE)}" in shown(conversation_of(pilot))
+        assert f"handler_{turns + 3}" in shown(conversation_of(pilot))
         assert alive(Line) <= MOST_LINES
         assert alive(Strip) <= MOST_STRIPS
     assert min(late) <= SLACK * min(early)

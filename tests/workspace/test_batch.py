@@ -9,8 +9,8 @@ import pytest
 
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.workspace.batch import Batch
+from cogency_tui.workspace.journal_path import content, located
 from cogency_tui.workspace.paths import Location, Workspace
-from cogency_tui.workspace.place import content, located
 from tests.workspace.conftest import Fill
 
 

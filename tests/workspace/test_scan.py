@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import ToolError
-from cogency_tui.workspace import isolated, scan
+from cogency_tui.workspace import scan, search_process
 from cogency_tui.workspace.paths import Workspace
 from tests.workspace.conftest import Fill
 
@@ -136,29 +136,31 @@ def test_file_name_with_a_newline_is_one_line(workspace: Workspace, fill: Fill) 
 )
 async def test_bad_expression_is_told_with_its_place(workspace: Workspace, content: str, told: str) -> None:
     with pytest.raises(ToolError, match=told):
-        await isolated.find_lines(workspace, workspace.locate("."), None, content, 0)
+        await search_process.find_lines(workspace, workspace.locate("."), None, content, 0)
 
 
 async def test_isolated_search_finds_the_same(workspace: Workspace, fill: Fill) -> None:
     fill({"a.py": "x\n", "b.txt": "x\n", ".gitignore": "c*\n", "c.py": "x\n"})
     start = workspace.locate(".")
-    assert await isolated.find_lines(workspace, start, "*.py", "x", 0) == scan.find_lines(
+    assert await search_process.find_lines(workspace, start, "*.py", "x", 0) == scan.find_lines(
         workspace, start, "*.py", "x", 0
     )
-    assert await isolated.find_names(workspace, start, "*.py") == scan.find_names(workspace, start, "*.py")
+    assert await search_process.find_names(workspace, start, "*.py") == scan.find_names(
+        workspace, start, "*.py"
+    )
 
 
 async def test_name_that_is_no_text_survives_the_way(workspace: Workspace) -> None:
     (workspace.root / "caf\udce9").write_text("x\n")
     start = workspace.locate(".")
-    assert (await isolated.find_lines(workspace, start, None, "x", 0)).lines == ["caf\\udce9:1: x"]
-    found = await isolated.find_replacements(workspace, start, "caf*", "x", "y", False)
+    assert (await search_process.find_lines(workspace, start, None, "x", 0)).lines == ["caf\\udce9:1: x"]
+    found = await search_process.find_replacements(workspace, start, "caf*", "x", "y", False)
     assert found.files[0].path == b"caf\xe9"
 
 
 async def test_lone_surrogate_in_an_argument_is_told(workspace: Workspace) -> None:
     with pytest.raises(ToolError, match="surrogate"):
-        await isolated.find_lines(workspace, workspace.locate("."), None, "\ud800", 0)
+        await search_process.find_lines(workspace, workspace.locate("."), None, "\ud800", 0)
 
 
 async def test_project_cannot_plant_modules_into_the_search(workspace: Workspace, fill: Fill) -> None:
@@ -166,7 +168,7 @@ async def test_project_cannot_plant_modules_into_the_search(workspace: Workspace
     before = Path.cwd()
     os.chdir(workspace.root)
     try:
-        found = await isolated.find_lines(workspace, workspace.locate("."), "*.txt", "x", 0)
+        found = await search_process.find_lines(workspace, workspace.locate("."), "*.txt", "x", 0)
     finally:
         os.chdir(before)
     assert found.lines == ["a.txt:1: x"]
@@ -176,14 +178,16 @@ async def test_project_cannot_plant_modules_into_the_search(workspace: Workspace
 async def test_expression_that_takes_forever_is_stopped(workspace: Workspace, fill: Fill) -> None:
     fill({"a": "a" * 60 + "!\n"})
     with pytest.raises(ToolError, match=r"longer than 0\.5 s"):
-        await isolated.find_lines(workspace, workspace.locate("."), None, "(a+)+$", 0, seconds=0.5)
+        await search_process.find_lines(workspace, workspace.locate("."), None, "(a+)+$", 0, seconds=0.5)
 
 
 @pytest.mark.timeout(60)
 async def test_cancelled_search_leaves_no_process(workspace: Workspace, fill: Fill) -> None:
     fill({"a": "a" * 60 + "!\n"})
     before = _children()
-    search = asyncio.create_task(isolated.find_lines(workspace, workspace.locate("."), None, "(a+)+$", 0))
+    search = asyncio.create_task(
+        search_process.find_lines(workspace, workspace.locate("."), None, "(a+)+$", 0)
+    )
     deadline = time.monotonic() + 30
     while _children() <= before:
         assert time.monotonic() < deadline
@@ -199,9 +203,9 @@ async def test_cancelled_search_leaves_no_process(workspace: Workspace, fill: Fi
 def test_search_ends_with_a_program_that_was_killed(workspace: Workspace, fill: Fill) -> None:
     fill({"a": "a" * 60 + "!\n"})
     program = (
-        "import asyncio, sys; from pathlib import Path; from cogency_tui.workspace import isolated, paths;"
+        "import asyncio, sys; from pathlib import Path; from cogency_tui.workspace import paths, search_process;"
         "w = paths.Workspace(Path(sys.argv[1]));"
-        "asyncio.run(isolated.find_lines(w, w.locate('.'), None, '(a+)+$', 0))"
+        "asyncio.run(search_process.find_lines(w, w.locate('.'), None, '(a+)+$', 0))"
     )
     parent = subprocess.Popen([sys.executable, "-c", program, str(workspace.root)])
     children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")

@@ -1,1 +1,1 @@
-"""Review of the agent's edits: told apart as hunks, decided about, taken back, told to the model."""
+"""Review of the agent's edits: hunks, decisions about them, reverts, and the note to the model."""

@@ -1,23 +1,23 @@
-"""Which lines of a file came from which edit: what the journal knows of it, to today.
+"""Blame: attributes each line of a file to the edit that it came from, as far as the journal goes.
 
-A line belongs to the edit of the agent's that put it there; one that was taken back and brought back, to
-the edit that it was of. What the person or another program wrote belongs to nobody.
+A line belongs to the agent's edit that wrote it; a line that was reverted and restored, to its original
+edit. Lines of the user or of another program belong to no edit.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cogency_tui.agent.journal import Journal
-from cogency_tui.agent.review.chains import is_agents
+from cogency_tui.agent.edits.history import is_agents
+from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.review.hunk_cache import content
 from cogency_tui.agent.review.model import LARGEST
-from cogency_tui.agent.review.outlines import content
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
+from cogency_tui.store.file_versions import Edit, Version
 from cogency_tui.store.reviews import Reviews
-from cogency_tui.store.versions import Edit, Version
-from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.diff import differences
 from cogency_tui.workspace.merge import lines
 from cogency_tui.workspace.names import shown
@@ -25,7 +25,7 @@ from cogency_tui.workspace.names import shown
 
 @dataclass(frozen=True, slots=True)
 class Blamed:
-    """A line of today's file, from 1, and the edit that it came from; None where it is not the agent's."""
+    """A line of the current file, from 1, and the edit that it came from; None if it is not the agent's."""
 
     line: int
     text: str
@@ -34,7 +34,7 @@ class Blamed:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """The lines of a file, and what the person had said in the turns (by conversation and number)."""
+    """The lines of a file, and the user's prompts of the turns (by conversation and number)."""
 
     path: str
     lines: tuple[Blamed, ...]
@@ -47,12 +47,12 @@ _ALL = 1_000_000
 
 
 async def blame_of(journal: Journal, store: Store, path: str) -> Blame:
-    """Which lines of the file at `path`, a path of the journal, came from which edit of the agent's, in
-    whichever conversation.
+    """Attribute the lines of the file at `path`, a path of the journal, to the agent's edits in all
+    conversations.
 
     Raises:
         WorkspaceError: there is no text file, or it cannot be read, or is too large.
-        StoreError: something that was kept cannot be read.
+        StoreError: a stored content cannot be read.
     """
     edits, reviews = await journal.edits(), Reviews(store.database)
     found: dict[int, Edit] = {}
@@ -78,11 +78,11 @@ async def blame_of(journal: Journal, store: Store, path: str) -> Blame:
 
 
 def blame(path: str, edits: Sequence[Edit], now: Version, blobs: Blobs) -> list[Blamed]:
-    """The lines of a file that holds `now`, given all edits of its history, the oldest first. Blocks.
+    """The lines of a file with the content `now`, given all edits of its history, oldest first. Blocks.
 
     Raises:
         WorkspaceError: it is no text, or too large.
-        StoreError: something that was kept cannot be read.
+        StoreError: a stored content cannot be read.
     """
     if now.kind != "file" or not now.kept or now.size > LARGEST:
         what = "There is no file" if now.kind == "absent" else "Lines cannot be told apart"
@@ -100,11 +100,11 @@ def blame(path: str, edits: Sequence[Edit], now: Version, blobs: Blobs) -> list[
 
 
 def history_of(path: str, edits: Sequence[Edit]) -> list[Edit]:
-    """Of a project's edits, the oldest first, those of the file that is at `path` today."""
+    """The edits of the file that is now at `path`, out of a project's edits, oldest first."""
     found: list[Edit] = []
     for edit in reversed(edits):
         if edit.old_path == path:
-            # What was here before went elsewhere.
+            # The previous file at this path was moved elsewhere.
             break
         if edit.path == path and edit.kind != "snapshot":
             found.append(edit)
@@ -113,7 +113,7 @@ def history_of(path: str, edits: Sequence[Edit]) -> list[Edit]:
 
 
 class _History:
-    """Walks from version to version, and keeps up whose each line is."""
+    """Walks from version to version, and maintains the owner of each line."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -124,7 +124,7 @@ class _History:
         self._lost: defaultdict[bytes, _Origins] = defaultdict(list)
 
     def add(self, edit: Edit) -> None:
-        """Go on with the next edit."""
+        """Process the next edit."""
         if not all(_is_readable(side) for side in (edit.before, edit.after)):
             self._version = None
             return
@@ -133,7 +133,7 @@ class _History:
         self._go(edit.after, edit if is_agents(edit) else None, known=not is_agents(edit))
 
     def owners(self, present: bytes) -> _Origins | None:
-        """Whose the lines of this content are; None where nothing is known."""
+        """The owners of the lines of this content; None if nothing is known."""
         if self._version is None:
             return None
         return self._moved(present, None, known=True)
@@ -153,8 +153,9 @@ class _History:
         self._known[version.digest] = again
 
     def _moved(self, data: bytes, edit: Edit | None, *, known: bool) -> _Origins:
-        """Whose lines these are after a change by `edit`; with `known` those that were there once are whose
-        they were."""
+        """The owners of the lines after a change by `edit`; with `known`, restored lines return to their
+        previous owners.
+        """
         sides = lines(self._data, data)
         if sides is None:
             return _nobodys(len((lines(data) or [[]])[0]))

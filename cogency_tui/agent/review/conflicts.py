@@ -1,51 +1,53 @@
-"""Where the agent's lines cannot be taken back as somebody changed them since: shown, and settled."""
+"""Conflicts: the agent's lines that cannot be reverted because they were changed since; lists and resolves
+them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from cogency_tui.agent.contents import Contents
-from cogency_tui.agent.preview import Plan, Planned, difference
-from cogency_tui.agent.reversal import Obstacle
-from cogency_tui.agent.review.book import Book, Page
-from cogency_tui.agent.review.chains import REVIEW
+from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.history import REVIEW
+from cogency_tui.agent.edits.preview import Plan, Planned, difference
+from cogency_tui.agent.edits.reverse import Obstacle
+from cogency_tui.agent.edits.selection import UNDO, Step, steps, to_undo
 from cogency_tui.agent.review.decisions import applied
+from cogency_tui.agent.review.hunk_patch import Replaced, encoded, undone
 from cogency_tui.agent.review.model import Target
-from cogency_tui.agent.review.transitions import Replaced, encoded, undone
-from cogency_tui.agent.review.wishes import Wish, looking, tried, wishes_of
-from cogency_tui.agent.selection import UNDO, Step, steps, to_undo
+from cogency_tui.agent.review.selection import Wish, looking, tried, wishes_of
+from cogency_tui.agent.review.snapshot import Book, Page
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.file_versions import Edit, FileChange, State, Version
 from cogency_tui.store.reviews import NewAction, Part
-from cogency_tui.store.versions import Edit, FileChange, State, Version
-from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.names import shown
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What is to stand in the place of a conflict, as the person wrote it."""
+    """The user's replacement for a conflict."""
 
     text: str
 
 
 Choice = Literal["ours", "theirs"] | Text
-"""What is to stand for a conflict: what is there now, what was there before the agent, or a text."""
+"""The resolution of a conflict: the current lines, the lines before the agent, or a text."""
 
 
 async def conflicts(book: Book, target: Target) -> list[Obstacle]:
-    """What is marked as in conflict in a target and still is, with both sides, as the files are now."""
+    """The parts of a target that are marked as in conflict and still are, with both sides as they are now."""
     page = await book.page()
     return list((await _plan(book, page, target)).obstacles)
 
 
 async def resolve(book: Book, target: Target, conflict: Obstacle, choices: Sequence[Choice]) -> list[Edit]:
-    """Settle a conflict: a choice for each of its places, from top to bottom (`conflict.merged.conflicts`),
-    or one where it is no matter of lines. The edits that this made.
+    """Resolve a conflict with a choice for each of its places, from top to bottom
+    (`conflict.merged.conflicts`), or one choice if it is not about lines. Return the edits that this made.
 
     Raises:
-        UsageError: there are more places than choices, or fewer, or there is nothing to settle.
-        WorkspaceError: the file has changed since the conflict was looked at, or cannot be written.
+        UsageError: the number of choices differs from that of places, or there is nothing to resolve.
+        WorkspaceError: the file has changed since the conflict was read, or cannot be written.
     """
     page = await book.page()
     plan = await _plan(book, page, target)
@@ -75,7 +77,7 @@ async def resolve(book: Book, target: Target, conflict: Obstacle, choices: Seque
 
 
 async def _plan(book: Book, page: Page, target: Target) -> Plan:
-    """What reverting the parts in conflict would do, and what stands in its way."""
+    """The plan of reverting the parts in conflict, with its obstacles."""
     wishes = await wishes_of(book, page, target)
 
     def look(contents: Contents, blobs: Blobs) -> Plan:
@@ -96,15 +98,15 @@ async def _plan(book: Book, page: Page, target: Target) -> Plan:
 
 
 def _is_in_conflict(wish: Wish) -> bool:
-    """Whether all of it was to be taken back, and could not be."""
+    """Whether the whole change was to be reverted, and could not be."""
     return any(wish.page.standing.marked(Part(edit)) == "conflict" for edit in wish.edits)
 
 
 def _settled(obstacle: Obstacle, choices: Sequence[Choice], blobs: Blobs) -> FileChange:
-    """The change that settles a conflict. Blocks.
+    """The change that resolves a conflict. Blocks.
 
     Raises:
-        WorkspaceError: what is wanted was not kept.
+        WorkspaceError: the chosen content was not stored.
     """
     ours, theirs = obstacle.ours, obstacle.theirs
     if obstacle.merged is None:

@@ -1,33 +1,33 @@
-"""Keep, revert, edit: what the person decides about hunks, done to the files and marked together.
+"""The user's decisions about hunks: keep, revert, edit. Each changes the files and the marks together.
 
-Invariant: files change only by three-way merge through `Undo.apply`, so what anybody else changed stays;
-the change, its marks and the action are recorded in one transaction. One action at a time: whoever calls
-sees to that. All methods raise `UsageError` for what is not there, `WorkspaceError` for what cannot be done.
+Invariant: files change only by three-way merge through `Undo.apply`, so changes by others stay; the change,
+its marks and the action are recorded in one transaction. The caller runs one action at a time. All methods
+raise `UsageError` for a missing target, `WorkspaceError` for an impossible action.
 """
 
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from cogency_tui.agent.contents import Contents
-from cogency_tui.agent.preview import Plan
-from cogency_tui.agent.review.book import Book, Page
-from cogency_tui.agent.review.chains import REVIEW
+from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.history import REVIEW
+from cogency_tui.agent.edits.preview import Plan
+from cogency_tui.agent.edits.selection import UNDO, Step, steps, taken_back, to_undo
+from cogency_tui.agent.edits.undo import Undo
+from cogency_tui.agent.review.hunk_patch import Replaced, undone
 from cogency_tui.agent.review.model import Target
-from cogency_tui.agent.review.transitions import Replaced, undone
-from cogency_tui.agent.review.wishes import Wish, looking, tried, wishes_of
-from cogency_tui.agent.selection import UNDO, Step, steps, taken_back, to_undo
-from cogency_tui.agent.undo import Undo
+from cogency_tui.agent.review.selection import Wish, looking, tried, wishes_of
+from cogency_tui.agent.review.snapshot import Book, Page
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.file_versions import Edit, State, Undone
 from cogency_tui.store.reviews import MarkChange, NewAction, Part
-from cogency_tui.store.versions import Edit, State, Undone
 from cogency_tui.workspace.names import shown
 
 
 @dataclass(slots=True)
 class _Trial:
-    """What would be done: steps, and how parts would stand; how parts whose steps fail would."""
+    """The planned steps, and the states of parts after them."""
 
     steps: list[Step] = field(default_factory=list[Step])
     marks: dict[Part, State] = field(default_factory=dict[Part, State])
@@ -40,8 +40,9 @@ class Decisions:
         self._book = book
 
     async def keep(self, target: Target) -> list[Edit]:
-        """Mark as kept what is new or in conflict; a hunk that is named and was reverted or edited comes
-        back as the agent wrote it."""
+        """Mark new or conflicting parts as kept; a named hunk that was reverted or edited is restored as
+        the agent wrote it.
+        """
         page = await self._book.page()
         wishes = await wishes_of(self._book, page, target)
         standing = page.standing
@@ -66,7 +67,7 @@ class Decisions:
         return await self._carry_out(NewAction("keep", target.path), page, wishes, REVIEW, trial)
 
     async def revert(self, target: Target, *, for_good: bool = False) -> list[Edit]:
-        """Take back the agent's lines; what somebody else changed since is marked as in conflict."""
+        """Revert the agent's lines; those that were changed since are marked as in conflict."""
         page = await self._book.page()
         wishes = await wishes_of(self._book, page, target)
         gone = taken_back(page.edits)
@@ -88,7 +89,7 @@ class Decisions:
         return await self._carry_out(action, page, wishes, UNDO, trial, for_good=for_good)
 
     async def edit(self, target: Target, text: str) -> list[Edit]:
-        """Put the person's lines in the place of one hunk's, and keep them."""
+        """Replace the lines of one hunk with the user's, and mark it as edited."""
         page = await self._book.page()
         wishes = await wishes_of(self._book, page, target)
         if len(wishes) != 1 or len(wishes[0].chosen) != 1:
@@ -106,7 +107,7 @@ class Decisions:
         return await self._carry_out(NewAction("edit", target.path, text=text), page, wishes, REVIEW, trial)
 
     async def comment(self, target: Target, text: str) -> None:
-        """Say something to the agent about hunks, a file or a turn; it is told with the next message."""
+        """Add a comment for the agent about hunks, a file or a turn; it is sent with the next message."""
         if not text.strip():
             raise UsageError("A comment cannot be empty.", "Write what the agent is to know.")
         page = await self._book.page()
@@ -154,8 +155,9 @@ class Decisions:
 
 
 async def applied(book: Book, action: NewAction, plan: Plan | None, *, for_good: bool = False) -> list[Edit]:
-    """Carry out a plan, and record the action with the edits that it made; with nothing to change, the
-    action alone."""
+    """Apply a plan, and record the action with the edits that it made; with nothing to change, the action
+    alone.
+    """
     reviews, conversation = await book.reviews(), book.conversation
     if plan is None or not (plan.changes or plan.unchanged or plan.obstacles):
         await reviews.add(conversation, action)
@@ -172,12 +174,12 @@ async def applied(book: Book, action: NewAction, plan: Plan | None, *, for_good:
 
 
 def reverse(marks: Iterable[MarkChange]) -> tuple[MarkChange, ...]:
-    """What puts marks back as they were."""
+    """The changes that restore marks."""
     return tuple(MarkChange(mark.part, mark.after, mark.before) for mark in marks)
 
 
 def _is_whole(wish: Wish) -> bool:
-    """Whether it is taken back with its name, mode and all, and not hunk by hunk."""
+    """Whether a change is reverted with its name, mode and all, and not hunk by hunk."""
     return not wish.is_lines and wish.whole
 
 
@@ -187,7 +189,7 @@ def _revert_lines(wish: Wish, contents: Contents, blobs: Blobs, trial: _Trial) -
     try:
         good = sheet.mergeable(wanted, contents)
     except WorkspaceError:
-        # What is in the way of looking at it is told by the plan.
+        # The plan reports why the file cannot be read.
         good = wanted
     undoes = undone(good, wish.outlines, standing, wish.chain)
     trial.steps += sheet.steps(good, undoes)

@@ -1,17 +1,17 @@
-"""A changed file's lines, before and after, with its hunks: what a diff view draws.
+"""The diff of a changed file: its lines before and after, with its hunks, for a diff view.
 
 Invariant: `old` and `new` are the same outside the hunks' `changes`, so that any stretch of unchanged lines
-can be had by its numbers, however long. Making one blocks.
+can be addressed by its numbers, however long. Construction blocks.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from cogency_tui.agent.review.chains import Chain
+from cogency_tui.agent.edits.history import Chain
+from cogency_tui.agent.review.hunk_cache import content
+from cogency_tui.agent.review.intraline import Span, marks, twins
+from cogency_tui.agent.review.marks import Standing
 from cogency_tui.agent.review.model import ChangedFile, Hunk, Row
-from cogency_tui.agent.review.outlines import content
-from cogency_tui.agent.review.standing import Standing
-from cogency_tui.agent.review.words import Span, marks, twins
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.workspace.diff import Check, Difference, differences
@@ -21,10 +21,11 @@ from cogency_tui.workspace.text import decode, lines_of
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """One changed file. `old` and `new` are lines without their endings; both are empty where there are no
+    """One changed file. `old` and `new` are lines without their endings; both are empty if there are no
     lines to show (`file.no_lines`).
 
-    `notes` say what lines do not: a mode, a name, line endings, a final newline, the encoding.
+    `notes` describe changes other than of lines: a mode, a name, line endings, a final newline, the
+    encoding.
     """
 
     file: ChangedFile
@@ -45,7 +46,7 @@ class FileDiff:
         return found
 
     def unchanged(self, old: Range, new: int) -> list[Row]:
-        """Lines outside of changes: those at `old`, of which the first is at `new` in the other side."""
+        """Lines outside of changes: those at `old`, the first of which is at `new` on the other side."""
         start, end = old
         return [
             Row("same", number + 1, new + number - start + 1, self.old[number])
@@ -53,8 +54,9 @@ class FileDiff:
         ]
 
     def gaps(self) -> list[tuple[Range, int]]:
-        """The unchanged stretches before, between and after the hunks, as `unchanged` takes them; empty ones
-        too, so that there is always one more than hunks."""
+        """The unchanged stretches before, between and after the hunks, as `unchanged` takes them; empty
+        ones included, so that there is always one more than hunks.
+        """
         found: list[tuple[Range, int]] = []
         old = new = 0
         for hunk in self.hunks:
@@ -72,12 +74,12 @@ class FileDiff:
         return marks(self.old[row.twin], row.text)[1]
 
     def text(self, hunk: Hunk) -> str:
-        """The agent's lines of a hunk, each with a newline: what an editor begins with."""
+        """The agent's lines of a hunk, each with a newline: the initial text of an editor."""
         first, end = hunk.outline.new
         return "".join(f"{line}\n" for line in self.new[first:end])
 
     def patch(self, hunk: Hunk) -> str:
-        """A hunk as a small diff, without context or header: what is copied."""
+        """A hunk as a small diff without context or header, for the clipboard."""
         signs = {"same": " ", "removed": "-", "added": "+"}
         return "".join(f"{signs[row.kind]}{row.text}\n" for row in self.rows(hunk))
 
@@ -99,7 +101,7 @@ def load(
     """The lines and hunks of a changed file.
 
     Raises:
-        StoreError: something that was kept cannot be read.
+        StoreError: a stored content cannot be read.
     """
     edits = {edit.id: edit for edit in file.edits}
     notes = [*_notes(chain)]

@@ -1,7 +1,7 @@
-"""What a review shows: changed files, their hunks and lines. Pure values, made by `Review`.
+"""The model of a review: changed files, their hunks and lines. Pure values, made by `Review`.
 
-A review looks at what the agent did to a file in one turn, or over the conversation (`turn` None); what
-the person or another program did meanwhile is no part of it. Line numbers count from 0 and ranges are
+A review covers the agent's changes of a file in one turn, or over the conversation (`turn` None); changes
+of the user or of another program meanwhile are no part of it. Line numbers count from 0 and ranges are
 half-open, as in slices; only `Row` counts from 1, for the screen.
 """
 
@@ -9,24 +9,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from cogency_tui.agent.reversal import Obstacle
+from cogency_tui.agent.edits.reverse import Obstacle
+from cogency_tui.store.file_versions import Edit, Kind, State
 from cogency_tui.store.reviews import Part
-from cogency_tui.store.versions import Edit, Kind, State
 from cogency_tui.workspace.diff import Difference
 from cogency_tui.workspace.merge import Range
 
 LARGEST = 16 << 20
-"""The most bytes of a file whose lines are shown; of a larger one there is a summary only."""
+"""The most bytes of a file whose lines are shown; a larger one has a summary only."""
 
 MOST_LINES = 250_000
-"""The most lines, before and after together, that are compared; beyond there is a summary only."""
+"""The most lines, before and after together, that are compared; beyond that there is a summary only."""
 
 NoLines = Literal["", "binary", "too large", "not kept", "link"]
-"""Why a change has no lines to show: empty where it has some, or where only its mode or name changed."""
+"""Why a change has no lines to show: empty if it has some, or if only its mode or name changed."""
 
 
 class FileKey(NamedTuple):
-    """A changed file: what the agent did in `turn` (None: in the conversation) to what came to be `path`."""
+    """A changed file: the agent's changes in `turn` (None: in the conversation) of the file that ended up
+    at `path`.
+    """
 
     turn: int | None
     path: str
@@ -36,10 +38,10 @@ class FileKey(NamedTuple):
 class Outline:
     """A hunk without its text.
 
-    `id` stays when the diff is computed again, and as long as the agent does not change these lines again
-    in the same turn. `parts` are the hunks of the edits that it consists of. `base` are its lines in the
-    file before the first edit, `old` in the file without the agent's changes as it is shown, `new` in the
-    file after the last edit. With `mixed` somebody else changed the same lines in between.
+    `id` is stable when the diff is computed again, and as long as the agent does not change these lines
+    again in the same turn. `parts` are the hunks of the edits that it consists of. `base` are its lines in
+    the file before the first edit, `old` in the file without the agent's changes as it is shown, `new` in
+    the file after the last edit. `mixed`: others changed the same lines in between.
     """
 
     id: str
@@ -54,7 +56,9 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """What the person wrote to the agent about a hunk, or a file (no `hunk`); `told` says that it knows."""
+    """The user's comment to the agent on a hunk, or on a file (no `hunk`); `told`: the model has received
+    it.
+    """
 
     id: int
     hunk: str
@@ -65,10 +69,10 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A changed file in the list. `hunks` and `states` go together, from top to bottom.
+    """A changed file in the list. `hunks` and `states` are parallel, from top to bottom.
 
     A file without hunks (`no_lines`, a mode, a name) has one state for the whole. `size` in bytes before
-    and after. `comments` are all about it. `edits` are the agent's, the oldest first.
+    and after. `comments` are all on the file. `edits` are the agent's, oldest first.
     """
 
     key: FileKey
@@ -84,7 +88,9 @@ class ChangedFile:
 
     @property
     def path(self) -> str:
-        """From the project's root with slashes, or in full outside of it; not cleaned for the screen."""
+        """The path from the project's root with slashes, or absolute outside of it; not cleaned for the
+        screen.
+        """
         return self.key.path
 
     @property
@@ -99,13 +105,14 @@ class ChangedFile:
 
     @property
     def state(self) -> State:
-        """What was decided about all of it: `conflict` or `new` if anything is, else what all have in
-        common, `edited` where they differ."""
+        """The joint state: `conflict` or `new` if any hunk has it, else the common state, `edited` if they
+        differ.
+        """
         return joint(self.states)
 
     @property
     def last(self) -> Edit:
-        """The last edit of it: `last.origin.turn` and `last.call` say where to jump to."""
+        """Its last edit: `last.origin.turn` and `last.call` are the target of a jump."""
         return self.edits[-1]
 
 
@@ -113,7 +120,7 @@ class ChangedFile:
 class Group:
     """The changed files of a turn, or all turns' changes of one file; `title` is the prompt or the path.
 
-    `turn` is 0 where it is a group of one file.
+    `turn` is 0 for the group of one file.
     """
 
     title: str
@@ -123,7 +130,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What there is to review. `counts` are hunks by their states (a file without hunks counts as one)."""
+    """All that there is to review. `counts` are hunks by state (a file without hunks counts as one)."""
 
     groups: tuple[Group, ...]
     counts: dict[State, int]
@@ -133,10 +140,10 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a diff: its number before and after, from 1, None where it is not there.
+    """A line of a diff: its number before and after, from 1, None if it is missing there.
 
-    `twin` is the index in the other side's lines of the one that it was changed from or to, where that can
-    be told: between them words can be marked (`FileDiff.marks`).
+    `twin` is the index, in the other side's lines, of the line that it was changed from or to, if that can
+    be determined: between these, words can be marked (`FileDiff.marks`).
     """
 
     kind: Literal["same", "removed", "added"]
@@ -169,7 +176,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What to decide about: hunks of a file, a file (no `hunks`), or a whole turn (no `path`).
+    """The target of a decision: hunks of a file, a file (no `hunks`), or a whole turn (no `path`).
 
     With neither turn nor path it is everything that the agent did in the conversation.
     """
@@ -181,7 +188,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an action: the edits that it made, and what is left for the person to decide.
+    """The outcome of an action: the edits that it made, and the conflicts left for the user to decide.
 
     `conflicts` were left as they are, and are marked so; everything else was done.
     """
@@ -195,7 +202,7 @@ Fate = Literal["still there", "changed since", "moved", "gone", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class HunkFate:
-    """What became of a hunk: `path` and `line` (from 1) say where it is today, or was; 0: nowhere."""
+    """The survival of a hunk: `path` and `line` (from 1) are its current place, or the last one; 0: none."""
 
     hunk: str
     fate: Fate
@@ -204,7 +211,7 @@ class HunkFate:
 
 
 def joint(states: Sequence[State]) -> State:
-    """What was decided about several hunks together; see `ChangedFile.state`."""
+    """The joint state of several hunks; see `ChangedFile.state`."""
     for state in ("conflict", "new"):
         if state in states:
             return state

@@ -1,29 +1,30 @@
-"""What is kept of the agent's edits, as a patch in git's form that applies to the files before them. Blocks.
+"""A patch of the agent's edits that are not reverted, in git's format; it applies to the files before them.
+Blocks.
 
-Lines are passed as the bytes that they are, whatever the encoding. What no patch of lines can carry is
-named in a line at the top, which `git apply` skips.
+Lines are passed as their bytes, whatever the encoding. Changes that a patch of lines cannot carry are
+listed at the top, in lines that `git apply` skips.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cogency_tui.agent.review.chains import Chain
-from cogency_tui.agent.review.outlines import Outlines, content
-from cogency_tui.agent.review.standing import Standing
-from cogency_tui.agent.review.transitions import Sheet
+from cogency_tui.agent.edits.history import Chain
+from cogency_tui.agent.review.hunk_cache import Outlines, content
+from cogency_tui.agent.review.hunk_patch import Sheet
+from cogency_tui.agent.review.marks import Standing
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.file_versions import FileChange, Version
 from cogency_tui.store.reviews import Part
-from cogency_tui.store.versions import FileChange, Version
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.names import shown
 
 _SAMPLE = 8_000
-"""Bytes in which git looks for a zero byte to tell whether a file is binary."""
+"""Bytes that git searches for a zero byte to detect a binary file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """`data` is the patch; `files` are in it, `left_out` says of others why they are not."""
+    """`data` is the patch; `files` are in it, `left_out` names the others, each with the reason."""
 
     data: bytes
     files: tuple[str, ...]
@@ -31,10 +32,10 @@ class Patch:
 
 
 def patch_of(found: Iterable[tuple[Chain, Outlines]], standing: Standing, blobs: Blobs) -> Patch:
-    """A patch of everything that is not taken back; what the person edited is in it as they wrote it.
+    """A patch of everything that is not reverted; edits of the user are in it as they wrote them.
 
     Raises:
-        StoreError: something that was kept cannot be read.
+        StoreError: a stored content cannot be read.
     """
     pieces: list[bytes] = []
     files: list[str] = []
@@ -107,7 +108,7 @@ def _mode(version: Version) -> bytes:
 
 
 def _end(path: str) -> bytes:
-    """What ends a name with a space in it, so that nothing is taken for a time after it."""
+    """The end of a name that contains a space, so that what follows is not read as a time."""
     return b"\t" if " " in path and not _is_odd(path) else b""
 
 
@@ -116,7 +117,7 @@ def _is_odd(path: str) -> bool:
 
 
 def _quoted(prefix: str, path: str) -> bytes:
-    """A name as git writes it: in quotes, with escapes, where it has anything odd in it."""
+    """A name as git writes it: quoted, with escapes, if it contains unusual characters."""
     data = (prefix + path).encode("utf-8", "surrogateescape")
     if not _is_odd(path):
         return data

@@ -1,4 +1,4 @@
-"""The review of the agent's edits in a conversation: what a screen or a command asks for.
+"""The review of the agent's edits in a conversation, for screens and commands.
 
     review = agent.review(conversation_id)
     overview = await review.overview()                 # groups of changed files, with states and counts
@@ -6,25 +6,27 @@
     await review.revert(Target(3, "src/app.py", (diff.hunks[0].id,)))
     await review.undo()
 
-Invariant: nothing here holds what is not in the store; each call reads what is there now, so several
-processes, `/undo` and `cogency-tui edits` may work beside it. Actions are done one after the other, whole or
-not at all, also while the agent works. Every method raises `StoreError`; the loop is never blocked.
+Invariant: all state is in the store, including the undo stack, which outlives the program; each call reads
+the current state, so several processes, `/undo` and `cogency-tui edits` may work beside it. Actions run one
+after the other, whole or not at all, also while the agent works. Every method raises `StoreError`; the
+event loop is never blocked.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
-from cogency_tui.agent.contents import Contents
-from cogency_tui.agent.journal import Journal
-from cogency_tui.agent.reversal import Obstacle
-from cogency_tui.agent.review import conflicts, stack
-from cogency_tui.agent.review.book import Book, stoppable
-from cogency_tui.agent.review.chains import path_today
+from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.history import path_today
+from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.edits.preview import Plan
+from cogency_tui.agent.edits.reverse import Obstacle
+from cogency_tui.agent.edits.selection import REDO, UNDO, steps, to_undo
+from cogency_tui.agent.review import conflicts
 from cogency_tui.agent.review.conflicts import Choice
-from cogency_tui.agent.review.decisions import Decisions
-from cogency_tui.agent.review.fate import fates_of
+from cogency_tui.agent.review.decisions import Decisions, applied, reverse
 from cogency_tui.agent.review.file_diff import FileDiff, load
+from cogency_tui.agent.review.marks import counted
 from cogency_tui.agent.review.model import (
     ChangedFile,
     FileKey,
@@ -35,17 +37,70 @@ from cogency_tui.agent.review.model import (
     Target,
 )
 from cogency_tui.agent.review.patch import Patch, chosen, patch_of
-from cogency_tui.agent.review.standing import counted
-from cogency_tui.agent.review.wishes import looking
+from cogency_tui.agent.review.selection import looking, tried
+from cogency_tui.agent.review.snapshot import Book, Page, stoppable
+from cogency_tui.agent.review.survival import fates_of
+from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
-from cogency_tui.store.reviews import ActionKind
+from cogency_tui.store.file_versions import Edit
+from cogency_tui.store.reviews import Action, ActionKind, NewAction
+
+
+def next_undo(page: Page) -> Action | None:
+    """The action that undo reverts: the last one in effect."""
+    return next((each for each in reversed(page.effective) if each.kind not in ("undo", "redo")), None)
+
+
+def next_redo(page: Page) -> Action | None:
+    """The undo that redo reverts: the last one in effect, unless there was an action since."""
+    done = max((each.id for each in page.actions if each.kind not in ("undo", "redo")), default=0)
+    return next((each for each in reversed(page.effective) if each.kind == "undo" and each.id > done), None)
+
+
+async def undo(book: Book) -> tuple[Action, list[Edit]]:
+    """Undo the last action: its changes of files, its marks, its comment. Return the action, and the edits
+    that this made.
+
+    Raises:
+        UsageError: there is none.
+        WorkspaceError: the same lines were changed since; nothing was changed.
+    """
+    page = await book.page()
+    action = next_undo(page)
+    if action is None:
+        raise UsageError("There is nothing to undo in the review.")
+    return action, await _take_back(book, page, action, NewAction("undo", action.path, undoes=action.id))
+
+
+async def redo(book: Book) -> tuple[Action, list[Edit]]:
+    """Revert the last undo, as `undo`; return the action that is in effect again."""
+    page = await book.page()
+    last = next_redo(page)
+    if last is None:
+        raise UsageError("There is nothing to do again in the review.")
+    made = await _take_back(book, page, last, NewAction("redo", last.path, undoes=last.id))
+    return next(each for each in page.actions if each.id == last.undoes), made
+
+
+async def _take_back(book: Book, page: Page, action: Action, reversal: NewAction) -> list[Edit]:
+    marks = reverse(action.marks)
+    new = NewAction(reversal.kind, reversal.path, action.parts, marks, undoes=action.id)
+    chosen = to_undo(page.edits, set(action.edits))
+    plan: Plan | None = None
+    if chosen:
+        tool = UNDO if reversal.kind == "undo" else REDO
+        plan = await looking(
+            book, lambda contents, blobs: tried(tool, steps(chosen, page.edits), contents, blobs)
+        )
+    return await applied(book, new, plan)
+
 
 Grouping = Literal["turn", "file"]
 
 
 class Review:
-    """The review of one conversation; `store` gives the person's store, opened when asked for."""
+    """The review of one conversation; `store` returns the user's store, opened on first use."""
 
     def __init__(self, journal: Journal, store: Callable[[], Awaitable[Store]], conversation: str) -> None:
         self._book = Book(journal, store, conversation)
@@ -53,29 +108,30 @@ class Review:
         self._lock = asyncio.Lock()
 
     def ask_with(self, confirm: Callable[[str], Awaitable[bool]]) -> None:
-        """Ask the user with this before edits of an imported conversation are applied, or such as change what
-        is outside the project; without it these are refused."""
+        """Set the question to the user before edits of an imported conversation, or edits outside the
+        project, are applied; without it these are refused.
+        """
         self._book.confirm = confirm
 
     async def prepare(self) -> None:
-        """Work out beforehand what the list shows of the last turn; costs what is new in it."""
+        """Compute the list's hunks of the last turn beforehand; the cost depends on its new edits."""
         await self._book.prepare()
 
     async def overview(self, by: Grouping = "turn") -> Overview:
         """All changed files: by turn, the latest first, or by file, by path and then the latest turn first.
 
-        Either way each `ChangedFile` is what one turn did to one file. Files that came to nothing are left
-        out.
+        Either way each `ChangedFile` is the change of one file in one turn. Changes that cancel out are
+        left out.
         """
         page = await self._book.page()
         prompts = await (await self._book.reviews()).prompts(self._book.conversation)
         files = await self._book.files(page, page.chains_by_turn())
         groups = _by_turn(files, prompts) if by == "turn" else _by_file(files)
-        can_undo, can_redo = stack.next_undo(page) is not None, stack.next_redo(page) is not None
+        can_undo, can_redo = next_undo(page) is not None, next_redo(page) is not None
         return Overview(tuple(groups), counted(files), can_undo, can_redo)
 
     async def file(self, key: FileKey) -> ChangedFile:
-        """One changed file as it stands now; with `key.turn` None over the whole conversation.
+        """One changed file in its current state; with `key.turn` None over the whole conversation.
 
         Raises:
             UsageError: there is no such change.
@@ -87,8 +143,8 @@ class Review:
     async def diff(self, key: FileKey) -> FileDiff:
         """The lines and hunks of a changed file; cancelling this ends the work soon.
 
-        Where there are no lines to show (`file.no_lines`; `LARGEST` and `MOST_LINES` say what is too large)
-        it has none, and its file says all there is: kind, sizes, modes, names.
+        If there are no lines to show (`file.no_lines`; `LARGEST` and `MOST_LINES` are the limits), there
+        are none, and its file has all there is: kind, sizes, modes, names.
 
         Raises:
             UsageError: there is no such change.
@@ -100,7 +156,7 @@ class Review:
         return await stoppable(lambda check: load(file, chain, page.standing, blobs, check))
 
     async def fates(self, key: FileKey) -> list[HunkFate]:
-        """What became of each hunk, and where it is in today's file. Errors as `diff`."""
+        """The survival of each hunk, and its place in the current file. Errors as `diff`."""
         page = await self._book.page()
         (chain,) = page.targeted(Target(*key))
         (file,) = await self._book.files(page, [(key.turn, chain)])
@@ -112,23 +168,23 @@ class Review:
         return await looking(self._book, work)
 
     async def keep(self, target: Target) -> Outcome:
-        """Mark what is new (or in conflict) as kept. Named hunks that were reverted or edited come back as
+        """Mark new or conflicting parts as kept. Named hunks that were reverted or edited are restored as
         the agent wrote them.
 
         Raises:
-            UsageError: there is no such change or hunk, or all of it stands like that already.
-            WorkspaceError: somebody changed these lines since, or the file cannot be written. Nothing was
-                changed.
+            UsageError: there is no such change or hunk, or all of it already has this state.
+            WorkspaceError: these lines were changed since, or the file cannot be written. Nothing was
+              changed.
         """
         async with self._lock:
             return Outcome(tuple(await self._decisions.keep(target)))
 
     async def revert(self, target: Target, *, for_good: bool = False) -> Outcome:
-        """Take back the agent's lines; those that anybody else wrote stay.
+        """Revert the agent's lines; those of others stay.
 
-        Hunks whose lines were changed since are left as they are, marked as in conflict, and told as
-        `Outcome.conflicts`; all others are taken back together. `for_good` consents to the loss of what is
-        too large to be kept. Errors as `keep`.
+        Hunks whose lines were changed since are left as they are, marked as in conflict, and returned as
+        `Outcome.conflicts`; all others are reverted together. `for_good` consents to the loss of contents
+        that are too large to be stored. Errors as `keep`.
         """
         async with self._lock:
             made = await self._decisions.revert(target, for_good=for_good)
@@ -136,7 +192,7 @@ class Review:
         return Outcome(tuple(made), tuple(left))
 
     async def edit(self, target: Target, text: str) -> Outcome:
-        """Put the person's lines in the place of one hunk, whatever stands there for it; they are kept.
+        """Replace the lines of one hunk, in any state, with the user's; it counts as edited.
 
         `text` has newlines; the file's encoding, line endings and final newline stay. Errors as `keep`.
         """
@@ -144,8 +200,8 @@ class Review:
             return Outcome(tuple(await self._decisions.edit(target, text)))
 
     async def comment(self, target: Target, text: str) -> None:
-        """Say something to the agent about hunks, a file, or a turn (no path); it reaches the model with the
-        next message. Undo takes it back.
+        """Add a comment for the agent about hunks, a file, or a turn (no path); the model receives it with
+        the next message. Undo withdraws it.
 
         Raises:
             UsageError: it is empty, or there is no such change.
@@ -154,40 +210,41 @@ class Review:
             await self._decisions.comment(target, text)
 
     async def conflicts(self, target: Target) -> list[Obstacle]:
-        """What is in conflict, a file each, with both sides as they are now: `merged.conflicts` has the
-        places, where it is a matter of lines; else `reason` says what is in the way."""
+        """The conflicts, one for each file, with both sides as they are now: `merged.conflicts` has the
+        places if lines conflict; else `reason` describes the obstacle.
+        """
         return await conflicts.conflicts(self._book, target)
 
     async def resolve(self, target: Target, conflict: Obstacle, choices: Sequence[Choice]) -> Outcome:
-        """Settle a conflict: for each place "ours" (what is there now), "theirs" (what was there before the
-        agent) or a `Text`; one choice where it is no matter of lines.
+        """Resolve a conflict: for each place "ours" (the current lines), "theirs" (the lines before the
+        agent) or a `Text`; one choice if it is not about lines.
 
         Raises:
-            UsageError: there are not as many places as choices, or there is nothing to settle.
-            WorkspaceError: the file has changed since the conflict was looked at. Nothing was changed.
+            UsageError: the number of choices differs from that of places, or there is nothing to resolve.
+            WorkspaceError: the file has changed since the conflict was read. Nothing was changed.
         """
         async with self._lock:
             return Outcome(tuple(await conflicts.resolve(self._book, target, conflict, choices)))
 
     async def undo(self) -> tuple[ActionKind, Outcome]:
-        """Take back the last action of the review, whichever it was; what it was, and the edits made.
+        """Undo the last action of the review, of any kind; return its kind, and the edits made.
 
         Raises:
             UsageError: there is none.
-            WorkspaceError: somebody changed these lines since. Nothing was changed.
+            WorkspaceError: these lines were changed since. Nothing was changed.
         """
         async with self._lock:
-            action, made = await stack.undo(self._book)
+            action, made = await undo(self._book)
         return action.kind, Outcome(tuple(made))
 
     async def redo(self) -> tuple[ActionKind, Outcome]:
-        """Do again what the last undo took back, unless something else was done since; as `undo`."""
+        """Redo what the last undo reverted, unless there was another action since; as `undo`."""
         async with self._lock:
-            action, made = await stack.redo(self._book)
+            action, made = await redo(self._book)
         return action.kind, Outcome(tuple(made))
 
     async def patch(self, turn: int | None = None, path: str = "") -> Patch:
-        """What is kept of a turn, or of the conversation, as a patch that `git apply` takes.
+        """The changes of a turn, or of the conversation, that are not reverted, as a patch for `git apply`.
 
         Raises:
             UsageError: there is no such change.

@@ -1,6 +1,6 @@
-"""What a timeline consists of: points, requests, edits and figures, each in its place. Pure.
+"""The model of a timeline: points, requests, edits and figures, each in its place. Pure.
 
-Invariant: everything is placed once, when it is read; a point is then looked up, not worked out again.
+Invariant: everything is placed once, when it is read; queries about a point are lookups, not computations.
 """
 
 from bisect import bisect_left, bisect_right
@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 
 from cogency_tui.protocol.events import Event, Measure, Message
 from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.file_versions import Edit, FileChange, Version
 from cogency_tui.store.requests import Request
-from cogency_tui.store.versions import Edit, FileChange, Version
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One stored event. `events` is it, after what its sub-agents did until then where it is the result of
-    their call; `turn` counts the person's messages from 1."""
+    """One stored event. `events` ends with it; for the result of a call, its sub-agents' events up to then
+    come first. `turn` counts the user's messages from 1.
+    """
 
     number: int
     turn: int
@@ -29,9 +30,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request, the `turn` that it belongs to and which `cycle` of that it began, both from 1.
+    """A request, its `turn`, and the number of the `cycle` in the turn that it began, both from 1.
 
-    `recorded` says that it was kept what was sent; else it is worked out from the events.
+    `recorded`: the request was stored when it was sent; otherwise it is derived from the events.
     """
 
     request: Request
@@ -50,7 +51,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one cycle, summary or question took, and when it was known, in Unix seconds."""
+    """The figures of one cycle, summary or question, and when they became known, in Unix seconds."""
 
     moment: float
     measure: Measure
@@ -58,10 +59,11 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What the model was sent in a cycle, in all `messages`; those before `fresh` it had in its session.
+    """The messages that the model had in a cycle, in all `messages`; those before `fresh` were in its
+    session.
 
-    `asked` is None where nothing was sent yet: then it is what would be. `parts` are those of the system
-    prompt, `environments` the blocks that messages begin with. `remarks` say what is not certain.
+    `asked` is None if no request was sent yet: then it is the next request. `parts` are those of the system
+    prompt, `environments` the blocks that messages begin with. `remarks` describe what is uncertain.
     """
 
     asked: Asked | None
@@ -74,8 +76,9 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class PastFile:
-    """A file as it was `then`. `change` is what it had come to by then, None where it was not touched yet;
-    `path_today` is where it is now, as far as edits say, and `edits` those that had changed it."""
+    """A file as it was `then`. `change` is its total change by then, None if it was not touched yet;
+    `path_today` is its current path, as far as edits show, and `edits` are those that had changed it.
+    """
 
     path: str
     then: Version
@@ -86,9 +89,9 @@ class PastFile:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was taken up to a point: by the conversation, by its sub-agents, and before it was forked.
+    """The figures up to a point: of the conversation, of its sub-agents, and from before it was forked.
 
-    `step` are the figures of the cycle that the point belongs to, once it was over.
+    `step` has the figures of the point's cycle, once that is over.
     """
 
     own: list[Measure]
@@ -99,10 +102,10 @@ class Spent:
 
 @dataclass(frozen=True)
 class Past:
-    """All that is known of a conversation over time.
+    """The known history of a conversation.
 
-    `asked` and `edits` stand in the order of their places; `here` says whether it is about the project that
-    is open; `shared` are the points that it has from the conversation that it was forked from.
+    `asked` and `edits` are in the order of their places; `here`: it is about the open project; `shared` are
+    the points that it has from the conversation that it was forked from.
     """
 
     conversation: Conversation
@@ -130,7 +133,7 @@ class Past:
         return len(self._users)
 
     def turn_begins(self, index: int, step: int) -> int:
-        """The index of the next message of the person's; with -1 that of the one before, or of this turn."""
+        """The index of the user's next message; with -1 that of the one before, or of this turn."""
         if step > 0:
             place = bisect_right(self._users, index)
             return self._users[place] if place < len(self._users) else len(self.points) - 1
@@ -142,26 +145,27 @@ class Past:
         return max(0, bisect_right([point.number for point in self.points], number) - 1)
 
     def asked_at(self, index: int) -> Asked | None:
-        """The request that the point belongs to: for what the person said the first that has it, else the
-        last that was made before; None where it is still to come."""
+        """The request that a point belongs to: for a user message the first that includes it, else the last
+        that was made before; None if it is still to come.
+        """
         place = self._asked_place(index)
         return self.asked[place] if place < len(self.asked) else None
 
     def edits_until(self, index: int) -> list[Edit]:
-        """The edits that were made by then, the oldest first."""
+        """The edits that were made by then, oldest first."""
         return [each.edit for each in self.edits[: bisect_right(self._placed, index)]]
 
     def edits_after(self, index: int) -> list[Edit]:
-        """The edits that were made later, the oldest first."""
+        """The edits that were made later, oldest first."""
         return [each.edit for each in self.edits[bisect_right(self._placed, index) :]]
 
     def until(self, index: int) -> float:
-        """The moment, in Unix seconds, from which on figures are of a later cycle than that of the point."""
+        """The moment, in Unix seconds, from which on figures belong to a later cycle than the point's."""
         place = self._asked_place(index) + (not self._said_by_person(index))
         return self.asked[place].request.timestamp if place < len(self.asked) else float("inf")
 
     def spent_at(self, index: int) -> Spent:
-        """What was taken by then; of a cycle all, as soon as anything of it is there."""
+        """The figures by then; a cycle counts in full from its first point."""
         until = self.until(index)
         taken = [
             [each.measure for each in figures if each.moment < until]

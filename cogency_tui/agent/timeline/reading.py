@@ -1,12 +1,12 @@
-"""Reads a conversation's past out of the store, and puts everything in its place."""
+"""Reads a conversation's history from the store, and places its points, requests, edits and figures."""
 
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
-from cogency_tui.agent.journal import Journal
-from cogency_tui.agent.progress import numbered_with_progress
-from cogency_tui.agent.selection import REDO, RESTORE, UNDO
+from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.edits.selection import REDO, RESTORE, UNDO
+from cogency_tui.agent.subagent_progress import numbered_with_progress
 from cogency_tui.agent.timeline.model import Asked, Figures, Past, Placed, Point
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
@@ -16,18 +16,18 @@ from cogency_tui.store.requests import Frame, Request, Requests
 from cogency_tui.store.summaries import Summaries, Summary
 
 CurrentFrame = Callable[[Conversation, Summary | None], Awaitable[Frame]]
-"""What would be around the events of a conversation now, with a summary for those before."""
+"""Returns the frame around the events of a conversation now, with a summary for earlier events."""
 
 _BY_PERSON = (UNDO, REDO, RESTORE)
 """Tools of edits that no call made."""
 
 
 async def read_past(store: Store, journal: Journal, id: str, frame: CurrentFrame) -> Past:
-    """Everything about a conversation.
+    """The history of a conversation.
 
     Raises:
         StoreError: it cannot be read.
-        UsageError: there is no such conversation, or nothing was said in it.
+        UsageError: there is no such conversation, or it has no messages.
     """
     conversation = await store.conversation(id)
     pages = numbered_with_progress(store, id)
@@ -61,7 +61,7 @@ def _points(numbered: Sequence[tuple[int, tuple[Event, ...]]]) -> list[Point]:
 
 
 async def _lineage(store: Store, conversation: Conversation) -> list[Conversation]:
-    """It, the one that it was forked from, and so on."""
+    """The conversation, the one that it was forked from, and so on."""
     found = [conversation]
     while (last := found[-1]).call is None and last.parent is not None and len(found) < 100:
         parent = await store.conversation(last.parent)
@@ -72,7 +72,7 @@ async def _lineage(store: Store, conversation: Conversation) -> list[Conversatio
 
 
 async def _inherited(store: Store, lineage: Sequence[Conversation]) -> tuple[int, list[Figures]]:
-    """How many points a fork has from where it comes from, and what they took there."""
+    """The number of points that a fork shares with its origin, and their figures there."""
     shared: list[int] = []
     found: list[Figures] = []
     until = float("inf")
@@ -126,7 +126,7 @@ async def _asked(
 
 
 def _cycles(points: Sequence[Point]) -> Iterator[int]:
-    """The points at which the model began to write, as far as events say."""
+    """The points at which the model started to write, as far as events show."""
     for index in range(1, len(points)):
         before = points[index - 1].event["type"]
         if before in ("user", "result") and points[index].event["type"] in ("think", "call", "respond"):
@@ -155,8 +155,10 @@ async def _placed(
     points: Sequence[Point],
     shared: int,
 ) -> list[Placed]:
-    """Each edit where its call had ended and its time had come; those of a conversation that this one was
-    forked from as far as it has their calls, and what took those back before."""
+    """Each edit at the point at which its call had ended and its time had come. Of a conversation that this
+    one was forked from, edits count if the fork has their calls, as do undos of these edits before the
+    fork.
+    """
     edits = await journal.edits()
     ends = {point.event["id"]: index for index, point in enumerate(points) if point.event["type"] == "result"}
     moments = [*accumulate((point.event["timestamp"] for point in points), max)]

@@ -1,4 +1,4 @@
-"""A conversation at any of its events: what was said, what the model was sent, the files, what it had cost.
+"""A conversation at any of its events: the messages, the model's requests, the files, the cost.
 
     timeline = agent.timeline(conversation_id)
     past = await timeline.read()                      # once; a point is an index into `past.points`
@@ -6,27 +6,61 @@
     files = await timeline.files(past, index)         # as they were, whether they still are so
     plan = await timeline.restore(past, index)        # previewed; then `apply`, which can be undone
 
-Invariant: nothing here changes anything but `apply`. The loop is never blocked.
+Invariant: only `apply` changes anything. The event loop is never blocked.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from cogency_tui.agent.context import messages_of
-from cogency_tui.agent.journal import Journal
-from cogency_tui.agent.preview import Plan, difference
-from cogency_tui.agent.timeline.files import files_at
+from cogency_tui.agent.edits.history import path_today
+from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.edits.preview import Plan, difference
+from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
 from cogency_tui.agent.timeline.reading import CurrentFrame, read_past
-from cogency_tui.agent.undo import Undo
 from cogency_tui.errors import StoreError, UsageError, WorkspaceError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import unanswered
 from cogency_tui.store.conversations import Store
+from cogency_tui.store.file_versions import Edit, FileChange, net
 from cogency_tui.store.requests import Request
 from cogency_tui.store.summaries import Summaries
-from cogency_tui.store.versions import Edit, FileChange
-from cogency_tui.tools.blocking import in_thread
+from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.names import shown
+
+
+def files_at(past: Past, index: int) -> list[PastFile]:
+    """The files of a conversation at a point, as far as the journal shows: those changed by then, and after
+    them those that were changed only later, each by path. Pure.
+
+    A file that was not touched by then is as it was before its first edit.
+    """
+    before, after = past.edits_until(index), past.edits_after(index)
+    changed = [
+        PastFile(
+            each.change.path,
+            each.change.after,
+            path_today(each.change.path, after, 0),
+            each.change,
+            each.edits,
+        )
+        for each in net(before)
+    ]
+    known = {file.path for file in changed}
+    untouched: dict[str, PastFile] = {}
+    made = set[str]()
+    for place, edit in enumerate(after):
+        path = edit.old_path or edit.path
+        if path not in known and path not in made and edit.kind != "snapshot":
+            today = path_today(edit.path, after[place + 1 :], 0)
+            untouched.setdefault(path, PastFile(path, edit.before, today, None, ()))
+        made.add(edit.path)
+    return sorted(changed, key=_path) + sorted(untouched.values(), key=_path)
+
+
+def _path(file: PastFile) -> str:
+    return file.path
+
 
 REBUILT = (
     "What was sent here was not recorded. The messages are made from the events, with the system prompt, the "
@@ -38,7 +72,7 @@ UNFINISHED = "The request came to no end that was recorded; how much of it was s
 
 
 class Timeline:
-    """The timeline of one conversation; `frame` says what would be around its events now.
+    """The timeline of one conversation; `frame` returns the frame around its events now.
 
     All methods raise `StoreError`.
     """
@@ -56,15 +90,15 @@ class Timeline:
         self._frame = frame
 
     async def read(self) -> Past:
-        """Everything about the conversation as it is now.
+        """The history of the conversation as it is now.
 
         Raises:
-            UsageError: there is no such conversation, or nothing was said in it.
+            UsageError: there is no such conversation, or it has no messages.
         """
         return await read_past(await self._store(), self._journal, self._conversation, self._frame)
 
     async def exchange(self, past: Past, index: int) -> Exchange:
-        """What the model was sent in the cycle that the point belongs to."""
+        """The messages that the model had in the cycle of the point."""
         asked = past.asked_at(index)
         request = asked.request if asked else await self._next(past)
         messages = await in_thread(_messages, past, request)
@@ -78,7 +112,7 @@ class Timeline:
         )
 
     async def files(self, past: Past, index: int) -> list[tuple[PastFile, bool | None]]:
-        """The files as they were, each with whether it is still so; None where that cannot be told."""
+        """The files as they were, each with whether it is still so; None if that is unknown."""
         found = files_at(past, index)
         if not past.here:
             return [(file, None) for file in found]
@@ -100,10 +134,10 @@ class Timeline:
             return await in_thread(look)
 
     async def difference(self, file: PastFile) -> str:
-        """From the file as it was to the file of today, as text; empty where nothing differs.
+        """The difference from the file as it was to the current file, as text; empty if there is none.
 
         Raises:
-            WorkspaceError: today's cannot be read.
+            WorkspaceError: the current file cannot be read.
         """
         contents, blobs = await self._journal.contents(), await self._journal.blobs()
 
@@ -118,10 +152,10 @@ class Timeline:
             return await in_thread(work)
 
     async def content(self, file: PastFile) -> bytes:
-        """What the file held.
+        """The content of the file.
 
         Raises:
-            UsageError: it was not there, is no file, or was not kept.
+            UsageError: it did not exist, is no file, or was not stored.
         """
         then = file.then
         if then.kind == "absent":
@@ -133,11 +167,11 @@ class Timeline:
         return await in_thread(blobs.read, then.digest, then.size)
 
     async def restore(self, past: Past, index: int) -> Plan:
-        """How to have the files as they were at the point: the edits after it are taken back, what anybody
-        else changed since stays.
+        """Plan to restore the files as they were at the point: the edits after it are reverted, changes by
+        others since stay.
 
         Raises:
-            UsageError: there is nothing to take back, or it is about another project.
+            UsageError: there is nothing to revert, or the conversation is about another project.
         """
         if not past.here:
             raise UsageError(
@@ -149,7 +183,7 @@ class Timeline:
         return await Undo(self._journal, self._conversation).of_own({edit.id for edit in own})
 
     async def redo(self) -> Plan:
-        """How to take the last restore back, or any other undo.
+        """Plan to revert the last restore, or any other undo.
 
         Raises:
             UsageError: there is none.
@@ -157,15 +191,16 @@ class Timeline:
         return await Undo(self._journal, self._conversation).redo()
 
     async def apply(self, plan: Plan) -> list[Edit]:
-        """Do what `restore` or `redo` planned and the user was shown, all or nothing; the edits that it made.
+        """Apply a plan of `restore` or `redo` that the user has seen, all or nothing; return the edits that
+        it made.
 
         Raises:
-            WorkspaceError: something stands in the way, or a file cannot be written.
+            WorkspaceError: there is an obstacle, or a file cannot be written.
         """
         return await Undo(self._journal, self._conversation).apply(plan, for_good=True, agreed=True)
 
     def others_after(self, past: Past, index: int) -> int:
-        """How many changes after the point a restore leaves: they were made before the fork."""
+        """The number of changes after the point that a restore leaves: they were made before the fork."""
         return sum(not self._is_own(edit) for edit in past.edits_after(index))
 
     def _is_own(self, edit: Edit) -> bool:
@@ -191,14 +226,14 @@ def _environments(past: Past, request: Request) -> Iterator[str]:
 
 
 def _fresh(messages: Sequence[Message], request: Request) -> int:
-    """The first message that was really sent: the others were in the session."""
+    """The index of the first message that was really sent: the earlier ones were in the session."""
     if request.mode != "resume" or request.sent is None:
         return 0
     left, first = request.sent, len(messages)
     while first and left > 0:
         first -= 1
         left -= len(messages[first]["content"])
-    # Where that does not come out even, the session was lost and begun again.
+    # If the numbers do not match, the session was lost and a new one begun.
     return len(messages) - len(unanswered(messages[first:])) if left == 0 and first else 0
 
 

@@ -1,5 +1,5 @@
-"""Search over everything that ever happened: a derived index beside the store, and exact answers from it.
+"""Search over all conversations: a derived index beside the store, and exact answers from the store.
 
-The index only ever names candidates; what is answered was read from the store and compared. So a search
-is right without an index, too, and slower.
+The index only names candidates; every answer is read from the store and compared. So a search without an
+index is right, too, and slower.
 """

@@ -1,4 +1,4 @@
-"""Building the index: what is new in the store, a step at a time."""
+"""The builder of the index, which adds new rows of the store in steps."""
 
 import os
 import secrets
@@ -12,6 +12,7 @@ from typing import Any
 
 from cogency_tui.file_lock import file_lock
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import DAMAGE_CODES, FILE, primary_code, store_error
 from cogency_tui.store.search import documents
 from cogency_tui.store.search.folding import key
@@ -34,7 +35,6 @@ from cogency_tui.store.search.index import (
     unseal,
 )
 from cogency_tui.store.search.postings import decode, encode, numbers_of
-from cogency_tui.store.text import from_column, to_column
 
 _STEP_TEXT = 12_000_000
 _STEP_ROWS = 40_000
@@ -44,7 +44,7 @@ _EDIT_OWNER = "SELECT conversation FROM edits WHERE id = ?"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the index is: events in it, and events that there are."""
+    """Progress of the index: events in it, and events in the store."""
 
     done: int
     total: int
@@ -53,9 +53,10 @@ class Progress:
 def update(
     directory: Path, *, rebuild: bool = False, stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[Progress]:
-    """Bring the index in `directory` up to date, a step at a time; nothing happens while another does so.
+    """Update the index in `directory` in steps; do nothing while another process does so.
 
-    With `rebuild` it is made anew. Between two steps it can be left, and gone on with later. Blocks.
+    With `rebuild` it is built from scratch. It can be interrupted between two steps, and continued later.
+    Blocks.
 
     Raises:
         StoreError: the store cannot be read, or the index not written; the message names which.
@@ -70,11 +71,11 @@ def update(
             except DAMAGE as exc:
                 if not is_damage(exc):
                     raise
-            # Nothing in it is lost: all of it is in the store.
+            # Nothing is lost with it: the store has all of it.
             discard(directory)
             yield from _update(directory, False, stopped)
     except (OSError, sqlite3.Error) as exc:
-        # An index that was made a moment ago is whole: it is the store that is damaged.
+        # A newly built index is whole: the store is damaged.
         damaged = isinstance(exc, sqlite3.Error) and primary_code(exc) in DAMAGE_CODES
         raise store_error(exc, directory / (FILE if damaged else INDEX)) from exc
 
@@ -104,7 +105,7 @@ def _update(directory: Path, rebuild: bool, stopped: Callable[[], bool]) -> Iter
 
 
 class _Builder:
-    """Steps of indexing over a connection to the index, to which the store is attached."""
+    """Steps of indexing over a connection to the index, with the store attached."""
 
     def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
         self._connection = connection
@@ -114,7 +115,7 @@ class _Builder:
         self._roots: dict[str, str] = {}
 
     def begin(self, *, rebuild: bool) -> None:
-        """Make what is missing, and empty what does not fit the store."""
+        """Create what is missing, and empty an index that does not fit the store."""
         connection = self._connection
         identity = identity_of(connection, "store")
         extent = extent_of(connection, "main", identity)
@@ -132,7 +133,7 @@ class _Builder:
             self._record(self._extent, identity)
 
     def step(self, stopped: Callable[[], bool]) -> Progress | None:
-        """Take in the next rows of the store; None when there are none."""
+        """Index the next rows of the store; None when there are none."""
         connection = self._connection
         gathering = Gathering(self._next_slice())
         events, edits = self._extent.events, self._extent.edits
@@ -183,7 +184,7 @@ class _Builder:
         return from_column(self._connection.execute(_EDIT_OWNER, (edit,)).fetchone()[0])
 
     def _member(self, id: str) -> int:
-        """The number of a conversation of the person's, given when it is first met."""
+        """Return the number of a user's conversation, which is assigned on first use."""
         if id not in self._members:
             if len(self._members) > 50_000:
                 self._members.clear()

@@ -1,4 +1,4 @@
-"""Which slices meet the conditions of a query: told from the index's postings, and seen in its texts."""
+"""The slices that may meet the conditions of a query, by the index's postings, then by its texts."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
@@ -10,10 +10,10 @@ from cogency_tui.store.search.members import Known, Members
 from cogency_tui.store.search.postings import SHIFT, WIDTH, picked
 
 _FEW = 500
-"""Slices that may meet a condition, up to which their conversations are picked out before all else."""
+"""Most slices that may meet a condition for which their conversations are selected first."""
 
 _MANY = 32
-"""Slices of one conversation that may meet a condition, from which on they are read one by one: one of the
+"""Slices of one conversation that may meet a condition from which on they are read one by one: one of the
 first will do."""
 
 _BATCH = 250
@@ -34,7 +34,7 @@ class Candidates:
         self._spread: dict[int, dict[int, list[int]]] = {}
 
     def conversations(self) -> set[str] | None:
-        """The ids of all that may match; None where that may be many."""
+        """Return the ids of all conversations that may match; None where these may be many."""
         if self._count > _FEW:
             return None
         ids, blocks = self._members.ids, self._members.blocks
@@ -42,9 +42,10 @@ class Candidates:
         return {ids[number] for block in maybe for number in picked(blocks[block], maybe[block])}
 
     def confirmed(self, ids: Iterable[str], check: Callable[[], None]) -> set[str]:
-        """Those of some conversations that may match, after a look at what tells most of them apart.
+        """Return those of some conversations that may match, after checking their texts for the most
+        selective condition.
 
-        `check` is called from time to time, and raises where nobody waits any more.
+        `check` is called from time to time, and raises where the search was cancelled.
         """
         known, members = self._rarest, self._members
         found: set[str] = set()
@@ -70,7 +71,7 @@ class Candidates:
         return found
 
     def met(self, slice: int) -> list[int]:
-        """The numbers of the conditions that a slice may meet, and whose text it has."""
+        """Return the numbers of the conditions that a slice may meet, and whose text it has."""
         block, position = slice >> SHIFT, slice & (WIDTH - 1)
         met: list[int] = []
         here = b""
@@ -86,7 +87,7 @@ class Candidates:
         return met
 
     def _slices(self, member: int) -> list[int]:
-        """The slices of a conversation that may meet the rarest condition."""
+        """Return the slices of a conversation that may meet the rarest condition."""
         found: list[int] = []
         for block in self._members.where.get(member, ()):
             if block not in self._spread:
@@ -96,7 +97,7 @@ class Candidates:
 
 
 def _spread(block: int, members: Members, known: Known) -> dict[int, list[int]]:
-    """The slices of a block that may meet a condition, by whose they are."""
+    """Return the slices of a block that may meet a condition, by conversation."""
     found: dict[int, list[int]] = {}
     owners, bits = members.blocks[block], known.maybe[block]
     first = block << SHIFT

@@ -1,5 +1,5 @@
-"""A process that brings the index of the store in the directory it is given up to date, and says how far it
-is: two numbers a line. It ends with whoever started it, at the next step at the latest."""
+"""A process that updates the index of the store in a directory, given as its argument, and reports its
+progress: two numbers a line. It ends after the program that started it, at the next step at the latest."""
 
 import os
 import select
@@ -10,12 +10,12 @@ from cogency_tui.store.search.building import update
 
 
 def main() -> None:
-    """Index until all is done, or nobody holds our standard input any more."""
+    """Index until all is done, or no process holds our standard input open."""
     os.nice(10)
     for progress in update(Path(sys.argv[1]), stopped=_abandoned):
         print(progress.done, progress.total, flush=True)
 
 
 def _abandoned() -> bool:
-    # Nothing is ever written to us: that there is something to read means that the other end is closed.
+    # Nothing is ever written to us: a readable standard input means that the other end is closed.
     return bool(select.select([sys.stdin], [], [], 0)[0])

@@ -1,7 +1,7 @@
-"""What can be found: each event and each edit as one text, with what filters ask of it.
+"""Searchable documents: each event and each edit as one text, with the values of filters.
 
-A document's source is the number of its event, or minus the number of its edit. Its text depends on the
-row alone (and on kept contents), so that it is the same whenever it is made.
+A document's source is the number of its event, or minus the number of its edit. Its text depends only on
+the row (and on stored contents), so that it is the same whenever it is built.
 """
 
 import json
@@ -17,13 +17,13 @@ import msgspec
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.search.folding import fold
-from cogency_tui.store.text import from_column, to_column
 
 Kind = Literal["prompt", "answer", "thought", "call", "output", "edit", "title"]
 
 LONGEST_CONTENT = 1 << 20
-"""Bytes of a file's content, above which only the path of an edit can be found."""
+"""Bytes of a file's content above which an edit is found only by its path."""
 
 _KINDS: dict[str, Kind] = {
     "user": "prompt",
@@ -42,8 +42,9 @@ _EDITS = (
 
 @dataclass(frozen=True)
 class Document:
-    """One text. `conversation` is where it stands: a sub-agent's has its own. `tool` and `failed` are those
-    of a call or an output, `paths` the files that a call or an edit names; `timestamp` in Unix seconds."""
+    """A searchable text. `conversation` is its own: a sub-agent's has another than its parent. `tool` and
+    `failed` are those of a call or an output, `paths` the files that a call or an edit names; `timestamp`
+    is in Unix seconds."""
 
     source: int
     conversation: str
@@ -62,7 +63,7 @@ class Document:
 def read_documents(
     connection: sqlite3.Connection, sources: Sequence[int], blobs: Blobs
 ) -> Iterator[Document]:
-    """The documents of these sources, in no order; a row that is gone or cannot be read is left out."""
+    """Yield the documents of these sources, in no order; a row that is gone or cannot be read is left out."""
     events = [source for source in sources if source > 0]
     edits = [-source for source in sources if source < 0]
     for number in events:
@@ -76,17 +77,17 @@ def read_documents(
 
 
 def read_events(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[Any, ...]]:
-    """At most `most` rows for `of_event`, those behind the event numbered `after`."""
+    """Return at most `most` rows for `of_event`, those behind the event numbered `after`."""
     return connection.execute(f"{_EVENTS} WHERE seq > ? ORDER BY seq LIMIT ?", (after, most)).fetchall()
 
 
 def read_edits(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[Any, ...]]:
-    """At most `most` rows for `of_edit`, those behind the edit numbered `after`."""
+    """Return at most `most` rows for `of_edit`, those behind the edit numbered `after`."""
     return connection.execute(f"{_EDITS} WHERE id > ? ORDER BY id LIMIT ?", (after, most)).fetchall()
 
 
 def all_of(connection: sqlite3.Connection, conversation: str, blobs: Blobs) -> Iterator[Document]:
-    """All documents of one conversation, its sub-agents' left out but for their edits."""
+    """Yield all documents of one conversation, its sub-agents' left out except for their edits."""
     key = to_column(conversation)
     for row in connection.execute(f"{_EVENTS} WHERE conversation_id = ? ORDER BY seq DESC", (key,)):
         if (document := of_event(row)) is not None:
@@ -97,7 +98,7 @@ def all_of(connection: sqlite3.Connection, conversation: str, blobs: Blobs) -> I
 
 
 def of_event(row: tuple[Any, ...]) -> Document | None:
-    """The document of an event's row; None where the row cannot be read."""
+    """Build the document of an event's row; None where the row cannot be read."""
     seq, conversation, kind, timestamp, body = row
     if conversation is None or timestamp is None:
         return None
@@ -118,8 +119,8 @@ def of_event(row: tuple[Any, ...]) -> Document | None:
 
 
 def of_edit(row: tuple[Any, ...], blobs: Blobs) -> Document | None:
-    """The document of an edit's row: its paths, and the lines that it added and removed; None where the row
-    is damaged."""
+    """Build the document of an edit's row: its paths, and the lines that it added and removed; None where
+    the row is damaged."""
     if None in row:
         return None
     id, caller, path, old_path, tool, timestamp = row[:6]
@@ -148,7 +149,7 @@ def _call(seq: int, conversation: str, timestamp: float, event: dict[str, Any]) 
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """What a JSON value says, in its order, without the names of its keys."""
+    """Yield the texts of a JSON value, in order, without the names of its keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -165,7 +166,7 @@ def _decoded(body: str | bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (ValueError, UnicodeEncodeError):
-        # Slower, and the one that knows lone surrogates and NaN.
+        # Slower, but accepts lone surrogates and NaN.
         return json.loads(from_column(body))
 
 
@@ -181,7 +182,7 @@ def _lines(version: tuple[str, str, int, int], blobs: Blobs) -> list[str]:
 
 
 def _lacking(these: list[str], those: list[str]) -> Iterator[str]:
-    """The lines of `these` that `those` have not, or not as often; in their order."""
+    """Yield the lines of `these` that `those` lack, or have less often; in order."""
     left = Counter(those)
     for line in these:
         if left[line] > 0:

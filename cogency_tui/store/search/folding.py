@@ -1,6 +1,6 @@
-"""Case folding that keeps its way back, and the trigrams that the index is made of.
+"""Case folding with positions in the original text, and the trigrams of the index.
 
-Invariant: where a folded text holds a folded term, the grams of the text hold all grams of the term.
+Invariant: where a folded text contains a folded term, the grams of the text include all grams of the term.
 """
 
 import re
@@ -10,53 +10,55 @@ from itertools import pairwise
 
 LENGTH = 3
 PAD = "\x00\x00"
-"""Behind every text: so that each of its characters begins a gram, and short terms are found by prefix."""
+"""Appended to every text, so that each of its characters begins a gram, and short terms are found by
+prefix."""
 
 _PROBE = re.compile("(?=(..[aeiouy]..))", re.DOTALL)
 
 
 def fold(text: str) -> str:
-    """`text` as it is compared: full case folding, beyond ASCII, too (`STRASSE` is `straße`), of what is
-    composed as far as it can be: an `é` of two characters, as macOS has it in names, is one of one."""
+    """Fold `text` for comparison: full case folding, also beyond ASCII (`STRASSE` equals `straße`), after
+    composing characters: an `é` of two characters, as in macOS's file names, equals one of one."""
     return text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
 
 
 def grams_of_term(folded: str) -> list[str]:
-    """The grams that every text with this term has; none where it is too short to have any."""
+    """Return the grams that every text with this term has; none where it is too short to have any."""
     return list(dict.fromkeys(folded[at : at + LENGTH] for at in range(len(folded) - LENGTH + 1)))
 
 
 def probes_of(folded: str) -> set[str]:
-    """The five characters around each vowel. They tell long words and phrases from texts that happen to have
-    all their trigrams; that only some places have one keeps the index small."""
+    """Return the five characters around each vowel. They distinguish long words and phrases from texts that
+    happen to have all their trigrams; because only some places have one, the index stays small."""
     return set(_PROBE.findall(folded))
 
 
 def key(gram: str) -> bytes:
-    """A gram as the index stores it: what begins with the same characters begins with the same bytes."""
+    """Encode a gram for the index: a common prefix of characters is a common prefix of bytes."""
     return gram.encode("utf-8", "surrogatepass")
 
 
 def spans(text: str, folded: str, term: str, most: int = 1 << 30) -> list[tuple[int, int]]:
-    """Where `text`, of which `folded` is the folded form, has the folded `term`: at most `most` places,
-    which do not overlap, as pairs of the first character and the one behind the last."""
+    """Locate the folded `term` in `text`, whose folded form is `folded`: at most `most` places, which do
+    not overlap, as pairs of the first character and the one behind the last."""
     found = list(_occurrences(folded, term, most))
     if not found or (len(folded) == len(text) and unicodedata.is_normalized("NFC", text)):
-        # Folding a composed character never gives none, so equal lengths are equal positions.
+        # Folding a composed character never yields nothing, so equal lengths mean equal positions.
         return found
-    # What each character of the folded text comes from: a part of the text, of one character mostly.
+    # The origin of each character of the folded text: a part of the text, of one character mostly.
     origin = [part for part in _parts(text) for _ in fold(text[slice(*part)])]
     return [(origin[start][0], origin[end - 1][1]) for start, end in found]
 
 
 def _parts(text: str) -> Iterator[tuple[int, int]]:
-    """The parts of `text` within which characters are composed, and between which none are."""
+    """Split `text` into parts such that characters compose only within a part."""
     starts = [index for index, character in enumerate(text) if not index or not _joins(character)]
     return pairwise([*starts, len(text)])
 
 
 def _joins(character: str) -> bool:
-    """Whether it may become one with what is before it: a mark, or a later letter of a Korean syllable."""
+    """Whether a character may compose with the one before it: a mark, or a later letter of a Korean
+    syllable."""
     return "\u1160" <= character <= "\u11ff" or unicodedata.category(character)[0] == "M"
 
 

@@ -1,4 +1,4 @@
-"""Documents on their way into slices: what the next step of indexing writes."""
+"""Slices in the making: the documents that the next step of indexing writes."""
 
 from array import array
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from cogency_tui.store.search.index import FACT, group_of
 from cogency_tui.store.search.postings import SHIFT, WIDTH
 
 _SLICE = 1536
-"""Characters, from which on a slice is closed."""
+"""Characters from which on a slice is closed."""
 
 
 class Block:
-    """What is new in one block: whose its new slices are, and which of these have which grams."""
+    """The new part of one block: the conversations of its new slices, and the slices with each gram."""
 
     def __init__(self) -> None:
         self.roots: list[str] = []
@@ -23,7 +23,7 @@ class Block:
 
 
 class Gathering:
-    """Documents on their way into slices, which are numbered from `first` on."""
+    """Collects documents into slices, which are numbered from `first` on."""
 
     def __init__(self, first: int) -> None:
         self.slices: list[tuple[int, str, bytes, bytes]] = []
@@ -34,7 +34,7 @@ class Gathering:
         self._lengths: dict[str, int] = {}
 
     def add(self, root: str, document: Document) -> None:
-        """Put a document of the conversation `root` into its slice."""
+        """Add a document of the conversation `root` to its slice."""
         self._open.setdefault(root, []).append(document)
         self.size += len(document.text) + 1
         length = self._lengths.get(root, 0) + len(document.text)
@@ -67,7 +67,7 @@ class Gathering:
 
 
 def grouped(probes: dict[str, list[int]]) -> Iterator[tuple[bytes, list[int]]]:
-    """Which slices have which group of probes."""
+    """Yield the slices with each group of probes."""
     groups: dict[bytes, set[int]] = {}
     for probe, numbers in probes.items():
         groups.setdefault(group_of(probe), set()).update(numbers)

@@ -1,10 +1,11 @@
-"""The index file beside the store: derived, bound to one store, made anew where it does not fit or is broken.
+"""The index file beside the store: derived, bound to one store, rebuilt where it does not fit or is broken.
 
-Documents are gathered in slices: a few of one conversation, in the order in which they were stored. The
-index knows for each gram which slices have it, and keeps a slice's folded text. A step of indexing is one
-transaction, after which `state` says up to where everything is in it; whoever is killed has lost one step.
-It is a file of its own, so that no append ever waits for it, and one process at a time writes it. SQLite
-needs no extension for it. What SQLite stores as bytes carries a checksum: damage inside a row is noticed.
+Documents are gathered in slices: a few of one conversation, in the order in which they were stored. For
+each gram the index has the slices that contain it, and for each slice its folded text. A step of indexing
+is one transaction, and `state` records the last event and edit that it covers; a killed process loses one
+step. The index is a file of its own, so that no append ever waits for it, and one process at a time writes
+it. SQLite needs no extension for it. Values that SQLite stores as bytes carry a checksum, so that damage
+inside a row is noticed.
 """
 
 import sqlite3
@@ -13,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import free_name, primary_code
 from cogency_tui.store.search.folding import key
-from cogency_tui.store.text import from_column, to_column
 
 INDEX = "recall.db"
 LOCK = "recall.lock"
@@ -23,8 +24,8 @@ BLOBS = "blobs"
 
 VERSION = "4"
 FACT = b"\xff"
-"""Begins what is no gram: no UTF-8 has this byte. `t` and a tool's folded name, `e` for a failed output, or
-`p` and which of so many groups a probe is in."""
+"""First byte of a posting's key that is no gram: no UTF-8 has it. It precedes `t` and a tool's folded name,
+`e` for a failed output, or `p` and the number of a group of probes."""
 
 _GROUPS = 0xFFFF
 
@@ -69,7 +70,7 @@ _SEAL = 4
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Up to which event and which edit everything is in the index; `made` tells it from one made anew."""
+    """The last event and edit up to which the index is complete; `made` distinguishes rebuilt indexes."""
 
     events: int = 0
     edits: int = 0
@@ -77,24 +78,25 @@ class Extent:
 
 
 def group_of(probe: str) -> bytes:
-    """What stands for a probe, and for a few others, in the index."""
+    """Return the key of a probe's group, which it shares with a few others."""
     return FACT + b"p" + (crc32(key(probe)) & _GROUPS).to_bytes(2, "big")
 
 
 def root_of(connection: sqlite3.Connection, conversation: str) -> str:
-    """The conversation of the person's in which a sub-agent's stands, however deep; any other is its own."""
+    """Return the user's conversation to which a sub-agent's belongs, at any depth; any other is its own."""
     row = connection.execute(_ROOT, (to_column(conversation),)).fetchone()
     return from_column(row[0]) if row else conversation
 
 
 def identity_of(connection: sqlite3.Connection, schema: str = "main") -> str:
-    """What tells this store from every other that ever was at its place."""
+    """Return an id that distinguishes this store from every earlier one at its path."""
     row = connection.execute(f"SELECT applied FROM {schema}.migrations ORDER BY rowid LIMIT 1").fetchone()
     return repr(row[0]) if row else ""
 
 
 def extent_of(connection: sqlite3.Connection, schema: str, identity: str) -> Extent:
-    """How far the index attached as `schema` reaches; nowhere where it is none, or that of another store."""
+    """Return the extent of the index attached as `schema`; empty where it is no index, or that of another
+    store."""
     try:
         state = dict(connection.execute(f"SELECT name, value FROM {schema}.state").fetchall())
     except sqlite3.OperationalError:
@@ -105,17 +107,17 @@ def extent_of(connection: sqlite3.Connection, schema: str, identity: str) -> Ext
 
 
 def is_damage(exc: Exception) -> bool:
-    """Whether an error of `DAMAGE` says that a file is damaged, rather than busy or on a full disk."""
+    """Whether an error of `DAMAGE` means a damaged file, rather than a busy one or a full disk."""
     return not isinstance(exc, sqlite3.Error) or primary_code(exc) not in _NO_DAMAGE
 
 
 def seal(data: bytes) -> bytes:
-    """`data` as a column of the index has it, with its checksum."""
+    """Add a checksum to `data` for a column of the index."""
     return crc32(data).to_bytes(_SEAL, "big") + data
 
 
 def unseal(value: Any) -> bytes:
-    """The data of a sealed column.
+    """Verify a sealed column, and return its data.
 
     Raises:
         ValueError: it is damaged.
@@ -126,14 +128,14 @@ def unseal(value: Any) -> bytes:
 
 
 def text_of_slice(connection: sqlite3.Connection, slice: int) -> bytes:
-    """The folded text of a slice of the attached index."""
+    """Return the folded text of a slice of the attached index."""
     return unseal(
         connection.execute("SELECT text FROM recall.texts WHERE number = ?", (slice,)).fetchone()[0]
     )
 
 
 def discard(directory: Path) -> None:
-    """Remove the index: the store has all that is in it. A directory in its place is moved aside.
+    """Remove the index: the store has all of its content. A directory in its place is moved aside.
 
     Raises:
         OSError: it cannot be removed.
@@ -147,7 +149,7 @@ def discard(directory: Path) -> None:
 
 
 def attached(connection: sqlite3.Connection, directory: Path) -> bool:
-    """Attach the index to a connection to the store, as `recall`, if there is one."""
+    """Attach the index to a connection to the store, as `recall`; return whether there is one."""
     path = directory / INDEX
     if not path.exists():
         return False

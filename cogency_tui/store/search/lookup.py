@@ -1,4 +1,4 @@
-"""What the postings say of a condition: the slices of a block, a bit each, that may meet it."""
+"""Look-ups in the postings: the slices of a block, a bit each, that may meet a condition."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -9,14 +9,14 @@ from cogency_tui.store.search.matching import Condition
 from cogency_tui.store.search.postings import FULL, decode
 
 _COMMON = 300
-"""Grams in a block that begin with one character, from which on it is taken to be everywhere."""
+"""Grams in a block with the same first character from which on that character counts as everywhere."""
 
 _MOST_GRAMS = 40
-"""Grams of one condition that are looked up: a pasted page is told from others by far fewer."""
+"""Most grams of one condition that are looked up: far fewer identify a pasted page."""
 
 
 def grams_of(condition: Condition) -> list[bytes]:
-    """The postings in which a slice has to be, to meet a condition."""
+    """Return the postings that contain every slice which meets a condition."""
     grams = [key(gram) for gram in grams_of_term(condition.text)]
     if len(grams) > _MOST_GRAMS:
         grams = grams[:: len(grams) // _MOST_GRAMS + 1]
@@ -25,7 +25,7 @@ def grams_of(condition: Condition) -> list[bytes]:
 
 
 def bits_of(connection: sqlite3.Connection, block: int, condition: Condition, grams: list[bytes]) -> int:
-    """The slices of a block that have all these grams of the condition's, and its fact."""
+    """Return the slices of a block that have all these grams of the condition, and its fact."""
     bits = FULL
     if grams:
         marks = ", ".join("?" * len(grams))
@@ -43,7 +43,7 @@ def bits_of(connection: sqlite3.Connection, block: int, condition: Condition, gr
 
 
 def _beginning(connection: sqlite3.Connection, block: int, text: str) -> int:
-    """The slices with a gram that begins with `text`, which is every place where it stands."""
+    """Return the slices with a gram that begins with `text`: all that contain it."""
     bits, limit = 0, _COMMON if len(text) == 1 else -1
     values = list(_range(connection, block, key(text), key(text) + b"\xff", limit))
     if len(values) == limit:

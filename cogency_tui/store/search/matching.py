@@ -1,4 +1,4 @@
-"""Whether a conversation matches, and where: its documents read and compared, what is likely first."""
+"""The matching of a conversation: its documents are read and compared, likely ones first."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ Test = Callable[[Document], bool]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Something that a document of the conversation has to be. `grams_of` is the text, if any, that such a
-    document has, `fact` what it is besides; `is_term` whether it is what the person looks for."""
+    """A requirement that some document of the conversation has to meet. `text`, if any, is in every such
+    document, `fact` is a property of it; `is_term` marks a term that the user searches for."""
 
     test: Test
     text: str = ""
@@ -32,7 +32,7 @@ class Match:
 
 
 def conditions_of(query: Query) -> list[Condition]:
-    """What a query asks of documents, the person's words first."""
+    """Derive the conditions of a query on documents, the user's terms first."""
     found = [Condition(_has(term), term, is_term=True) for term in query.terms]
     found += [Condition(_names(file), file) for file in query.files]
     found += [Condition(_calls(tool), fact=f"t{tool}") for tool in query.tools]
@@ -40,7 +40,7 @@ def conditions_of(query: Query) -> list[Condition]:
 
 
 def admits(query: Query, conversation: Conversation) -> bool:
-    """Whether the conversation's own row is as the query asks."""
+    """Whether the conversation's own row meets the query."""
     if query.since is not None and conversation.updated < query.since:
         return False
     if query.before is not None and conversation.updated >= query.before:
@@ -60,9 +60,9 @@ def match(
     documents: Iterable[Document],
     most: int,
 ) -> Match | None:
-    """The match with at most `most` hits, which are the first found; None where a condition is not met.
+    """Return the match with at most `most` hits, the first found; None where a condition is not met.
 
-    `documents` are read as far as is needed.
+    `documents` are read only as far as needed.
     """
     found = Match(conversation)
     open_conditions = list(conditions)
@@ -83,7 +83,7 @@ def match(
 
 
 def title_of(conversation: Conversation) -> Document:
-    """The title that the person gave, as something that can be found."""
+    """Build a document of the user's own title, so that it can be found."""
     id, title = conversation.id, conversation.title
     return Document(0, id, "title", title, conversation.updated)
 
@@ -110,6 +110,6 @@ def _holds(text: str, wanted: tuple[str, ...]) -> bool:
 
 def _compared(cost: float, how: str, usd: float) -> bool:
     if how == "=":
-        # What is shown of a cost are two digits.
+        # A cost is shown with two digits.
         return abs(cost - usd) < 0.005
     return {"<": cost < usd, "<=": cost <= usd, ">": cost > usd, ">=": cost >= usd}[how]

@@ -1,23 +1,23 @@
-"""Whose each slice of the index is, and what earlier searches learned of the slices."""
+"""The conversations of the index's slices, and results of earlier searches about slices."""
 
 import sqlite3
 from array import array
 
+from cogency_tui.store.column_text import from_column
 from cogency_tui.store.search.index import unseal
 from cogency_tui.store.search.lookup import bits_of, grams_of
 from cogency_tui.store.search.matching import Condition
 from cogency_tui.store.search.postings import SHIFT, WIDTH
-from cogency_tui.store.text import from_column
 
 _REMEMBERED = 16
-"""Conditions of which it is remembered what was learned: who types on, or takes back, asks of few."""
+"""Conditions whose results are cached: a user who edits a query comes back to few."""
 
 _FEW = 4
-"""Slices of a block that may meet what was typed so far, up to which looking at each is quickest."""
+"""Slices of a block that may meet the query so far up to which checking each one is fastest."""
 
 
 class Known:
-    """The slices, a bit each by block, that may meet a condition, and those seen to have its text."""
+    """The slices, a bit each by block, that may meet a condition, and those known to have its text."""
 
     def __init__(self, condition: Condition, maybe: dict[int, int]) -> None:
         self.condition = condition
@@ -25,11 +25,11 @@ class Known:
         self.sure = dict(maybe) if not condition.text else dict.fromkeys(maybe, 0)
 
     def count(self) -> int:
-        """How many slices may meet it."""
+        """Count the slices that may meet it."""
         return sum(map(int.bit_count, self.maybe.values()))
 
     def learn(self, slice: int, *, has: bool) -> None:
-        """Whether the slice has the text."""
+        """Record whether the slice has the text."""
         block, bit = slice >> SHIFT, 1 << (slice & (WIDTH - 1))
         if has:
             self.sure[block] |= bit
@@ -38,8 +38,8 @@ class Known:
 
 
 class Members:
-    """What stays from search to search, kept up with the index: numbers of conversations by block of slices,
-    blocks by number, and ids."""
+    """A cache that lasts from search to search and follows the index: numbers of conversations by block of
+    slices, blocks by number, and ids."""
 
     def __init__(self) -> None:
         self.blocks: dict[int, array[int]] = {}
@@ -50,7 +50,7 @@ class Members:
         self._known: list[Known] = []
 
     def refresh(self, connection: sqlite3.Connection) -> None:
-        """Read what is new in the index."""
+        """Read the new part of the index."""
         slices = connection.execute("SELECT coalesce(max(number) + 1, 0) FROM recall.slices").fetchone()[0]
         if slices < self._slices:
             self.__init__()
@@ -63,7 +63,7 @@ class Members:
             for number in set(self.blocks[block]):
                 where = self.where.get(number, ())
                 if block not in where:
-                    # A tuple of numbers is nothing that garbage collection has to walk.
+                    # The garbage collector does not traverse a tuple of numbers.
                     self.where[number] = (*where, block)
         last = max(self.ids, default=0)
         for number, id in connection.execute(
@@ -74,11 +74,12 @@ class Members:
         self._slices = slices
 
     def forget(self) -> None:
-        """Start anew: the index was made anew."""
+        """Clear the cache: the index was rebuilt."""
         self.__init__()
 
     def known(self, connection: sqlite3.Connection, condition: Condition) -> Known:
-        """What is known of a condition: more, the more was asked of it or of parts of its text."""
+        """Return the slices that may meet a condition, narrowed by earlier searches for it or for parts of
+        its text."""
         parts = [each for each in self._known if _narrows(condition, each.condition)]
         known = max(parts, key=lambda each: _asked(each.condition), default=None)
         if known is None or _asked(known.condition) != _asked(condition):
@@ -104,10 +105,10 @@ class Members:
 
 
 def _narrows(condition: Condition, earlier: Condition) -> bool:
-    """Whether only what meets the earlier condition can meet this one."""
+    """Whether every slice that meets this condition meets the earlier one."""
     return earlier.text in condition.text and earlier.fact in ("", condition.fact)
 
 
 def _asked(condition: Condition) -> tuple[int, str, str]:
-    """What the index is asked of it, in the order of how much that says."""
+    """Return the index's part of a condition, ordered by how selective it is."""
     return len(condition.text), condition.text, condition.fact

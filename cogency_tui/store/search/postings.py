@@ -1,7 +1,7 @@
 """Sets of slices as the index stores them: the numbers within one block, each a bit of a Python integer.
 
-A block has `WIDTH` slices. Few numbers are kept as a list of two bytes each, many as one bit each, which
-the length alone tells apart; both carry a checksum. Intersecting and uniting are operations on integers.
+A block has `WIDTH` slices. Few numbers are stored as two bytes each, many as one bit each; the length alone
+distinguishes the two. Both carry a checksum. Intersections and unions are integer operations.
 """
 
 from array import array
@@ -24,14 +24,14 @@ _FLAGS = bytes(48) + b"\x00\x01" + bytes(206)
 
 
 def encode(numbers: Sequence[int]) -> bytes:
-    """Numbers below `WIDTH`, each once, as a column's value."""
+    """Encode distinct numbers below `WIDTH` as a column's value."""
     if len(numbers) <= _FEW:
         return seal(array("H", numbers).tobytes())
     return seal(_united(numbers).to_bytes(_BYTES, "little"))
 
 
 def decode(value: bytes) -> int:
-    """The bits of a column's value.
+    """Decode a column's value to bits.
 
     Raises:
         ValueError: it is damaged.
@@ -45,12 +45,12 @@ def decode(value: bytes) -> int:
 
 
 def numbers_of(bits: int) -> list[int]:
-    """The numbers whose bits are set, in order."""
+    """Return the numbers whose bits are set, in order."""
     return list(picked(range(WIDTH), bits))
 
 
 def picked(items: Sequence[T], bits: int) -> Iterator[T]:
-    """Of `items`, which stand for the numbers from 0 on, those whose bits are set."""
+    """Yield those of `items`, numbered from 0, whose bits are set."""
     if bits.bit_count() < _SPARSE:
         return iter([items[number] for number in _ones(bits)])
     flags = format(bits, f"0{WIDTH}b").encode().translate(_FLAGS)

@@ -1,10 +1,10 @@
-"""What a person types: words, "quoted phrases" and filters, as a query. Total: every text is one.
+"""The query language: words, "quoted phrases" and filters. Total: every text is a valid query.
 
     retry "sleep(1)" file:app.py tool:shell error: model:gpt project:shop branch:main since:30d cost:>0.5
 
-Words and phrases are terms: each has to stand somewhere in the conversation. Nothing in a term is special,
-`%` and `_` least of all; a quote that is not closed reaches to the end. What looks like a filter and is none
-(`http://x`, `since:whenever`) is a term; `problems` says so of those that were meant as one.
+Words and phrases are terms: each has to occur somewhere in the conversation. No character of a term is
+special, not even `%` and `_`; an unclosed quote reaches to the end. A word that resembles a filter and is
+none (`http://x`, `since:whenever`) is a term; `problems` reports those that were meant as one.
 """
 
 import re
@@ -26,9 +26,9 @@ _FORMATS = ("%Y-%m-%d", "%Y-%m", "%Y", "%Y-%m-%dT%H:%M")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for. All texts are folded. `since` and `before` in Unix seconds, against the last change
-    of a conversation; `costs` pairs of a comparison and USD. `error` None where no error is asked for, else
-    what has to stand in the failed output (perhaps nothing)."""
+    """A parsed query. All texts are folded. `since` and `before` are in Unix seconds, compared with a
+    conversation's last change; `costs` are pairs of a comparison and USD. `error` is None where no error is
+    wanted, else a text (perhaps empty) that the failed output has to contain."""
 
     terms: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -44,17 +44,17 @@ class Query:
 
     @property
     def asks_for_content(self) -> bool:
-        """Whether anything is asked of the events, and not of the conversation's row alone."""
+        """Whether the query has conditions on the events, not on the conversation's row alone."""
         return bool(self.terms or self.files or self.tools or self.errors)
 
     @property
     def asks_for_rows(self) -> bool:
-        """Whether anything is asked of the conversation's own row, other than when it was."""
+        """Whether the query has conditions on the conversation's own row, other than its time."""
         return bool(self.models or self.projects or self.branches or self.costs)
 
 
 def parse(text: str, now: float | None = None) -> Query:
-    """The query that `text` is; `now` in Unix seconds is what `30d` is counted from."""
+    """Parse `text`; `now` in Unix seconds is the base of `30d`."""
     moment = time.time() if now is None else now
     found: dict[str, list[str]] = {name: [] for name in ("term", *_TEXTS)}
     since = before = None
@@ -95,7 +95,7 @@ _TEXTS = {
 
 
 def _moment(value: str, now: float) -> float | None:
-    """The beginning of what `value` names, in Unix seconds of the local time."""
+    """Return the beginning of the period `value`, in Unix seconds of the local time."""
     today = datetime.fromtimestamp(now).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     if value in ("today", "yesterday"):
         return (today - timedelta(days=value == "yesterday")).timestamp()

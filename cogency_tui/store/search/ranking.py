@@ -1,4 +1,4 @@
-"""How good a match is: how close its terms stand, where, how often, and how long ago. Pure."""
+"""The score of a match: how close its terms are, where, how often, and how long ago. Pure."""
 
 from itertools import groupby
 
@@ -21,7 +21,7 @@ _ENOUGH = 8
 
 
 def score(found: Match, terms: tuple[str, ...], now: float) -> float:
-    """Between 0 and about 3.3, rounded so that it can be a key. `now` in Unix seconds."""
+    """Return a score between 0 and about 3.3, rounded so that it can be a key. `now` is in Unix seconds."""
     best = max((closeness(hit, terms) * _WEIGHTS[hit.kind] for hit in found.hits), default=0.0)
     age = max(0.0, now - found.conversation.updated)
     often = min(len(found.hits), _ENOUGH) / _ENOUGH
@@ -29,7 +29,8 @@ def score(found: Match, terms: tuple[str, ...], now: float) -> float:
 
 
 def closeness(document: Document, terms: tuple[str, ...]) -> float:
-    """Between 0 and 1: of several terms how near they stand, of one whether it is a word."""
+    """Return a value between 0 and 1: for several terms how close they are, for one whether it is a whole
+    word."""
     text = document.folded
     if len(terms) <= 1:
         return _wholeness(text, terms[0]) if terms else 0.0
@@ -37,7 +38,7 @@ def closeness(document: Document, terms: tuple[str, ...]) -> float:
     here = len({number for _, number in places})
     if here < len(terms):
         return 0.2 * here / len(terms)
-    # The places of one window: the last of each term so far.
+    # The positions of one window: the last of each term so far.
     last: dict[int, int] = {}
     gap = len(text)
     for at, group in groupby(places, key=lambda place: place[0]):

@@ -1,7 +1,7 @@
-"""A view of store and index that stands still for one search, and the documents in it.
+"""A consistent view of store and index for one search, and the documents in it.
 
-Whatever the index lacks (all of it, or what was appended since) is read and compared, so that an answer is
-the same with an index and without one.
+Rows that the index lacks (all, or those appended since) are read and compared, so that an answer is the
+same with and without an index.
 """
 
 import sqlite3
@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.conversations import COLUMNS, Conversation, conversation_of
 from cogency_tui.store.search.candidates import Candidates
 from cogency_tui.store.search.documents import Document, all_of, read_documents
@@ -28,13 +29,12 @@ from cogency_tui.store.search.index import (
 )
 from cogency_tui.store.search.matching import Condition, title_of
 from cogency_tui.store.search.members import Members
-from cogency_tui.store.text import from_column, to_column
 
 _TAIL = 4000
-"""Events that are not in the index, above which every conversation is taken to have some."""
+"""Events outside the index above which every conversation is assumed to have some."""
 
 _CACHED = 4_000_000
-"""Characters of documents that are kept: who types on looks at the same ones again."""
+"""Characters of documents that are cached: consecutive searches read the same ones."""
 
 _SLICES = (
     "SELECT number, sources FROM recall.slices"
@@ -43,12 +43,12 @@ _SLICES = (
 
 
 class CancelledError(Exception):
-    """Somebody has given up waiting for the answer."""
+    """The search was cancelled."""
 
 
 class View:
-    """What a search sees, between `begin` and `end`. `tail` has the conversations of which something is not
-    in the index; it is None where that may be any."""
+    """The data of a search, between `begin` and `end`. `tail` has the conversations with content outside
+    the index; it is None where that may be any."""
 
     def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -65,7 +65,7 @@ class View:
         self._cached = 0
 
     def begin(self) -> None:
-        """Look at things as they are now, and how far the index reaches."""
+        """Begin a transaction on the present state, and read the extent of the index."""
         self._attach()
         self.connection.execute("BEGIN")
         extent = extent_of(self.connection, "recall", self._identity) if self._attached else Extent()
@@ -84,11 +84,11 @@ class View:
 
     @property
     def has_index(self) -> bool:
-        """Whether an index is there, usable or not."""
+        """Whether there is an index that is not distrusted."""
         return self._index() not in (None, self._distrusted)
 
     def distrust(self) -> None:
-        """Go on without the index that is there now."""
+        """Continue without the present index."""
         self._distrusted = self._index()
 
     def trust(self) -> None:
@@ -96,30 +96,31 @@ class View:
         self._distrusted = None
 
     def end(self) -> None:
-        """Let go of it, as far as `begin` came."""
+        """End the transaction, if `begin` came that far."""
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
     def last_event(self) -> int:
-        """The number of the last event that there is."""
+        """Return the number of the last event."""
         return self.connection.execute("SELECT coalesce(max(seq), 0) FROM events").fetchone()[0]
 
     def candidates(self, conditions: Sequence[Condition]) -> Candidates | None:
-        """What the index says of these conditions; None where it says nothing."""
+        """Return the candidates for these conditions by the index; None without conditions or an index."""
         if not conditions or not self.extent.made:
             return None
         self._members.refresh(self.connection)
         return Candidates(self.connection, self._members, conditions)
 
     def rows(self, clauses: str, *values: object) -> Iterator[Conversation]:
-        """The conversations that SQL clauses pick, read as they are looked at."""
+        """Yield the conversations that SQL clauses select, read lazily."""
         sql = f"SELECT {COLUMNS} FROM conversations {clauses}"
         return map(conversation_of, self.connection.execute(sql, values))
 
     def documents(
         self, conversation: Conversation, candidates: Candidates | None, conditions: Sequence[Condition]
     ) -> Iterator[Document]:
-        """What may match in a conversation: what is not in the index, then where most conditions are met."""
+        """Yield the documents of a conversation that may match: those outside the index, then those of the
+        slices that meet most conditions."""
         if conversation.renamed:
             yield title_of(conversation)
         if candidates is None:
@@ -145,28 +146,29 @@ class View:
             yield from self._read(self._within(number, sources, [conditions[each].text for each in met]))
 
     def check(self) -> None:
-        """Go on.
+        """Raise if the search was cancelled.
 
         Raises:
-            CancelledError: but nobody waits any more.
+            CancelledError: it was.
         """
         if self.cancelled():
             raise CancelledError
 
     def _slices(self, id: str, candidates: Candidates) -> Iterator[tuple[list[int], int, bytes]]:
-        """The slices of a conversation, the newest first, that have what conditions want, with these."""
+        """Yield the slices of a conversation, the newest first, that meet conditions, with these."""
         for number, sources in self.connection.execute(_SLICES, (to_column(id),)):
             self.check()
             if met := candidates.met(number):
                 yield met, number, sources
 
     def _within(self, slice: int, sources: bytes, texts: Sequence[str]) -> list[int]:
-        """The sources of a slice, the newest first, whose documents have one of these texts; perhaps more."""
+        """Return the sources of a slice, the newest first, whose documents have one of these texts, and
+        perhaps more."""
         found = array("q", unseal(sources))[::-1].tolist()
         if len(found) == 1 or not all(text and "\x00" not in text for text in texts):
             return found
         parts = text_of_slice(self.connection, slice).split(key(PAD))[-2::-1]
-        # Documents may have such characters themselves. Where they have no pair of them, each has its part.
+        # Documents may contain padding characters. Where they contain no pair of them, each has its part.
         if len(parts) != len(found):
             return found
         keys = [key(text) for text in texts]
@@ -175,7 +177,7 @@ class View:
         ]
 
     def _newer(self, id: str) -> list[int]:
-        """The sources of a conversation that are not in the index, the newest first."""
+        """Return the sources of a conversation that are not in the index, the newest first."""
         found: list[int] = []
         events = "SELECT seq FROM events WHERE conversation_id = ? AND seq > ?"
         for each in self._with_agents(id):
@@ -186,7 +188,7 @@ class View:
         return sorted(found, reverse=True) + [row[0] for row in rows]
 
     def _with_agents(self, id: str) -> Iterator[str]:
-        """A conversation and those of its sub-agents, however deep."""
+        """Yield a conversation and those of its sub-agents, at any depth."""
         yield id
         below = "SELECT id FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created DESC"
         for (child,) in self.connection.execute(below, (to_column(id),)).fetchall():
@@ -212,7 +214,7 @@ class View:
             yield document
 
     def _attach(self) -> None:
-        """Use the index that is there now: it may have come, or been replaced."""
+        """Use the present index: it may be new, or have been replaced."""
         here = self._index() if self.has_index else None
         if here == self._attached:
             return
@@ -223,7 +225,7 @@ class View:
         self._attached = here if here and attached(self.connection, self._directory) else None
 
     def _index(self) -> tuple[int, int] | None:
-        """Which file is in the place of the index."""
+        """Return the identity of the file in the place of the index."""
         try:
             status = (self._directory / INDEX).stat()
         except OSError:

@@ -1,6 +1,6 @@
 """Pages of answers over one connection, on one thread: candidates from the index, answers from the store.
 
-A page is found from its key on: the last conversation that was shown.
+A page begins at a key: the last conversation of the page before.
 """
 
 import sqlite3
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.search.candidates import Candidates
 from cogency_tui.store.search.documents import Document
 from cogency_tui.store.search.matching import Match, admits, conditions_of, match, title_of
 from cogency_tui.store.search.query import Query
 from cogency_tui.store.search.ranking import closeness, score
 from cogency_tui.store.search.reading import View
-from cogency_tui.store.text import from_column, to_column
 
 Order = Literal["newest", "best"]
 
 WINDOW = 64
-"""Conversations that are ranked among each other: the newest that match, then the next newest."""
+"""Conversations that are ranked together: the newest that match, then the next newest."""
 
 _SHOWN = 3
 _RANKED = 4
@@ -32,7 +32,8 @@ _MOST = 512
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where is searched: the directory `project`, or everywhere; never in the conversation `without`."""
+    """The conversations to search: those of the directory `project`, or all; never the conversation
+    `without`."""
 
     project: str | None = None
     without: str | None = None
@@ -41,8 +42,9 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page ended. `above` is the last conversation before the window that is being shown, as
-    (updated, id); `last` the last one shown of it, as (score, updated, id), the score 0 in `newest` order."""
+    """The end of a page. `above` is the last conversation before the window that is being shown, as
+    (updated, id); `last` is the last one shown of it, as (score, updated, id), the score 0 in `newest`
+    order."""
 
     above: tuple[float, str] | None
     last: tuple[float, float, str] | None
@@ -57,7 +59,7 @@ class Answer:
 
 
 class Searcher:
-    """Searches the store in `directory`, on one thread. `view.cancelled` is asked all the time."""
+    """Searches the store in `directory`, on one thread. `view.cancelled` is checked throughout."""
 
     def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
         self.view = View(directory, connection)
@@ -72,10 +74,10 @@ class Searcher:
         after: Cursor | None = None,
         now: float | None = None,
     ) -> Answer:
-        """At most `limit` conversations that match.
+        """Return at most `limit` conversations that match.
 
         Raises:
-            CancelledError: `cancelled` said so.
+            CancelledError: the search was cancelled.
             sqlite3.Error: the store cannot be read.
         """
         try:
@@ -87,7 +89,7 @@ class Searcher:
             self.view.end()
 
     def hits(self, query: Query, id: str, most: int) -> list[Document]:
-        """Where one conversation matches, the oldest first; at most `most` of the newest."""
+        """Return the hits in one conversation, the oldest first; at most `most` of the newest."""
         view = self.view
         try:
             view.begin()
@@ -102,14 +104,14 @@ class Searcher:
             view.end()
 
     def extent(self) -> tuple[int, int]:
-        """How many events are in the index, and how many there are."""
+        """Return the number of events in the index, and in the store."""
         try:
             self.view.begin()
             return self.view.extent.events, self.view.last_event()
         finally:
             self.view.end()
 
-    # The pages.
+    # The pages
 
     def _newest(self, query: Query, scope: Scope, limit: int, after: Cursor | None) -> Answer:
         above = after.above if after else None
@@ -167,9 +169,10 @@ class Searcher:
     def _likely(
         self, candidates: Candidates | None, query: Query, scope: Scope, above: tuple[float, str] | None
     ) -> Iterator[str]:
-        """The ids of conversations that may match, the last updated first, those up to `above` left out.
+        """Yield the ids of conversations that may match, the last updated first, those up to `above` left
+        out.
 
-        Without `candidates` that may be any.
+        Without `candidates` these are all.
         """
         terms = ["call IS NULL", "trashed IS NOT NULL" if scope.trashed else "trashed IS NULL"]
         values: list[object] = []
@@ -209,7 +212,7 @@ class Searcher:
             size = min(2 * size, _MOST)
 
     def _unindexed(self, query: Query) -> set[str]:
-        """The conversations that may match by what is not in the index, where these are known."""
+        """Return the conversations that may match outside the index, as far as known."""
         renamed = self.view.rows("WHERE renamed") if query.terms else ()
         titles = {each.id for each in renamed if any(term in title_of(each).folded for term in query.terms)}
         return titles | (self.view.tail or set())
@@ -220,6 +223,6 @@ def _key(one: tuple[tuple[float, float, str], Match]) -> tuple[float, float, str
 
 
 def _shown(found: Match, terms: tuple[str, ...]) -> Match:
-    """With the best hits first, and no more of them than a list shows."""
+    """Sort the best hits first, and drop those beyond the length of a list."""
     hits = sorted(found.hits, key=lambda hit: closeness(hit, terms), reverse=True)
     return Match(found.conversation, hits[:_SHOWN], found.more or len(hits) > _SHOWN)

@@ -1,7 +1,7 @@
-"""Searching without holding up anybody: a thread and a connection of its own, given up on at once.
+"""Searches in the background: a thread and a connection of its own, cancelled at once.
 
-Appending never waits for a search, nor a search for the index. Who cancels the task that waits for an answer
-stops the query, too: that is what typing on does.
+Appending never waits for a search, nor a search for the index. Cancelling the task that awaits an answer
+stops the query, too, as further typing does.
 """
 
 import asyncio
@@ -25,7 +25,8 @@ T = TypeVar("T")
 
 
 class SearchService:
-    """Searches of the store in `directory`, one at a time in the order of asking. Opens at the first."""
+    """Searches of the store in `directory`, one at a time in the order of their requests. Opens with the
+    first."""
 
     def __init__(self, directory: Path, notices: list[str] | None = None) -> None:
         self.notices: list[str] = [] if notices is None else notices
@@ -37,7 +38,7 @@ class SearchService:
         self._current: object = None
 
     async def run(self, work: Callable[[Searcher], T]) -> T:
-        """What `work` makes of the searcher. Cancelling it stops the query, where it runs already.
+        """Return the result of `work` on the searcher. Cancelling it stops a running query.
 
         Raises:
             StoreError: the store cannot be read.
@@ -54,7 +55,7 @@ class SearchService:
             raise
 
     async def close(self) -> None:
-        """Close the connection and end the thread. More than once is fine."""
+        """Close the connection and end the thread. Repeated calls are allowed."""
         with self._lock:
             if self._searcher is not None and self._current is not None:
                 self._searcher.view.connection.interrupt()
@@ -82,28 +83,28 @@ class SearchService:
             raise store_error(exc, self._directory / FILE) from exc
 
     def _answer(self, work: Callable[[Searcher], T], searcher: Searcher) -> T:
-        """The answer by the index, or by the store alone where the index is damaged."""
+        """Answer with the index, or from the store alone where the index is damaged."""
         try:
             return work(searcher)
         except DAMAGE as exc:
             if not searcher.view.has_index or not is_damage(exc):
                 raise
         searcher.view.distrust()
-        # What fails again is no fault of the index.
+        # A second failure is not the index's fault.
         answer = work(searcher)
         self._discard(searcher)
         return answer
 
     def _discard(self, searcher: Searcher) -> None:
         if not os.access(self._directory, os.W_OK):
-            # Beside a store that can only be read the index cannot be used, damaged or not.
+            # Beside a read-only store the index cannot be used, damaged or not.
             return
         path = self._directory / INDEX
         what = f"The search index {path} was damaged; your conversations, in another file, are not."
         try:
             with file_lock(self._directory / LOCK) as alone:
                 if not alone:
-                    # Whoever writes it comes upon the damage, or a later search does.
+                    # The process that writes it finds the damage, or a later search does.
                     return
                 discard(self._directory)
         except OSError as exc:

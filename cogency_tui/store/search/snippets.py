@@ -1,4 +1,4 @@
-"""What of a hit is shown: the text around the first place where it matches, on one line, with its marks."""
+"""The snippet of a hit: the text around its first match, on one line, with the matches marked."""
 
 import re
 
@@ -14,9 +14,9 @@ _BREAK = re.compile(r"[^\S ]|[\x00-\x1f]")
 
 
 def snippet(document: Document, terms: tuple[str, ...], width: int = WIDTH) -> tuple[str, Marks]:
-    """At most about `width` characters, and the places in them that match, as (first, behind the last).
+    """Return at most about `width` characters, and the matches in them, as (first, behind the last).
 
-    White space and controls are single spaces, so that positions stay; `…` stands where text was left out.
+    White space and controls are single spaces, so that positions stay; `…` marks omitted text.
     """
     text, folded = document.text, document.folded
     found = sorted({span for term in terms for span in spans(text, folded, term, _MOST)})
@@ -29,7 +29,7 @@ def snippet(document: Document, terms: tuple[str, ...], width: int = WIDTH) -> t
 
 
 def _joined(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Without overlaps."""
+    """Merge overlaps."""
     joined: list[tuple[int, int]] = []
     for first, end in found:
         if joined and first < joined[-1][1]:

@@ -1,8 +1,8 @@
 """The process in which the SDK speaks with one MCP server.
 
-Invariant: what a server sends is parsed here and nowhere else, within a bounded memory; what is passed on is
-text of a bounded length. It ends with its input, and takes the server with it. A server that writes what
-nobody asked for, or what is no MCP, is given up.
+Invariant: the server's messages are parsed here and nowhere else, within bounded memory; our program
+receives only text of bounded length. The process ends with its input, and ends the server with it. It gives
+up a server that floods it with unrequested messages or with lines that are not MCP.
 """
 
 import asyncio
@@ -17,15 +17,64 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
+
 from cogency_tui.tools.mcp import wire
-from cogency_tui.tools.mcp.content import text_of, why_unusable
 from cogency_tui.tools.mcp.stdio import LONGEST_LINE, LineTooLongError, stdio_streams
 
 if TYPE_CHECKING:
+    import mcp_types as types
     from mcp import Client
 
+
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/")
+_LONGEST_NAME = 128
+
+
+def why_unusable(tool: "types.Tool") -> str:
+    """Explain why a tool cannot be offered; empty where it can."""
+    if not 0 < len(tool.name) <= _LONGEST_NAME:
+        return f"its name has {len(tool.name):,} characters; there may be 1 to {_LONGEST_NAME}"
+    if not set(tool.name) <= _NAME:
+        return "its name has characters that no tool's name has"
+    if len(msgspec.json.encode(tool.input_schema)) > wire.LARGEST_SCHEMA:
+        return "what it says of its arguments is too long"
+    return ""
+
+
+def text_of(result: "types.CallToolResult") -> str:
+    """Convert a result to text; a long one is cut to its beginning and end, and content that is not text is
+    named by type and size."""
+    parts: list[str] = []
+    for block in result.content:
+        match block.type:
+            case "text":
+                parts.append(block.text)
+            case "image" | "audio":
+                size = len(block.data.rstrip("=")) * 3 // 4
+                parts.append(f"[{block.type}, {block.mime_type}, {size:,} bytes: not shown]")
+            case "resource":
+                text: str | None = getattr(block.resource, "text", None)
+                parts.append(f"[{block.resource.uri}]" + ("" if text is None else f"\n{text}"))
+            case "resource_link":
+                parts.append(f"[{block.uri}] {block.description or block.name}")
+    if not parts and result.structured_content is not None:
+        parts.append(msgspec.json.encode(result.structured_content).decode())
+    return _cut("\n".join(parts))
+
+
+def _cut(text: str) -> str:
+    """Cut a text to its beginning and its end, with a mark where text is missing."""
+    text = text.encode("utf-8", "replace").decode()
+    if len(text) <= wire.LARGEST_RESULT:
+        return text
+    half = wire.LARGEST_RESULT // 2
+    missing = len(text) - 2 * half
+    return f"{text[:half]}\n[… {missing:,} characters were cut here …]\n{text[-half:]}"
+
+
 MEMORY = 2 << 30
-"""Bytes of address space that this process may have; the server has what it had."""
+"""Bytes of address space for this process; the server has the original limit."""
 
 MOST = 1_000
 """Messages that a server may send in `SPAN` seconds."""
@@ -39,7 +88,7 @@ _LONGEST_NOTE = 500
 
 
 class Host:
-    """Speaks with the server, and on `reader` and `writer` with our program."""
+    """The SDK's client of the server; it reports to our program on `reader` and `writer`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -49,11 +98,10 @@ class Host:
         self._changed = asyncio.Event()
         self._open: Client | None = None
         self._refused = 0
-        """The status of HTTP with which a server at a URL has refused us last; 0 for none."""
+        """HTTP status of the server's last refusal; 0 for none."""
 
     async def run(self) -> None:
-        """Return when our program has nothing more to say, or the server is gone; what is left of it then is
-        for the supervisor to end."""
+        """Return when our program closes its side or the server is gone; the supervisor ends what is left."""
         connect = wire.read_order(await self._reader.readline())
         assert isinstance(connect, wire.Connect)
         serving = asyncio.create_task(self._serve(connect))
@@ -67,7 +115,7 @@ class Host:
             await self._writer.drain()
 
     async def _serve(self, connect: wire.Connect) -> None:
-        """Return when our program has nothing more to say."""
+        """Return when our program closes its side."""
         async with AsyncExitStack() as stack:
             client = self._open = await self._connect(connect, stack)
             self._say(await self._offers(client))
@@ -86,7 +134,7 @@ class Host:
             http.event_hooks = {"response": [self._note_status]}
             streams = streamable_http_client(connect.url, http_client=http, max_sse_event_size=wire.LONGEST)
         else:
-            # Only this process is to have less memory than it may.
+            # The memory limit is for this process only.
             command = ["-c", _UNLIMITED, "sh", *connect.command]
             environ = {**_environment(), **connect.environ}
             streams = stdio_streams(["/bin/sh", *command], environ, connect.cwd)
@@ -100,7 +148,7 @@ class Host:
 
     @asynccontextmanager
     async def _watched(self, inner: Any) -> AsyncGenerator[tuple[Any, Any]]:
-        """The streams of a transport; it is heard of their end, and of a flood."""
+        """Wrap the streams of a transport: report their end, and a flood of messages."""
         import anyio
 
         async with inner as (read, write), anyio.create_task_group() as group:
@@ -115,7 +163,7 @@ class Host:
                             return
                         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                             await into.send(message)
-                # Before it is connected, what fails there says more.
+                # Before the connection is established, the error there explains more.
                 if self._open is not None:
                     self._lose(_ENDED)
 
@@ -126,12 +174,12 @@ class Host:
                 group.cancel_scope.cancel()
 
     async def _note_status(self, response: Any) -> None:
-        # That it has no stream of its own to offer, which is asked for with GET, refuses nothing.
+        # A refused GET only means that the server offers no stream of its own.
         if response.request.method == "POST":
             self._refused = response.status_code if response.status_code >= HTTPStatus.BAD_REQUEST else 0
 
     def _why(self, failure: BaseException) -> str:
-        """Why it cannot be connected to, in our own words."""
+        """Explain a failed connection in our own words."""
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED
 
@@ -145,11 +193,11 @@ class Host:
             self._changed.set()
 
     async def _follow(self, client: "Client") -> None:
-        """Say what tools there are when that has changed."""
+        """Report the tools whenever they have changed."""
         while True:
             await self._changed.wait()
             self._changed.clear()
-            # Where they cannot be asked for, those stay that are known.
+            # If the request fails, the known tools stay.
             with suppress(*_FAILURES):
                 self._say(await self._offers(client))
 
@@ -198,7 +246,8 @@ class Host:
             self._say(wire.Done(call.id, text_of(result), result.is_error))
         except MCPError as exc:
             if exc.error.code == CONNECTION_CLOSED or "session terminated" in str(exc).lower():
-                # All that wait for it are told so. What forgot the session has been started again.
+                # Every pending call fails with this error. A server that lost its session has been
+                # restarted.
                 self._lose(_ENDED)
             else:
                 self._say(wire.Done(call.id, f"The server says: {_told(exc)}", True))
@@ -215,24 +264,24 @@ class Host:
         try:
             line = wire.encode(report)
         except UnicodeEncodeError:
-            # Half a character, which JSON can name and UTF-8 cannot.
+            # A lone surrogate, which JSON can express and UTF-8 cannot.
             line = wire.encode(wire.Lost("the server writes text that is no Unicode"))
         self._writer.write(line)
 
 
 _FAILURES = (Exception, BaseExceptionGroup)
-"""What the SDK raises for what servers do cannot be listed; this process is where it ends."""
+"""Exceptions of the SDK for a server's behaviour, which cannot be listed; they end in this process."""
 
 
 class _Flood:
-    """Judges what comes by its number and size; of what we have asked for there is never much."""
+    """Detects a flood of messages by their number and size: answers to our requests are few."""
 
     def __init__(self) -> None:
         self._since = 0.0
         self._count = 0
 
     def problem_with(self, message: Any) -> str:
-        """What is wrong with a server that has now sent this, too; empty for nothing."""
+        """Describe what is wrong with the server after this message; empty if nothing is."""
         if isinstance(message, LineTooLongError):
             return f"the server sends a line of more than {LONGEST_LINE >> 20} MiB"
         now = time.monotonic()
@@ -246,7 +295,7 @@ class _Flood:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, but for what is no text."""
+    """Return our environment without values that are not valid text."""
     return {name: value for name, value in os.environ.items() if _is_text(name) and _is_text(value)}
 
 
@@ -255,14 +304,14 @@ def _is_text(value: str) -> bool:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first cause where there are several."""
+    """Return the first cause of a group."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error
 
 
 def _told(error: BaseException) -> str:
-    """What went wrong, in one line."""
+    """Describe the error in one line."""
     first = _first(error)
     text = " ".join(str(first).split()) or type(first).__name__
     return text[:_LONGEST_REASON].encode("utf-8", "replace").decode()
@@ -277,17 +326,17 @@ async def _main(handle: int) -> None:
 
 
 def main() -> None:
-    """Serve our program on the socket that is our input."""
-    # Nothing that is printed here by mistake is for our program.
+    """Serve our program on the socket that is standard input."""
+    # Stray prints must not reach our program.
     handle = os.dup(0)
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    # What a library has to say of a server is said in results and in `Lost`.
+    # Library warnings about a server are reported in results and in `Lost`.
     logging.disable(logging.CRITICAL)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     asyncio.run(_main(handle))
     sys.stderr.flush()
-    # Whatever thread or task a library left waits in vain.
+    # Threads and tasks that a library left behind must not delay the exit.
     os._exit(0)

@@ -1,4 +1,4 @@
-"""What tools of MCP servers are called: the server, a dot, and what the server calls them.
+"""Names of MCP tools: the server, a dot, and the server's name for the tool.
 
 No other tool has a dot in its name.
 """
@@ -7,17 +7,17 @@ _SEPARATOR = "."
 
 
 def full_name(server: str, tool: str) -> str:
-    """What the model calls a tool."""
+    """Build the name under which the model calls a tool."""
     return f"{server}{_SEPARATOR}{tool}"
 
 
 def source_of(tool: str) -> str:
-    """Whose content the results of a tool of this name are: that of a server; empty where it is none's."""
+    """Name the source of the results of a tool: its server; empty for a tool of no server."""
     server, separator, _rest = tool.partition(_SEPARATOR)
     return f"the MCP server {server}" if separator and server else ""
 
 
 def described_by(tool: str) -> str:
-    """Whose words describe a tool of this name in the system prompt; empty where they are no server's."""
+    """Name the source of a tool's description in the system prompt; empty for a tool of no server."""
     server = source_of(tool)
     return f"what {server} says of its tools" if server else ""

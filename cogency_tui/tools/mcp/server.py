@@ -1,41 +1,150 @@
-"""One MCP server that is configured: started, asked, started again.
+"""One configured MCP server: its host process, its state, and calls to it.
 
-Invariant: whatever the server or its host does (hang, die, flood, talk nonsense), what is awaited here comes
-to an end, and when `close` has returned nothing of either runs. After the end of a server that had answered
-its tools are still known: the next call starts it again. One that never answered is left to the person.
+Invariant: whatever the server or its host does (hang, die, flood, talk nonsense), every await here ends,
+and when `close` has returned nothing of either runs. When the block of `hosted` is left, neither the host
+nor anything that it started runs.
+
+When a server ends that had answered, its tools stay known, and the next call restarts it. A server that
+never answered is restarted only by the user.
 """
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import suppress
+import socket
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from cogency_tui.child_processes import interpreter
+from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import ToolError
-from cogency_tui.mcp_settings import McpSettings
 from cogency_tui.redaction import Veil
 from cogency_tui.text import clean, one_line
-from cogency_tui.tools.blocking import completed
+from cogency_tui.tools.bounded_output import Kept
 from cogency_tui.tools.mcp import wire
-from cogency_tui.tools.mcp.hosting import Gone, hosted, next_report
-from cogency_tui.tools.output import Kept
-from cogency_tui.tools.secrecy import scrubbed
+from cogency_tui.tools.shell.own_environment import conceal
+from cogency_tui.tools.shell.secrets import scrubbed
+from cogency_tui.tools.shell.supervised import Supervised
+from cogency_tui.tools.threads import completed, in_thread
+
+_LEAVE = 1.0
+"""Seconds in which a server should end by itself after its input has ended."""
+
+_GRACE = 1.0
+"""Seconds between TERM and KILL for a server that did not."""
+
+_HOST = "from cogency_tui.tools.mcp.host import main; main()"
+
+
+class Gone(Exception):
+    """A server cannot be used; the message gives the reason in one line. `words` are untrusted text."""
+
+    def __init__(self, why: str, words: str = "") -> None:
+        super().__init__(why)
+        self.words = words
+
+
+@asynccontextmanager
+async def hosted(
+    cwd: Path, environ: Mapping[str, str], errors: Callable[[bytes], None]
+) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Start a host in `cwd`; `errors` receives what it and the server write to stderr.
+
+    Raises:
+        OSError, ValueError: it could not be started.
+    """
+    await in_thread(conceal, os.environ.keys() - environ.keys())
+    ours, theirs = socket.socketpair()
+    source, sink = os.pipe()
+    try:
+        host = Supervised.start(
+            interpreter(_HOST), cwd, environ, theirs.fileno(), source=theirs.fileno(), errors=sink
+        )
+    except BaseException:
+        ours.close()
+        os.close(source)
+        raise
+    finally:
+        theirs.close()
+        os.close(sink)
+    loop = asyncio.get_running_loop()
+    os.set_blocking(source, False)
+    loop.add_reader(source, _hear, source, errors)
+    writer: asyncio.StreamWriter | None = None
+    try:
+        await host.ready()
+        reader, writer = await asyncio.open_connection(sock=ours, limit=wire.LONGEST)
+        yield reader, writer
+    finally:
+        # Closing its input first lets a server end by itself.
+        (writer or ours).close()
+        try:
+            await completed(_end(host, _LEAVE if writer is not None else 0))
+        finally:
+            _hear(source, errors)
+            loop.remove_reader(source)
+            os.close(source)
+
+
+async def _end(host: Supervised, leave: float) -> None:
+    """End the host, which has `leave` seconds to do so by itself."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(leave):
+            await host.over()
+    try:
+        await host.stop(_GRACE)
+    finally:
+        host.close()
+
+
+async def next_report(reader: asyncio.StreamReader) -> wire.Report:
+    """Return the host's next report.
+
+    Raises:
+        Gone: the host has ended, or its report is invalid.
+    """
+    try:
+        line = await reader.readline()
+    except ValueError:
+        raise Gone("it answers more than can be taken") from None
+    except ConnectionError:
+        line = b""
+    if not line:
+        raise Gone("it has ended")
+    try:
+        return wire.read_report(line)
+    except msgspec.DecodeError:
+        raise Gone("what came from it cannot be read") from None
+
+
+def _hear(source: int, errors: Callable[[bytes], None]) -> None:
+    try:
+        data = os.read(source, 1 << 16)
+    except BlockingIOError:
+        return
+    if data:
+        errors(data)
+    else:
+        asyncio.get_running_loop().remove_reader(source)
+
 
 EXTRA = "MCP servers need an extra: pip install 'cogency-tui[mcp]'"
 
 _SAID = (2_000, 6_000)
-"""Bytes that are kept of what a server writes to stderr, from the beginning and from the end."""
+"""Bytes of a server's stderr that are stored, from the beginning and from the end."""
 
 _LONGEST_LINE = 200
-"""Characters of what it wrote last that are told with why it does not answer."""
+"""Characters of its last line that are shown with the reason why it does not answer."""
 
 
 class State(Enum):
-    """How a server stands."""
+    """State of a server."""
 
     IDLE = "not started"
     STARTING = "starting"
@@ -50,9 +159,9 @@ async def _as_configured() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where servers work: the project, our environment and the keys in it.
+    """The environment of servers: the project, our environment variables and the secrets in them.
 
-    `refresh` is awaited before a call: it closes the servers that are not configured any more.
+    `refresh` is awaited before a call: it closes servers that are no longer configured.
     """
 
     root: Path
@@ -62,7 +171,7 @@ class Surroundings:
 
 
 class Server:
-    """The server `name`. `changed` is called when its state or its tools are others."""
+    """The server `name`. `changed` is called when its state or its tools change."""
 
     def __init__(
         self, name: str, settings: McpSettings, around: Surroundings, changed: Callable[[], None]
@@ -71,7 +180,7 @@ class Server:
         self.settings = settings
         self.state = State.IDLE
         self.problem = ""
-        """Why it does not answer, in one line, for the person: with what it has said itself."""
+        """Reason why it does not answer, in one line, for the user; includes the server's own words."""
         self.title = ""
         self.version = ""
         self.offers: tuple[wire.Offer, ...] = ()
@@ -82,7 +191,8 @@ class Server:
         self._task: asyncio.Task[None] | None = None
         self._closed = False
         self._why = ""
-        """As `problem`, in our own words: what a model is told before anything of the server was allowed."""
+        """As `problem`, without the server's words: for the model, before the user has allowed any of its
+        content."""
         self._settled = asyncio.Event()
         self._writer: asyncio.StreamWriter | None = None
         self._waiting: dict[int, tuple[asyncio.Future[wire.Done], Callable[[str], None]]] = {}
@@ -95,11 +205,11 @@ class Server:
 
     @property
     def said(self) -> str:
-        """The beginning and the end of what it has written to stderr."""
+        """Beginning and end of the server's stderr."""
         return self._veil.over(self._said.text())
 
     def start(self) -> None:
-        """Begin to start it, unless it is started or ready, or was closed."""
+        """Begin to start the server, unless it is starting, ready or closed."""
         if self._closed or self.state in (State.STARTING, State.READY):
             return
         before, self._task = self._task, None
@@ -108,22 +218,22 @@ class Server:
         self._task = asyncio.create_task(self._run(before), name=f"mcp {self.name}")
 
     async def settle(self) -> None:
-        """Wait until it is known whether it can be used."""
+        """Wait until the start has succeeded or failed."""
         if self.state is State.STARTING:
             await self._settled.wait()
 
     async def restart(self) -> None:
-        """End it, and begin to start it."""
+        """End the server, and begin to start it."""
         await self._end()
         self.start()
 
     def close(self) -> Coroutine[Any, Any, None]:
-        """End it for good: from now on no call that still knows of it starts it again."""
+        """End the server for good: from now on no pending call restarts it."""
         self._closed = True
         return self._end()
 
     async def _end(self) -> None:
-        # As long as it takes: others may end it, or start it again, meanwhile.
+        # Loop: others may end or restart the server meanwhile.
         while (task := self._task) is not None:
             task.cancel()
             await completed(_over(task))
@@ -133,10 +243,10 @@ class Server:
         self._set(State.IDLE)
 
     async def call(self, tool: str, args: Mapping[str, Any], report: Callable[[str], None]) -> wire.Done:
-        """Have a tool do its work; `report` is given what is said of it meanwhile.
+        """Call a tool; `report` receives its progress.
 
         Raises:
-            ToolError: the server cannot be asked, did not answer in time, or ended meanwhile.
+            ToolError: the server cannot be reached, did not answer in time, or ended meanwhile.
         """
         await self._around.refresh()
         try:
@@ -177,7 +287,7 @@ class Server:
         return wire.Done(done.id, self._veil.over(done.text), done.failed)
 
     async def _run(self, before: "asyncio.Task[None] | None") -> None:
-        """Start it, and take what it says until it ends."""
+        """Start the server, and process its reports until it ends."""
         if before is not None:
             await asyncio.wait([before])
         state = State.FAILED
@@ -249,10 +359,10 @@ class Server:
         return wire.Connect([settings.command, *settings.args], {**given, **settings.env}, str(cwd))
 
     async def _prepare(self) -> tuple[Path, wire.Connect]:
-        """Where the host is to run, and what it is to connect to.
+        """Return the working directory of the host, and what it connects to.
 
         Raises:
-            Gone: that cannot be.
+            Gone: it cannot be started.
         """
         if await asyncio.to_thread(find_spec, "mcp") is None:
             raise Gone(EXTRA)
@@ -264,7 +374,7 @@ class Server:
         try:
             cwd = self._around.root / Path(given).expanduser()
         except RuntimeError:
-            # Of a person who is not here.
+            # The home directory of an unknown user.
             cwd = self._around.root / given
         if not cwd.is_dir():
             raise Gone(f"there is no directory {cwd}")

@@ -1,6 +1,6 @@
-"""All MCP servers that are configured.
+"""All configured MCP servers.
 
-Invariant: `tools` is the same object until the tools are others, so that what was made of it can be kept.
+Invariant: `tools` is the same object until the tools change, so that values derived from it can be cached.
 """
 
 import asyncio
@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import UsageError
-from cogency_tui.mcp_settings import McpSettings
 from cogency_tui.tools.mcp.server import Server, State, Surroundings
 from cogency_tui.tools.mcp.tool import McpTool
 from cogency_tui.tools.mcp.wire import Offer
@@ -19,7 +19,7 @@ NONE: Mapping[str, McpSettings] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A server as it stands; `told` is the command or the address, `said` what it wrote to stderr."""
+    """A server's state; `told` is the command or the address, `said` its stderr."""
 
     name: str
     state: State
@@ -32,7 +32,8 @@ class Listed:
 
 
 class Servers:
-    """Those that `configure` has named, each with its own process; those that are `given` always are."""
+    """The servers that `configure` names, each with its own process, and the `given` ones, which are always
+    there."""
 
     def __init__(self, around: Surroundings, given: Mapping[str, McpSettings] = NONE) -> None:
         self._around = around
@@ -45,7 +46,7 @@ class Servers:
 
     @property
     def tools(self) -> Sequence[McpTool]:
-        """The tools of all of them that are known, in the order of the configuration."""
+        """Known tools of all servers, in the order of the configuration."""
         if self._tools is None:
             self._tools = tuple(
                 McpTool(server, offer) for server in self._servers.values() for offer in server.offers
@@ -53,8 +54,8 @@ class Servers:
         return self._tools
 
     def configure(self, wanted: Mapping[str, McpSettings]) -> None:
-        """Have these, and begin to start those that are not started. Of those that are not wanted as they are
-        nothing is known any more, and they end soon."""
+        """Apply a configuration: begin to start new servers. Servers that are missing or have changed are
+        forgotten at once, and end soon."""
         wanted = {**wanted, **self._given}
         for name, server in list(self._servers.items()):
             if wanted.get(name) != server.settings:
@@ -69,7 +70,7 @@ class Servers:
                 self._servers[name].start()
 
     async def settle(self, seconds: float | None) -> None:
-        """Wait until none is starting, but no longer than this where it is said."""
+        """Wait until no server is starting, at most `seconds` if given."""
         starting = [asyncio.ensure_future(each.settle()) for each in self._servers.values()]
         if not starting:
             return
@@ -80,7 +81,7 @@ class Servers:
                 waiting.cancel()
 
     def listed(self) -> list[Listed]:
-        """All of them, in the order of the configuration."""
+        """List all servers, in the order of the configuration."""
         return [
             Listed(
                 server.name,
@@ -96,7 +97,7 @@ class Servers:
         ]
 
     def untold(self) -> list[str]:
-        """What has not been said yet of servers that do not answer: a line each."""
+        """Return a line for each server that does not answer, unless that state was reported before."""
         lines: list[str] = []
         for server in self._servers.values():
             said = self._said.get(server.name)
@@ -111,7 +112,7 @@ class Servers:
         return lines
 
     async def restart(self, name: str) -> None:
-        """End one and begin to start it again.
+        """End a server, and begin to start it.
 
         Raises:
             UsageError: there is none of this name.
@@ -122,7 +123,7 @@ class Servers:
         await self._servers[name].restart()
 
     async def close(self) -> None:
-        """End all of them; the next `configure` begins anew."""
+        """End all servers; the next `configure` starts them again."""
         servers, self._servers = list(self._servers.values()), {}
         self._tools = None
         self._offers.clear()

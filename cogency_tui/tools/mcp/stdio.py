@@ -1,6 +1,6 @@
-"""The transport of an MCP server that is a program: a message a line, of bounded length.
+"""The transport of an MCP server that is a program: one message a line, of bounded length.
 
-The SDK's own searches a line again from its start with each piece of it, for as long as it goes on.
+The SDK's own transport searches a line from its start again for each piece that arrives.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
 LONGEST_LINE = 16 << 20
-"""Bytes of a line."""
+"""Most bytes of a line."""
 
 _LEAVE = 1.0
-"""Seconds that a server has to end by itself when its input has ended."""
+"""Seconds in which a server should end by itself after its input has ended."""
 
 
 class LineTooLongError(Exception):
@@ -27,8 +27,8 @@ class LineTooLongError(Exception):
 async def stdio_streams(
     command: Sequence[str], environ: Mapping[str, str], cwd: str
 ) -> AsyncGenerator[tuple[Any, Any]]:
-    """Start a server, and give the streams of messages from it and to it; a line that is none comes as an
-    exception. A server that does not end with its input is left to the supervisor.
+    """Start a server, and yield the streams of messages from it and to it; an invalid line arrives as an
+    exception. The supervisor ends a server that does not end with its input.
 
     Raises:
         OSError, ValueError: it cannot be started.
@@ -69,7 +69,7 @@ async def stdio_streams(
 
 
 async def _next_message(process: Process) -> "SessionMessage | Exception | None":
-    """The message of the next line, or what is wrong with it; None at the end."""
+    """Parse the next line: its message, or its error; None at the end."""
     from mcp.shared.message import SessionMessage
     from mcp_types import jsonrpc_message_adapter
 

@@ -1,6 +1,6 @@
-"""What our program and the host of an MCP server say to each other: JSON, a message a line.
+"""The protocol between our program and the host of an MCP server: JSON, one message a line.
 
-`decode` takes nothing but these messages, of which none is longer than `LONGEST`.
+Only these messages are decoded, none longer than `LONGEST`.
 """
 
 from typing import Any
@@ -8,21 +8,21 @@ from typing import Any
 import msgspec
 
 LONGEST = 4 << 20
-"""Bytes of a message."""
+"""Most bytes of a message."""
 
 MOST_TOOLS = 128
-"""Tools that a server may have."""
+"""Most tools of a server."""
 
 LONGEST_DESCRIPTION = 2_000
 LARGEST_SCHEMA = 32_000
-"""Bytes of JSON in which a tool says what arguments it takes."""
+"""Most bytes of the JSON schema of a tool's arguments."""
 
 LARGEST_RESULT = 400_000
-"""Characters of a result, from its beginning and its end."""
+"""Most characters of a result; a longer one is cut to its beginning and end."""
 
 
 class Connect(msgspec.Struct, frozen=True, tag="connect"):
-    """How to reach the server: a `command`, which has the host's environment and `environ`, or a `url`."""
+    """Connects to the server: a `command`, which has the host's environment and `environ`, or a `url`."""
 
     command: list[str] = []
     environ: dict[str, str] = {}
@@ -32,7 +32,7 @@ class Connect(msgspec.Struct, frozen=True, tag="connect"):
 
 
 class Call(msgspec.Struct, frozen=True, tag="call"):
-    """Call a tool; it is answered by a `Done` with this id."""
+    """Calls a tool; a `Done` with this id answers it."""
 
     id: int
     tool: str
@@ -40,13 +40,13 @@ class Call(msgspec.Struct, frozen=True, tag="call"):
 
 
 class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
-    """Nobody waits for the result of this call any more."""
+    """Cancels a call, whose result is no longer awaited."""
 
     id: int
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A tool as the server describes it; `schema` is a JSON schema of its arguments."""
+    """The server's description of a tool; `schema` is a JSON schema of its arguments."""
 
     name: str
     description: str
@@ -54,7 +54,8 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
-    """The server answers, or has other tools now. `left_out` says which of its tools cannot be used."""
+    """The server answers, or its tools have changed. `left_out` names tools that cannot be used, with the
+    reason."""
 
     title: str
     version: str
@@ -63,7 +64,7 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """What a call came to."""
+    """The result of a call."""
 
     id: int
     text: str
@@ -71,15 +72,15 @@ class Done(msgspec.Struct, frozen=True, tag="done"):
 
 
 class Progress(msgspec.Struct, frozen=True, tag="progress"):
-    """What the server says of a call that still runs."""
+    """The server's progress report on a running call."""
 
     id: int
     text: str
 
 
 class Lost(msgspec.Struct, frozen=True, tag="lost"):
-    """The server cannot be reached, or cannot be used; the last message. `words` say more, and may be the
-    server's own."""
+    """The server cannot be reached or used; the last message. `words` explain more, and may be the server's
+    own."""
 
     reason: str
     words: str = ""
@@ -93,7 +94,7 @@ _reports: msgspec.json.Decoder[Report] = msgspec.json.Decoder(Report)
 
 
 def encode(message: Order | Report) -> bytes:
-    """One line.
+    """Encode a message as one line.
 
     Raises:
         UnicodeEncodeError: a text has a lone surrogate.
@@ -102,7 +103,7 @@ def encode(message: Order | Report) -> bytes:
 
 
 def read_order(line: bytes) -> Order:
-    """What our program says.
+    """Decode a message of our program.
 
     Raises:
         msgspec.DecodeError: it is no order.
@@ -111,7 +112,7 @@ def read_order(line: bytes) -> Order:
 
 
 def read_report(line: bytes) -> Report:
-    """What the host says.
+    """Decode a message of the host.
 
     Raises:
         msgspec.DecodeError: it is no report.

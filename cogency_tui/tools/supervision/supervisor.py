@@ -7,21 +7,21 @@ import sys
 import time
 from collections.abc import Sequence
 
-from .family import Family
+from .process_tree import Family
 from .system import adopt_orphans, awake, hear_of_end_of_parent, let_go_of_output, quiet, spawn, wait
 
 LAST_GRACE = 1.0
 """Seconds between TERM and KILL when our program is gone."""
 
 GUARD_PATIENCE = 2.0
-"""Seconds after the end of our program until the guard does not leave the work to the supervisor any more."""
+"""Seconds after the end of our program after which the guard ends everything itself."""
 
 _BOOT = (
     "import sys; sys.path.append(sys.argv[1]); from supervision.supervisor import main; main(sys.argv[2:])"
 )
 MOST_SILENCE = 10.0
-"""Seconds after the last sign of life after which the guard gives none: it was stopped, and others may have
-worked meanwhile."""
+"""Seconds without a sign of life after which the guard gives none any more: it was stopped, and others may
+have worked meanwhile."""
 
 _LONGEST_LINE = 4096
 _LENGTH_SIZE = 8
@@ -29,14 +29,14 @@ _GROUP_PAUSE = 0.1
 
 
 def command_line(role: str, handles: Sequence[int], wrapper: Sequence[str] = ()) -> list[str]:
-    """What to start: a `guard`, or a supervisor alone, `inside` a sandbox or of a `group`.
+    """Build the command line of a `guard`, or of a supervisor alone, `inside` a sandbox or of a `group`.
 
-    The `handles` there are that of the supervisor's socket, that of one that the process started has to
-    itself, and where a guard is to give a last sign of life that of the file whose time it is. A guard starts
-    the supervisor through `wrapper`. The shell is not among it, but `packed`
-    and sent, so that `pkill -f` in one command does not match the supervisors of another.
+    The `handles` are, in the new process: the supervisor's socket, a socket of its own, and, where a guard
+    is to give a last sign of life, the file whose time it sets. A guard starts the supervisor through
+    `wrapper`. The shell is not part of the command line, but `packed` and sent, so that `pkill -f` in one
+    command does not match the supervisors of another.
     """
-    # Without pathlib, which every command would wait for.
+    # Without pathlib, whose import would delay every command.
     package = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
     above = os.path.dirname(package)  # noqa: PTH120
     python = [sys.executable, "-I", "-S", "-c", _BOOT, above]
@@ -44,7 +44,7 @@ def command_line(role: str, handles: Sequence[int], wrapper: Sequence[str] = ())
 
 
 def packed(shell: Sequence[str]) -> bytes:
-    """The shell's command line as a supervisor takes it: its length, then its arguments divided by NULs.
+    """Encode the shell's command line for a supervisor: its length, then its arguments separated by NULs.
 
     Raises:
         ValueError: an argument has a NUL, or cannot be encoded.
@@ -57,7 +57,7 @@ def packed(shell: Sequence[str]) -> bytes:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Do what `command_line` was asked for; does not return."""
+    """Run as `command_line` requested; does not return."""
     role, handles, program, *wrapper = arguments
     control, *own = map(int, handles.split(","))
     for handle in own:
@@ -106,12 +106,12 @@ def _guard(control: int, own: Sequence[int], program: int, wrapper: Sequence[str
 
 
 def _give_sign(handle: int) -> None:
-    """Set the time of an open file, unless it is too old."""
+    """Set the time of an open file, unless its last sign is too old."""
     try:
         if time.time() - os.fstat(handle).st_mtime < MOST_SILENCE:
             os.utime(handle)
     except OSError:
-        # What is not proven stays, and is named.
+        # Changes without proof stay, and are reported.
         return
 
 
@@ -133,7 +133,7 @@ def _supervise(control: int, parent: int, *, tree: bool) -> None:
 
 
 class Supervisor:
-    """Starts the shell, and stays until everything of it has ended."""
+    """Starts the shell, and runs until every process of the command has ended."""
 
     def __init__(self, control: int, parent: int, *, tree: bool) -> None:
         self._control = control
@@ -147,8 +147,8 @@ class Supervisor:
         self._deadline: float | None = None
 
     def run(self) -> None:
-        """Return when all has ended."""
-        # Before the shell, which could kill us before anything else is said.
+        """Return when every process has ended."""
+        # Sent before the shell starts, which could kill us before anything else is sent.
         self._say("here")
         shell = _command_of(self._control)
         if not shell:
@@ -178,14 +178,14 @@ class Supervisor:
         self._say(f"over {int(self._left)}")
 
     def _patience(self) -> int | None:
-        """Milliseconds to wait for news. The end of a group's last process is none."""
+        """Milliseconds to wait for an event; the end of a group's last process is none."""
         if self._deadline is not None:
             left = self._deadline - time.monotonic()
             return wait(left if self._tree else min(left, _GROUP_PAUSE))
         return None if self._tree or not self._exited else wait(_GROUP_PAUSE)
 
     def _hear(self, family: Family) -> bool:
-        """Do what our program says; whether it is still there."""
+        """Process our program's messages. Whether it is still connected."""
         try:
             said = os.read(self._control, _LONGEST_LINE)
         except OSError:
@@ -196,13 +196,13 @@ class Supervisor:
         return bool(said)
 
     def _end(self, family: Family, grace: float) -> None:
-        """TERM to all, and KILL after `grace` seconds, or when it had been said before if that is sooner."""
+        """Send TERM to all, and KILL after `grace` seconds, or at an earlier deadline that was set before."""
         deadline = time.monotonic() + grace
         if self._deadline is None:
             self._left = self._exited
             if grace > 0:
                 family.signal(signal.SIGTERM)
-                # A stopped process takes the signal only when it goes on.
+                # A stopped process takes the signal only once it continues.
                 family.signal(signal.SIGCONT)
         self._deadline = deadline if self._deadline is None else min(deadline, self._deadline)
 
@@ -212,7 +212,8 @@ class Supervisor:
             self._say(f"exited {status}")
 
     def _say_group(self) -> None:
-        """Say from within the shell, before it can do anything, what our program has to end without us."""
+        """Report, from within the shell and before it can do anything, the group that our program has to
+        end if we cannot."""
         if not self._tree:
             self._say(f"group {os.getpid()}")
 
@@ -221,14 +222,14 @@ class Supervisor:
 
 
 def _command_of(control: int) -> list[bytes]:
-    """The command line that `packed` made; empty where our program has gone before all of it has come."""
+    """Read the command line that `packed` encoded; empty where our program ends before it is complete."""
     length = int.from_bytes(_exactly(control, _LENGTH_SIZE), "big")
     line = _exactly(control, length)
     return line.split(b"\0") if line else []
 
 
 def _exactly(control: int, count: int) -> bytes:
-    """The next bytes, of which none is taken that comes after them; empty where not all of them come."""
+    """Read exactly `count` bytes; empty where fewer arrive."""
     found = bytearray()
     while len(found) < count:
         try:
@@ -245,5 +246,5 @@ def _say(control: int, line: str) -> None:
     try:
         os.write(control, f"{line}\n".encode())
     except OSError:
-        # Our program is gone, which is heard of in another way.
+        # Our program is gone, which is noticed elsewhere.
         return

@@ -1,4 +1,4 @@
-"""What the system does for a supervisor: signals to wake up by, orphans, the end of a parent, a new shell."""
+"""System calls of a supervisor: signals that wake it, orphans, the end of a parent, a new shell."""
 
 import os
 import signal
@@ -11,9 +11,9 @@ _MOST = 4096
 
 
 def awake() -> int:
-    """A handle that can be read when a signal has come, which does nothing else.
+    """Return a handle that becomes readable when a signal arrives; the signal has no other effect.
 
-    What has a handler here is reset when a shell is started; what was ignored stays so.
+    Signals with a handler are reset when a shell is started; ignored ones stay ignored.
     """
     source, sink = os.pipe()
     for handle in (source, sink):
@@ -26,7 +26,7 @@ def awake() -> int:
 
 
 def quiet(source: int) -> None:
-    """Take what has come on a handle of `awake`."""
+    """Drain a handle of `awake`."""
     try:
         os.read(source, _MOST)
     except BlockingIOError:
@@ -34,23 +34,23 @@ def quiet(source: int) -> None:
 
 
 def wait(seconds: float) -> int:
-    """Milliseconds, for `poll`."""
+    """Convert to milliseconds for `poll`."""
     return max(0, int(seconds * 1000) + 1)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every descendant whose own has ended (Linux)."""
+    """Become the parent of every descendant whose own parent has ended (Linux)."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def hear_of_end_of_parent() -> None:
-    """Be woken when the parent ends (Linux)."""
-    # By this signal, because it also has one go on that a command has stopped.
+    """Request a signal when the parent ends (Linux)."""
+    # This signal also continues a process that a command has stopped.
     _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
 
 
 def let_go_of_output() -> None:
-    """Have the output end when the command has closed it, whoever still runs here, and its input too."""
+    """Detach from the standard input and output, so that the output ends when the command has closed it."""
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
@@ -59,9 +59,9 @@ def let_go_of_output() -> None:
 
 
 def spawn(argv: Sequence[bytes], starting: Callable[[], None]) -> tuple[int, int]:
-    """Start a shell in a session of its own, which ends with us; its pid, and the error number or 0.
+    """Start a shell in a session of its own, which ends with us; return its pid, and the error number or 0.
 
-    `starting` is called in it before.
+    `starting` is called in the new process before.
     """
     parent = os.getpid()
     source, sink = os.pipe()
@@ -69,7 +69,7 @@ def spawn(argv: Sequence[bytes], starting: Callable[[], None]) -> tuple[int, int
     if pid == 0:
         try:
             os.setsid()
-            # Python ignores them, and a shell would have its commands ignore them too.
+            # Python ignores them, and a shell would pass that on to its commands.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             if sys.platform == "linux":
@@ -88,7 +88,7 @@ def spawn(argv: Sequence[bytes], starting: Callable[[], None]) -> tuple[int, int
 
 
 def _prctl(option: int, value: int) -> None:
-    # Only needed on Linux, and the heaviest of all that is imported here.
+    # Only needed on Linux, and the heaviest import of all.
     import ctypes
 
     ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)

@@ -1,1 +1,1 @@
-"""The recall screen: past conversations listed, searched, looked into and put in order."""
+"""The recall screen: lists, searches, previews and organises past conversations."""

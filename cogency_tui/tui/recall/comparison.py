@@ -1,4 +1,4 @@
-"""Two branches of a conversation side by side: what each came to since they parted, and what it took."""
+"""Two branches of a conversation side by side: the result of each since they parted, and its usage."""
 
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
@@ -8,19 +8,18 @@ from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from cogency_tui.agent.comparison import Branch, Comparison
+from cogency_tui.agent.recall.recall import Branch, Comparison
 from cogency_tui.text import clean, one_line
-from cogency_tui.tui.drawing.figures import dollars, plural, tokens
-from cogency_tui.tui.drawing.lines import BLANK, Line, fit_path, width_of, wrap
+from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.figures import dollars, plural, tokens
+from cogency_tui.tui.kit.lines import BLANK, Line, fit_path, width_of, wrap
+from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.drawing import UNTITLED
-from cogency_tui.tui.screens.dialogs import STYLES, Choices, DialogBody
-from cogency_tui.tui.screens.reading import ReadingScreen
-from cogency_tui.tui.theming import Inks
-from cogency_tui.tui.widgets.pane_title import PaneTitle
+from cogency_tui.tui.theme import Inks
 
 _BESIDE = 72
-"""Cells from which on both stand side by side."""
+"""Cells from which both are side by side."""
 
 _GAP = 3
 _LONGEST = 4000
@@ -51,7 +50,7 @@ class ComparisonScreen(ReadingScreen[None]):
 
 
 def draw_comparison(comparison: Comparison, width: int, inks: Inks) -> list[Line]:
-    """Both branches: side by side where there is room, else one below the other."""
+    """Draw both branches: side by side where they fit, else one below the other."""
     left, right = comparison.left, comparison.right
     if width < _BESIDE:
         sides = [_side(each, other, width, inks) for each, other in ((left, right), (right, left))]
@@ -79,7 +78,7 @@ def _beside(left: Line, right: Line, column: int, inks: Inks) -> Line:
 
 
 def _side(branch: Branch, other: Branch, width: int, inks: Inks) -> list[list[Line]]:
-    """Title, what it took, what was asked, what was answered, what it changed: a list of lines each."""
+    """Draw title, usage, prompts, answers and changed files, as a list of lines each."""
     title = one_line(branch.conversation.title[:300]) or UNTITLED
     dearer = " ▲ more" if branch.tokens > other.tokens else " ▼ less" if branch.tokens < other.tokens else ""
     cost = f" · {dollars(branch.cost)}" if branch.cost else ""

@@ -1,4 +1,4 @@
-"""Questions about a past conversation: its title, and the form in which it is exported."""
+"""Dialogs about a past conversation: its title, and the format of an export."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -10,29 +10,27 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input
 
-from cogency_tui.tui.drawing.lines import Line, wrap
-from cogency_tui.tui.recall.exporting import FORMS, Form
-from cogency_tui.tui.screens.answering import Dialog
-from cogency_tui.tui.screens.dialogs import STYLES, Choice, Choices, DialogBody
-from cogency_tui.tui.screens.reading import ReadingScreen
-from cogency_tui.tui.theming import Inks
-from cogency_tui.tui.widgets.in_order import act_in_order
-from cogency_tui.tui.widgets.pane_title import PaneTitle
+from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.keys import act_in_order
+from cogency_tui.tui.kit.lines import Line, wrap
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.recall.export import FORMS, Form
+from cogency_tui.tui.theme import Inks
 from cogency_tui.workspace.names import short_path
 
 RECALL_STYLES = Path(__file__).parent.parent / "styles" / "recall.tcss"
-"""Read when the recall screen is first shown."""
+"""Loaded when the recall screen is first shown."""
 
 
 class TitleField(Input):
-    """The title, while it is written."""
+    """The title, for editing."""
 
     async def _on_key(self, event: events.Key) -> None:
         await act_in_order(self, event)
 
 
 class RenameScreen(Dialog["str | None"]):
-    """Returns another title than `title`; an empty one where the first message is to give it again."""
+    """Returns a title other than `title`; an empty one restores the title from the first message."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Rename", id="rename.accept"),
@@ -68,7 +66,7 @@ class RenameScreen(Dialog["str | None"]):
 
 
 class ExportScreen(ReadingScreen[Form]):
-    """Returns the form in which the conversation called `title` is to be written into `directory`."""
+    """Returns the format in which the conversation called `title` is to be written into `directory`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "export('md')", "Markdown", id="export.markdown"),

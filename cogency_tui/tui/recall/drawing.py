@@ -1,24 +1,24 @@
-"""The rows of the recall screen as lines. What others wrote in them is shown, never obeyed."""
+"""The rows of the recall screen as lines. Foreign text in them is shown, never executed."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.segment import Segment
 
-from cogency_tui.agent.recalled import Hit
+from cogency_tui.agent.recall.results import Hit
 from cogency_tui.store.search.snippets import Marks
 from cogency_tui.text import one_line
-from cogency_tui.tui.drawing.figures import dollars, plural, tokens, when
-from cogency_tui.tui.drawing.lines import Line, cells, fit, width_of
+from cogency_tui.tui.kit.figures import dollars, plural, tokens, when
+from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
 from cogency_tui.tui.recall.rows import Entry, Item
-from cogency_tui.tui.theming import Inks
+from cogency_tui.tui.theme import Inks
 from cogency_tui.workspace.names import short_path
 
 UNTITLED = "Untitled"
 
 _LONGEST_TITLE = 300
 _TITLE = 24
-"""Cells that columns leave to a title at least; it has a third of the line where that is more."""
+"""Minimum cells that the columns leave to a title; a third of the line if that is more."""
 
 _KIND = 9
 _DEPTH = 6
@@ -32,14 +32,14 @@ def title_of(entry: Entry) -> str:
 
 
 def draw_heading(title: str, inks: Inks) -> Line:
-    """When what is below it was last worked on."""
+    """Draw the heading of a day or period."""
     return Line([Segment(title, inks("dim", attributes="bold"))])
 
 
 def draw_entry(
     entry: Entry, item: Item, width: int, inks: Inks, on: str, *, now: float, everywhere: bool
 ) -> Line:
-    """A conversation: its title, then as many facts as there is room for, in columns at the right."""
+    """Draw a conversation: its title, then as many facts as fit, in columns at the right."""
     indent = "  " * min(item.depth, _DEPTH)
     mark = "  "
     if item.below:
@@ -60,7 +60,7 @@ def draw_entry(
 
 
 def draw_hit(hit: Hit, depth: int, width: int, inks: Inks, on: str, *, selected: bool) -> Line:
-    """Where a conversation matches: what kind of text, and the text around the place."""
+    """Draw a match: its kind of text, and the text around it."""
     indent = "  " * min(depth, _DEPTH) + ("  › " if selected else "    ")
     kind = fit(one_line(hit.tool) if hit.kind in ("call", "output") and hit.tool else hit.kind, _KIND - 1)
     left = [
@@ -71,10 +71,9 @@ def draw_hit(hit: Hit, depth: int, width: int, inks: Inks, on: str, *, selected:
 
 
 def marked(text: str, marks: Marks, width: int, inks: Inks, on: str) -> list[Segment]:
-    """`text` in at most `width` cells, with what `marks` say set off; from shortly before the first of them
-    where it is longer."""
+    """Fit `text` into `width` cells, with `marks` highlighted, starting near the first if too long."""
     first = marks[0][0] if marks else 0
-    # A snippet is revealed piece by piece: places in it would be others afterwards.
+    # A snippet is escaped piece by piece: escaping it as a whole would shift the marks.
     start = max(0, first - _CONTEXT) if cells(text) > width else 0
     while start and start < first and cells(_revealed(text[start:first])) > _CONTEXT:
         start += 1
@@ -89,7 +88,7 @@ def marked(text: str, marks: Marks, width: int, inks: Inks, on: str) -> list[Seg
     shown: list[Segment] = []
     room = width
     for piece, role, attributes in pieces:
-        # On one line, yet with its spaces: what is beside a mark belongs to it.
+        # On one line, but with its spaces: those beside a mark belong to the text.
         said = fit(_revealed(piece), room)
         if said:
             shown.append(Segment(said, inks(role, on, attributes)))
@@ -98,7 +97,7 @@ def marked(text: str, marks: Marks, width: int, inks: Inks, on: str) -> list[Seg
 
 
 def describe(entry: Entry, *, project: bool) -> str:
-    """All that is known of a conversation, in one line."""
+    """Describe all facts of a conversation in one line."""
     found = entry.conversation
     facts = [f"open in process {entry.live}"] if entry.live else []
     facts += ["imported"] if found.imported else []
@@ -113,11 +112,11 @@ def describe(entry: Entry, *, project: bool) -> str:
 
 
 def _columns(entry: Entry, room: int, now: float, *, everywhere: bool) -> str:
-    """The facts that fit into `room` cells, the dearest first; each in a column that stands still."""
+    """The facts that fit into `room` cells, the most important first; each in a fixed column."""
     found = entry.conversation
     project = one_line(found.project.rstrip("/").rpartition("/")[2])
     files = plural(entry.files, "file") if entry.files else ""
-    # The store sums costs that are known: nothing is known of one that has none.
+    # The store sums only known costs: a sum of zero means unknown.
     cost = dollars(found.cost) if found.cost else ""
     columns: Sequence[tuple[int, str, int, bool]] = (
         (1, project, 14, everywhere),
@@ -143,7 +142,7 @@ def _columns(entry: Entry, room: int, now: float, *, everywhere: bool) -> str:
 
 
 def _revealed(text: str) -> str:
-    """`text` as `one_line` shows it, its spaces at the ends kept."""
+    """Escape `text` as `one_line` does, but preserve its outer spaces."""
     body = text.strip()
     if not body:
         return " " * len(text)

@@ -1,4 +1,4 @@
-"""The keys of the recall screen. Letters work in the list and the preview: in the field they are text."""
+"""The keys of the recall screen. Letters are keys in the list and the preview, and text in the field."""
 
 from textual.binding import Binding, BindingType
 

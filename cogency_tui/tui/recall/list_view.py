@@ -1,6 +1,6 @@
-"""The list of conversations: rows drawn where they are looked at, more asked for before the end is in sight.
+"""The list of conversations: rows are drawn when shown, and more are requested before the end is in view.
 
-One conversation is selected, and of one with hits one of these.
+One conversation is selected, and, if it has hits, one of these.
 """
 
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from cogency_tui.agent.recalled import Hit
-from cogency_tui.tui.drawing.lines import Line, wrap
+from cogency_tui.agent.recall.results import Hit
+from cogency_tui.tui.kit.line_view import LineView
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.recall.drawing import draw_entry, draw_heading, draw_hit
 from cogency_tui.tui.recall.rows import Catalogue, Entry, Heading, HitRow, Item
-from cogency_tui.tui.widgets.line_view import LineView
 
 _AHEAD = 3
-"""Pages below the view from which on more is asked for."""
+"""Pages below the view within which more rows are requested."""
 
 
 class RecallList(LineView):
-    """Shows a catalogue. While there is nothing in it, `notice` says why."""
+    """Shows a catalogue. While it is empty, `notice` gives the reason."""
 
     BINDING_GROUP_TITLE = "In the list"
 
@@ -47,13 +47,13 @@ class RecallList(LineView):
         """Another conversation, or another hit of it, is selected."""
 
     class Chosen(Message):
-        """The selected one was clicked again."""
+        """The selected row was clicked again."""
 
     class MoreWanted(Message):
-        """The end of what is loaded is near."""
+        """The end of the loaded rows is near."""
 
     class Left(Message):
-        """One went up from the first row."""
+        """The user moved up from the first row."""
 
     def __init__(self, clock: Callable[[], float], *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -77,14 +77,14 @@ class RecallList(LineView):
         return entry.hits[self.nth] if entry and self.nth < len(entry.hits) else None
 
     def show(self, catalogue: Catalogue, keep: str | None = None) -> None:
-        """Show another catalogue from its beginning; the conversation `keep` selected, if it is there."""
+        """Show another catalogue from its beginning, with the conversation `keep` selected if it is there."""
         self.catalogue = catalogue
         self.jump(0)
         self.selected, self.nth, self._at = None, 0, 0
         self.update_rows(keep)
 
     def update_rows(self, select: str | None = None) -> None:
-        """Other rows are there: what is selected, and where it stands, stays."""
+        """Refresh after the rows changed; the selection and its position stay."""
         rows = self.catalogue.rows
         self.resize_column(len(rows) if rows else 1)
         wanted = select if select and self.catalogue.place(select) is not None else self.selected
@@ -98,7 +98,7 @@ class RecallList(LineView):
         self._want_more(1)
 
     def hold(self) -> Callable[[], None]:
-        """Where the selected one stands in view; called when rows have come in above it, brings it back."""
+        """Return a function that restores the selection's position in view after rows came in above it."""
         place = self._place()
         offset = None if place is None else place - self.scroll_offset.y
 
@@ -113,7 +113,7 @@ class RecallList(LineView):
         return self.catalogue.place(self.selected) if self.selected else None
 
     def _near(self, y: int) -> str | None:
-        """The conversation at row `y`, or the next one to it."""
+        """The conversation at row `y`, or the nearest one to it."""
         rows = self.catalogue.rows
         for place in [*range(min(y, len(rows)), len(rows)), *range(min(y, len(rows)) - 1, -1, -1)]:
             row = rows[place]
@@ -130,7 +130,7 @@ class RecallList(LineView):
             self.post_message(self.Selected())
 
     def move(self, step: int) -> None:
-        """Select the conversation so many further on; above the first is the field."""
+        """Select the conversation `step` further on; moving up from the first leads to the field."""
         place = self._place()
         found = None if place is None else self.catalogue.beside(place, step)
         if found is not None:
@@ -161,7 +161,7 @@ class RecallList(LineView):
             self.update_rows()
 
     def action_close(self) -> None:
-        """Fold the forks of the selected one; on a fork, go to what it comes from."""
+        """Fold the forks of the selected conversation; on a fork, go to its parent."""
         item = self._item()
         if item is not None and item.below and not item.folded:
             self.action_fold(True)
@@ -190,7 +190,7 @@ class RecallList(LineView):
         self._want_more(_AHEAD)
 
     def _want_more(self, pages: int) -> None:
-        """Ask for more where so many pages are not there; rows that fill no page are never scrolled."""
+        """Request more rows if fewer than `pages` are left; rows that fill no page never scroll."""
         if self.scroll_offset.y + pages * max(self.page, 1) >= len(self.catalogue.rows):
             self.post_message(self.MoreWanted())
 
@@ -200,7 +200,7 @@ class RecallList(LineView):
         return row if isinstance(row, Item) else None
 
     def _reveal(self) -> None:
-        """Have the selected one in sight with its hits, and the heading above the first."""
+        """Scroll to the selected conversation with its hits, and the heading above."""
         if not self.page or (place := self._place()) is None:
             return
         entry = self.entry

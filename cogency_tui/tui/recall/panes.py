@@ -1,31 +1,71 @@
-"""The list and the preview: side by side, or where there is no room one in the place of the other.
+"""The list and the preview: side by side, or, where the screen is narrow, one in place of the other.
 
-The preview follows what is selected in the list.
+The preview follows the selection in the list. The texts about a search are its chips, its count, and the
+reason for an empty list.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
-from cogency_tui.agent.recall import Recall
-from cogency_tui.agent.recalled import Hit
+from cogency_tui.agent.recall.recall import Recall, Where
+from cogency_tui.agent.recall.results import Hit
 from cogency_tui.errors import CogencyError
+from cogency_tui.tui.kit.bar import Surface
+from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.preview import PreviewPane, PreviewView
 from cogency_tui.tui.recall.rows import Entry
-from cogency_tui.tui.recall.searching import PREVIEW, Searching
-from cogency_tui.tui.recall.telling import nothing_in
-from cogency_tui.tui.widgets.bar import Surface
-from cogency_tui.tui.widgets.pane_title import PaneTitle
+from cogency_tui.tui.recall.search_bar import Chip, filters_in
+from cogency_tui.tui.recall.searching import PREVIEW, Asked, Searching
+
+_PLACES: dict[Where, str] = {"project": "this project", "everywhere": "everywhere", "trash": "trash"}
+
+
+def wider(where: Where) -> Where:
+    """The scope after the chip of `where` is removed."""
+    return "project" if where == "trash" else "everywhere"
+
+
+def chips_of(asked: Asked, problems: Sequence[str]) -> list[Chip]:
+    """The chips for scope, order, and filters, both understood and not (`problems`)."""
+    where = asked.where
+    action = "" if where == "everywhere" else f"scope({wider(where)!r})"
+    chips = [Chip(_PLACES[where], "Where is looked; F2 changes it", action)]
+    if asked.order == "best":
+        chips.append(Chip("best first", "In which order; F3 changes it", "order"))
+    for each in filters_in(asked.text):
+        chips.append(Chip(each.text, "A filter; a click takes it away", f"drop({each.start})"))
+    return [*chips, *(Chip(problem, "Taken as text to look for", trouble=True) for problem in problems)]
+
+
+def count_of(found: int, total: int | None, *, complete: bool) -> str:
+    """Describe the number of conversations: those `found`, or `total` if known."""
+    if complete:
+        return plural(found, "conversation")
+    return f"{found:,}+ conversations" if total is None else f"{max(found, total):,} conversations"
+
+
+def nothing_in(asked: Asked) -> str:
+    """Describe why the list is empty, and the next step."""
+    if asked.text.strip():
+        return "Nothing matches." + (" F2 looks everywhere." if asked.where == "project" else "")
+    if asked.where == "trash":
+        return "The trash is empty."
+    if asked.where == "project":
+        return "There is no conversation in this project yet. F2 shows those of every project."
+    return "There is no conversation yet."
+
 
 _BESIDE = 96
-"""Cells of a screen from which on both have room."""
+"""Cells of a screen from which both fit."""
 
 
 class RecallPanes(Horizontal):
-    """Shows what `searching` found; `complain` is told what could not be shown."""
+    """Shows the results of `searching`; `complain` receives errors."""
 
     def __init__(
         self,
@@ -63,13 +103,13 @@ class RecallPanes(Horizontal):
 
     @property
     def hit(self) -> Hit | None:
-        """Where one stands in it."""
+        """The shown hit in it."""
         shown = self.list
         return self._pane.hit_of(shown.entry, shown.hit) if shown.entry else None
 
     @property
     def covers(self) -> bool:
-        """Whether the preview stands in the place of the list."""
+        """Whether the preview covers the list."""
         return not self.query_one("#recall-left").display
 
     @property
@@ -77,7 +117,7 @@ class RecallPanes(Horizontal):
         return self.query_one(PreviewPane)
 
     def show_found(self, keep: str | None) -> None:
-        """Show what another search found; `keep` is to be selected, if it is there."""
+        """Show the results of another search; `keep` is to be selected, if it is there."""
         asked, shown = self._searching.asked, self.list
         shown.everywhere = asked.where != "project"
         shown.notice = nothing_in(asked)
@@ -85,31 +125,31 @@ class RecallPanes(Horizontal):
         self._clear_if_empty()
 
     def show_more(self) -> None:
-        """More was found, or something is there no longer."""
+        """Refresh after results were added or removed."""
         back = self.list.hold()
         self.list.update_rows()
         back()
         self._clear_if_empty()
 
     def show_failure(self, error: CogencyError) -> None:
-        """Nothing could be found."""
+        """Show that the search failed."""
         self.list.notice = error.advice
         self.list.refresh()
 
     def look(self) -> None:
-        """Show what is selected."""
+        """Show the selected conversation in the preview."""
         if (entry := self.entry) is not None:
             asked, terms = self._searching.asked, self._searching.terms
             elsewhere = asked.where != "project"
             self._show(partial(self._pane.look, entry, self.list.hit, asked.text, terms, project=elsewhere))
 
     def step(self, step: int) -> None:
-        """Go to the next hit of the selected conversation, or with -1 to the one before."""
+        """Go to the next hit of the selected conversation, or with -1 to the previous one."""
         if (entry := self.entry) is not None and not self._pane.wait(entry, step):
             self._show(partial(self._pane.step, entry, step, self._searching.terms))
 
     def fit(self, width: int) -> None:
-        """Show what there is room for on a screen of this width, or what the person wants to see of it."""
+        """Show the panes that fit a screen of this width, or the one that the user prefers."""
         beside = width >= _BESIDE
         shown = beside if self._wanted is None else self._wanted
         self.set_class(not beside, "-narrow")
@@ -124,12 +164,12 @@ class RecallPanes(Horizontal):
     def toggle_preview(self, width: int) -> None:
         """Show or hide the preview."""
         shown = not self._pane.display
-        # What is so by itself need not be wanted: on a wider screen it may be otherwise.
+        # The default needs no preference: on a wider screen it may differ.
         self._wanted = None if shown == (width >= _BESIDE) else shown
         self.fit(width)
 
     def enter(self, pages: int = 0) -> None:
-        """Have the focus, in the list if it is shown, so many pages further on."""
+        """Focus the list if it is shown, moved by `pages`; else the preview."""
         if self.covers:
             self.preview.focus()
             return

@@ -1,4 +1,4 @@
-"""What the selected conversation looks like where it was found, drawn by what draws conversations."""
+"""The preview of the selected conversation at its hit, drawn by the transcript view."""
 
 from collections.abc import Callable, Sequence
 from time import time
@@ -11,27 +11,27 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Region
 from textual.strip import Strip
 
-from cogency_tui.agent.recall import Recall
-from cogency_tui.agent.recalled import Hit
+from cogency_tui.agent.recall.recall import Recall
+from cogency_tui.agent.recall.results import Hit
 from cogency_tui.errors import CogencyError
-from cogency_tui.tui.drawing.document import Place, prepare
-from cogency_tui.tui.drawing.finds import Span, finds_on
-from cogency_tui.tui.drawing.lines import fit
+from cogency_tui.tui.kit.bar import Bar, Surface
+from cogency_tui.tui.kit.line_view import Look
+from cogency_tui.tui.kit.lines import fit
+from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.drawing import describe, title_of
 from cogency_tui.tui.recall.rows import Entry
-from cogency_tui.tui.recall.standing import NumberedTranscript, stand
-from cogency_tui.tui.transcript import Transcript
-from cogency_tui.tui.widgets.bar import Bar, Surface
-from cogency_tui.tui.widgets.line_view import Look
-from cogency_tui.tui.widgets.pane_title import PaneTitle
-from cogency_tui.tui.widgets.unit_view import UnitView
+from cogency_tui.tui.transcript.document import Place, prepare
+from cogency_tui.tui.transcript.finding import Span, finds_on
+from cogency_tui.tui.transcript.scroll_to_event import NumberedTranscript, stand
+from cogency_tui.tui.transcript.unit_view import UnitView
+from cogency_tui.tui.transcript.units import Transcript
 
 _AROUND = 4
 """Lines above and below the view from which a find may reach into it."""
 
 
 class PreviewView(UnitView):
-    """Shows a transcript from where something was found, each find marked."""
+    """Shows a transcript at a hit, with each find marked."""
 
     BINDING_GROUP_TITLE = "In the preview"
 
@@ -51,7 +51,7 @@ class PreviewView(UnitView):
         self._spans: dict[Place, list[Span]] = {}
 
     def show_at(self, transcript: Transcript, unit: int | None, terms: Sequence[str]) -> None:
-        """Show `transcript` where `unit` has one of `terms`; its end where there is no unit."""
+        """Show `transcript` where `unit` has one of `terms`; without a unit its end."""
         self._terms, self._unit = terms, unit
         self.show(transcript)
         self._stand()
@@ -65,7 +65,7 @@ class PreviewView(UnitView):
 
     def on_resize(self, event: events.Resize) -> None:
         super().on_resize(event)
-        # It may be that there was no room to stand anywhere before.
+        # Before the first layout there may have been no height to scroll in.
         self._stand()
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -100,7 +100,7 @@ class PreviewView(UnitView):
 
 
 class FactLine(Bar):
-    """What is known of the conversation."""
+    """Facts of the conversation."""
 
     SURFACE = "surface"
 
@@ -119,7 +119,7 @@ class FactLine(Bar):
 
 
 class PreviewPane(Surface):
-    """Shows a conversation, and goes from hit to hit in it."""
+    """Shows a conversation, and moves between its hits."""
 
     def __init__(self, recall: Recall, *, clock: Callable[[], float] = time, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -138,7 +138,7 @@ class PreviewPane(Surface):
         yield PreviewView(clock=self._clock, id="recall-preview-view")
 
     def hit_of(self, entry: Entry, otherwise: Hit | None) -> Hit | None:
-        """The hit of this conversation at which one stands; `otherwise` where another is still shown."""
+        """The shown hit of this conversation; `otherwise` while another conversation is shown."""
         standing = self._standing
         return standing[1] if standing and standing[0] == entry.conversation.id else otherwise
 
@@ -152,10 +152,10 @@ class PreviewPane(Surface):
     async def look(
         self, entry: Entry, hit: Hit | None, query: str, terms: Sequence[str], *, project: bool
     ) -> None:
-        """Show a conversation at `hit`; `project` whether to say where it was.
+        """Show a conversation at `hit`; `project` selects whether to show its project.
 
         Raises:
-            CogencyError: it cannot be read.
+            CogencyError: the conversation cannot be read.
         """
         self._hits, self._nth, self._standing = [], 0, None
         self._looked = entry.conversation.id
@@ -164,7 +164,7 @@ class PreviewPane(Surface):
         try:
             await self._stand(entry, hit, terms)
         except CogencyError:
-            # Under this title nothing of another conversation is to stand.
+            # Nothing of another conversation may appear under this title.
             self.query_one(PreviewView).show_at(Transcript(), None, ())
             raise
         if hit is None:
@@ -177,7 +177,7 @@ class PreviewPane(Surface):
         await self.step(entry, ahead if id == self._looked else 0, terms)
 
     def wait(self, entry: Entry, step: int) -> bool:
-        """Whether the hits of the conversation are still to come: the step is taken when they are there."""
+        """Whether the hits of the conversation are still loading; then the step follows when they arrive."""
         if self._hits and self._looked == entry.conversation.id:
             return False
         id, ahead = self._ahead
@@ -185,10 +185,10 @@ class PreviewPane(Surface):
         return True
 
     async def step(self, entry: Entry, step: int, terms: Sequence[str]) -> None:
-        """Go to the next hit of the conversation, or with -1 to the one before, around the ends.
+        """Go to the next hit of the conversation, or with -1 to the previous one, wrapping at the ends.
 
         Raises:
-            CogencyError: it cannot be read.
+            CogencyError: the conversation cannot be read.
         """
         if self._hits:
             self._nth = (self._nth + step) % len(self._hits)

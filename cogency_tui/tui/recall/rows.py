@@ -1,7 +1,9 @@
-"""What was found so far, arranged as rows: headings of days, conversations, forks below what they come from.
+"""The results of a search as rows: headings of days, conversations, and forks below their parents.
 
-A family (a conversation and its forks) stands where the one of it stands that was found first. So what comes
-in with a later page is appended, or joins its family; nothing that is shown changes its order.
+A family (a conversation and its forks) has the place of its member that was found first. A later page is
+therefore appended, or joins its families.
+
+Invariant: shown rows never change their order.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
-from cogency_tui.agent.recalled import Hit, Listed
+from cogency_tui.agent.recall.results import Hit, Listed
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.store.forks import Tree
 
@@ -18,8 +20,8 @@ _WEEK = 7
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A conversation with its first hits, and whether there are `more`; the number of files that it changed,
-    None where that is not known; the process that has it open elsewhere, 0 for none."""
+    """A conversation with its first hits, and whether there are `more`; the number of files that it
+    changed, None if unknown; the process that has it open elsewhere, 0 for none."""
 
     conversation: Conversation
     hits: tuple[Hit, ...] = ()
@@ -30,14 +32,13 @@ class Entry:
 
 
 class Heading(NamedTuple):
-    """When the conversations below it were last worked on."""
+    """The day or period in which the conversations below it were last used."""
 
     title: str
 
 
 class Item(NamedTuple):
-    """A conversation, `depth` levels below the one it comes from. Below it are `below` others, which are
-    `folded` away or not."""
+    """A conversation, `depth` levels below its root, with `below` others, which may be `folded`."""
 
     id: str
     depth: int
@@ -57,8 +58,8 @@ Row: TypeAlias = Heading | Item | HitRow
 
 
 class Catalogue:
-    """Rows of what `add` was given. `grouped` by day; `whole` families, or only those that were found. What
-    is below those in `folded` is hidden."""
+    """The rows of the added pages. `grouped` by day; with `whole` families, or only their found members.
+    Rows below those in `folded` are hidden."""
 
     def __init__(
         self, now: float, folded: set[str] | None = None, *, grouped: bool = True, whole: bool = True
@@ -78,7 +79,7 @@ class Catalogue:
         self._title = ""
 
     def add(self, page: Sequence[Listed], trees: Mapping[str, Tree]) -> None:
-        """Another page; `trees` are those of its conversations that have any, by their ids."""
+        """Add a page; `trees` are the families of its conversations, by their ids."""
         joined = False
         for each in page:
             conversation = each.conversation
@@ -105,17 +106,17 @@ class Catalogue:
             self._arrange()
 
     def fold(self, id: str, folded: bool | None = None) -> None:
-        """Fold away what is below a conversation, or show it; by default the other way than it is."""
+        """Hide or show the conversations below one; toggle by default."""
         self.folded ^= {id} if folded is None or folded != (id in self.folded) else set()
         self._arrange()
 
     def rename(self, id: str, title: str) -> None:
-        """A conversation, if it is here, has another title."""
+        """Set the title of a conversation, if it is here."""
         if (entry := self.entries.get(id)) is not None:
             self.entries[id] = replace(entry, conversation=replace(entry.conversation, title=title))
 
     def remove(self, id: str) -> None:
-        """A conversation is here no longer, if it was; those below it stay."""
+        """Remove a conversation, if it is here; those below it stay."""
         entry = self.entries.pop(id, None)
         if entry is None:
             return
@@ -123,11 +124,11 @@ class Catalogue:
         self._arrange()
 
     def place(self, id: str) -> int | None:
-        """The row of a conversation; None where it is not shown."""
+        """The row of a conversation; None if it is not shown."""
         return self._places.get(id)
 
     def parent(self, id: str) -> str | None:
-        """The conversation that is shown above one and has it below."""
+        """The shown conversation that has this one below it."""
         place = self._places.get(id)
         if place is None:
             return None
@@ -153,7 +154,7 @@ class Catalogue:
         return found
 
     def _adopt(self, head: str, tree: Tree) -> None:
-        """Have all of `tree` stand where `head` stands."""
+        """Assign all of `tree` the place of `head`."""
         self._trees[head] = tree
         for conversation in _flat(tree):
             self._heads[conversation.id] = head
@@ -186,7 +187,7 @@ class Catalogue:
             yield from self._rows_of(head, 0, 0, frozenset())
 
     def _branch(self, tree: Tree, depth: int, told: frozenset[str]) -> Iterator[Item | HitRow]:
-        """`tree` as rows; what a fork has in common with the above, which `told` it, is not told again."""
+        """Yield `tree` as rows; hits with a text in `told`, which an ancestor shows already, are left out."""
         id = tree.conversation.id
         entry = self.entries.get(id)
         if entry is not None:

@@ -1,7 +1,7 @@
-"""The recall screen: a search field, the conversations that it finds, and what the selected one looks like.
+"""The recall screen: a search field, the conversations found, and a preview of the selected one.
 
-It composes and wires: `searching` finds, `preview` shows, `upkeep` changes. It returns what the person wants
-to go on with.
+It composes and connects: `searching` finds, `preview` shows, `actions` changes. It returns the user's
+destination.
 """
 
 from collections.abc import Callable
@@ -13,24 +13,22 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Input
 
-from cogency_tui.agent.recall import Where
-from cogency_tui.agent.recalled import Indexed
+from cogency_tui.agent.recall.recall import Where
+from cogency_tui.agent.recall.results import Indexed
 from cogency_tui.errors import CogencyError
-from cogency_tui.tui.drawing.figures import percent
-from cogency_tui.tui.host import app_of
+from cogency_tui.tui.kit.bar import ButtonBar
+from cogency_tui.tui.kit.dialogs import AnsweringScreen
+from cogency_tui.tui.kit.figures import percent
+from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.recall.actions import Deed, Upkeep
+from cogency_tui.tui.recall.destination import Wanted, travel
 from cogency_tui.tui.recall.dialogs import RECALL_STYLES
-from cogency_tui.tui.recall.filters import filters_in, without
 from cogency_tui.tui.recall.keys import RECALL_KEYS
-from cogency_tui.tui.recall.panes import RecallPanes
-from cogency_tui.tui.recall.search_bar import ChipLine, SearchBar, SearchField
+from cogency_tui.tui.recall.panes import RecallPanes, chips_of, count_of, wider
+from cogency_tui.tui.recall.search_bar import ChipLine, SearchBar, SearchField, filters_in, without
 from cogency_tui.tui.recall.searching import Asked, Searching
-from cogency_tui.tui.recall.telling import chips_of, count_of, wider
-from cogency_tui.tui.recall.upkeep import Deed, Upkeep
-from cogency_tui.tui.recall.wanted import Wanted, travel
-from cogency_tui.tui.screens.answering import AnsweringScreen
-from cogency_tui.tui.widgets.button_bar import ButtonBar
-from cogency_tui.tui.widgets.footer import Footer
-from cogency_tui.tui.widgets.pane_title import PaneTitle
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -40,8 +38,8 @@ _NEXT: dict[Where, Where] = {"project": "everywhere", "everywhere": "trash", "tr
 
 
 class RecallScreen(AnsweringScreen[Wanted | None]):
-    """Over the conversations of `agent`. `ready` says whether one can go on with another conversation now,
-    and tells the person why not; `query` is looked for at first."""
+    """Shows the conversations of `agent`. `ready` returns whether another conversation can be opened now,
+    and notifies the user if not; `query` is the first search."""
 
     BINDINGS: ClassVar[list[BindingType]] = RECALL_KEYS
     AUTO_FOCUS = "#recall-field"
@@ -111,7 +109,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
     def _title(self) -> PaneTitle:
         return self.query_one("#recall-title", PaneTitle)
 
-    # What is looked for.
+    # The search.
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -124,7 +122,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         self.call_next(self.run_action, event.action)
 
     def action_scope(self, where: Where | None = None) -> None:
-        """Look somewhere else; by default in the next place."""
+        """Search another scope, by default the next one."""
         asked = self._searching.asked
         if (there := where or _NEXT[asked.where]) != asked.where:
             self._ask(asked._replace(where=there))
@@ -134,7 +132,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         self._ask(asked._replace(order="best" if asked.order == "newest" else "newest"))
 
     def action_drop(self, start: int) -> None:
-        """Take away the filter that begins there."""
+        """Remove the filter that starts at this position of the text."""
         field = self._field
         for each in filters_in(field.value):
             if each.start == start:
@@ -145,7 +143,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         self._searching.go_on()
 
     def _catch_up(self) -> None:
-        """Look for what has been typed by now."""
+        """Search for the text typed so far."""
         text = self._field.value
         if text != self._searching.asked.text:
             self._ask(self._searching.asked._replace(text=text))
@@ -171,7 +169,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         self._panes.show_failure(error)
         self._upkeep.complain(error)
 
-    # What is seen.
+    # The display.
 
     def _show_count(self) -> None:
         searching = self._searching
@@ -179,7 +177,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         self._title.state(count_of(found, searching.total, complete=searching.complete))
 
     def show_index(self, state: Indexed | None) -> None:
-        """Show how far the index is, while it is made."""
+        """Show the progress of the index while it is built."""
         if state is None or state.done >= state.total:
             self._title.note("")
         else:
@@ -191,10 +189,10 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         self._panes.light()
 
     def action_preview(self) -> None:
-        """Show or hide the preview; where there is no room beside the list, in its place."""
+        """Show or hide the preview; on a narrow screen it replaces the list."""
         self._panes.toggle_preview(app_of(self).size.width)
 
-    # The selected one.
+    # The selected conversation.
 
     def on_recall_list_chosen(self) -> None:
         self.action_open()
@@ -206,7 +204,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         self._panes.step(step)
 
     def action_open(self) -> None:
-        """Go on with it; what has just been typed is looked for first."""
+        """Open the selected conversation; text just typed is searched for first."""
         self._catch_up()
         if self._searching.busy and self.focused is self._field:
             self._opening = True
@@ -228,12 +226,12 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         self.dismiss(Wanted(id, within, event, self._searching.terms, fork))
 
     def action_timeline(self) -> None:
-        """The selected conversation at any of its events."""
+        """Show the timeline of the selected conversation."""
         if (entry := self._panes.entry) is not None:
             travel(self, self._agent, entry.conversation.id, self._ready, self.dismiss)
 
     async def action_do(self, what: Deed) -> None:
-        """Have something done, to the selected conversation where it is about one."""
+        """Run an action, on the selected conversation if it needs one."""
         await self._upkeep.do(what, self._panes.entry, self._searching.asked.where)
 
     def _renamed(self, id: str, title: str) -> None:
@@ -249,13 +247,13 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
     def _returned(self, id: str) -> None:
         self._ask(self._searching.asked, keep=id)
 
-    # Where one is.
+    # The focus and the screen.
 
     def on_button_bar_pressed(self, event: ButtonBar.Pressed) -> None:
         self.call_next(self.run_action, event.action)
 
     def action_enter_list(self, pages: int = 0) -> None:
-        """From the field to the list."""
+        """Move the focus from the field to the list."""
         self._panes.enter(pages)
 
     def action_search(self) -> None:
@@ -274,19 +272,19 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         self.dismiss(None)
 
     def action_command(self, handler: str, argument: str = "") -> None:
-        """Carry a command of the palette out where it is at home."""
+        """Close, and run a command of the palette on the main screen."""
         main = app_of(self).screen_stack[0]
         self.dismiss(None)
         main.call_next(main.run_action, f"command({handler!r}, {argument!r})")
 
     def action_help(self) -> None:
-        """The keys that work where one is."""
-        from cogency_tui.tui.screens.help import HelpScreen, collect_keys
+        """Show the keys that work at the focus."""
+        from cogency_tui.tui.help.screen import HelpScreen, collect_keys
 
         app_of(self).push_screen(HelpScreen("Recall", collect_keys(self)))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What there is nothing to be done with is not offered."""
+        """Disable actions that have nothing to act on."""
         del parameters
         if action == "search":
             return not isinstance(self.focused, SearchField)

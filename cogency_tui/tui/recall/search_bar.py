@@ -1,5 +1,6 @@
-"""Where one types what to look for, and chips for where is looked and the filters that were understood."""
+"""The search field, chips for the scope and the understood filters, and the filters in the text."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,18 +12,19 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
+from cogency_tui.store.search.query import Query, parse
 from cogency_tui.text import one_line
-from cogency_tui.tui.drawing.lines import cells, fit
-from cogency_tui.tui.widgets.bar import Bar, Surface
-from cogency_tui.tui.widgets.filter_field import FilterField
+from cogency_tui.tui.kit.bar import Bar, Surface
+from cogency_tui.tui.kit.filter_line import FilterField
+from cogency_tui.tui.kit.lines import cells, fit
 
 _PLACEHOLDER = 'Words, "a phrase", file: tool: error: model: project: branch: since:30d before: cost:>1'
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """What a chip says, what taking it away (a click) means, and the action of the screen that does it;
-    without one it cannot be taken away. `trouble` marks what was not understood."""
+    """A chip's text, the effect of removing it by a click, and the screen's action for that; without an
+    action it cannot be removed. `trouble` marks a filter that was not understood."""
 
     text: str
     meaning: str = ""
@@ -31,7 +33,7 @@ class Chip:
 
 
 class SearchField(FilterField):
-    """The field. Deleting in an empty one takes the first chip away."""
+    """The search text. Deleting in an empty field removes the first chip."""
 
     BINDING_GROUP_TITLE = "In the search field"
 
@@ -42,7 +44,7 @@ class SearchField(FilterField):
     ]
 
     class Emptied(Message):
-        """One deleted where nothing is left."""
+        """The user pressed delete in an empty field."""
 
     def __init__(self, text: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -52,7 +54,7 @@ class SearchField(FilterField):
     async def _on_key(self, event: events.Key) -> None:
         active = None if event.is_printable else self.screen.active_bindings.get(event.key)
         if active is not None and active.node is self and active.binding.action.startswith("screen."):
-            # At once, so that keys are acted on in the order in which they come.
+            # Handled at once, so that keys take effect in the order in which they arrive.
             event.stop()
             event.prevent_default()
             await self.run_action(active.binding.action)
@@ -65,12 +67,12 @@ class SearchField(FilterField):
 
 
 class ChipLine(Bar):
-    """The chips; a click takes one away."""
+    """The chips; a click removes one."""
 
     SURFACE = "raised"
 
     class Pressed(Message):
-        """A chip was clicked that has this action."""
+        """A chip with this action was clicked."""
 
         def __init__(self, action: str) -> None:
             self.action = action
@@ -82,7 +84,7 @@ class ChipLine(Bar):
         self._places: list[tuple[int, int, Chip]] = []
 
     def show(self, chips: Sequence[Chip]) -> None:
-        """Show these."""
+        """Show these chips."""
         if chips != self._chips:
             self._chips = chips
             self.refresh()
@@ -105,7 +107,7 @@ class ChipLine(Bar):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         chip = self._chip_at(event.x)
-        # As content: of a plain string Textual would read markup.
+        # Textual would parse markup in a plain string.
         tooltip = Content(chip.meaning) if chip and chip.meaning else None
         if tooltip != self.tooltip:
             self.tooltip = tooltip
@@ -121,7 +123,7 @@ class ChipLine(Bar):
 
 
 class SearchBar(Surface):
-    """Composes them."""
+    """Composes the field and the chips."""
 
     def __init__(self, text: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -130,3 +132,29 @@ class SearchBar(Surface):
     def compose(self) -> ComposeResult:
         yield SearchField(self._text, id="recall-field")
         yield ChipLine(id="recall-chips")
+
+
+_PIECE = re.compile(r'(?P<filter>[a-z]+:(?:"[^"]*(?:"|$)|[^\s"]*))|"[^"]*(?:"|$)|[^\s"]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A filter in the text, from `start` to `stop`."""
+
+    text: str
+    start: int
+    stop: int
+
+
+def filters_in(text: str) -> list[Filter]:
+    """The filters that are understood, without those still incomplete and ordinary words."""
+    found: list[Filter] = []
+    for match in _PIECE.finditer(text):
+        if (piece := match["filter"]) and (asked := parse(piece)) != Query() and not asked.terms:
+            found.append(Filter(piece, *match.span()))
+    return found
+
+
+def without(text: str, taken: Filter) -> str:
+    """`text` without this filter and the space before it."""
+    return f"{text[: taken.start].rstrip()} {text[taken.stop :].lstrip()}".strip()

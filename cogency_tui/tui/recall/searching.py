@@ -1,4 +1,4 @@
-"""The search behind the list: the last thing asked, page by page. What was asked before is given up."""
+"""The search behind the list: runs the last query, page by page. Earlier queries are cancelled."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from textual.screen import Screen
 
-from cogency_tui.agent.recall import Where
-from cogency_tui.agent.recalled import Indexed, Listed, Page
+from cogency_tui.agent.recall.recall import Where
+from cogency_tui.agent.recall.results import Indexed, Listed, Page
 from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.store.forks import Tree
 from cogency_tui.store.search.searcher import Cursor, Order
@@ -22,11 +22,11 @@ PREVIEW = "recall-preview"
 
 _FIRST = 50
 _NEXT = 200
-"""Conversations on the first page, and on each after it."""
+"""Conversations on each page after the first."""
 
 
 class Asked(NamedTuple):
-    """What is looked for, where, and in which order."""
+    """A query: text, scope and order."""
 
     text: str = ""
     where: Where = "project"
@@ -34,9 +34,9 @@ class Asked(NamedTuple):
 
 
 class Searching:
-    """Searches for `screen` what `agent` has stored. `found` is told when there is more, and whether it is
-    another catalogue, `counted` when `total` is known; `indexed` how far the index is while it is made, then
-    None; `failed` what could not be done."""
+    """Searches the store of `agent` for `screen`. Callbacks: `found` receives, on each page, whether the
+    catalogue is new; `counted` reports that `total` is known; `indexed` receives the progress of the index
+    while it is built, then None; `failed` receives errors."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Searching:
         self.problems: tuple[str, ...] = ()
         self.busy = False
         self.total: int | None = None
-        """How many conversations there are where is looked, as far as that is known without looking."""
+        """The number of conversations in the scope, as far as known without a search."""
         self._screen = screen
         self._agent = agent
         self._recall = agent.recall
@@ -68,11 +68,11 @@ class Searching:
 
     @property
     def complete(self) -> bool:
-        """Whether all there is has been found."""
+        """Whether all results have been found."""
         return not self.busy and self._next is None
 
     def ask(self, asked: Asked) -> None:
-        """Look for something else."""
+        """Start another search."""
         self.asked = asked
         self.busy = True
         workers: Any = self._screen.workers
@@ -81,19 +81,19 @@ class Searching:
         self._run(partial(self._begin, asked))
 
     def go_on(self) -> None:
-        """Find the next page, if there is any and nothing is looked for."""
+        """Load the next page, if there is one and no search is running."""
         if not self.busy and self._next is not None:
             self.busy = True
             self._run(partial(self._continue, self.asked, self._next))
 
     def drop(self, id: str) -> None:
-        """A conversation is not where is looked any more."""
+        """Remove a conversation that left the scope."""
         if self.total is not None and id in self.catalogue.entries:
             self.total -= 1
         self.catalogue.remove(id)
 
     async def follow_index(self) -> None:
-        """Have the index brought up to date, and tell how far it is."""
+        """Update the index, and report its progress."""
         try:
             async for state in self._recall.update_index():
                 self._indexed(state)
@@ -121,7 +121,7 @@ class Searching:
             self._screen.run_worker(partial(self._count, asked), group="recall-count", exclusive=True)
 
     async def _count(self, asked: Asked) -> None:
-        """Find out how many there are, which takes longer than to find the first."""
+        """Count the conversations, which takes longer than finding the first page."""
         try:
             store, project = await self._agent.store(), str(self._agent.project)
             total = await store.count(project if asked.where == "project" else None)
@@ -154,7 +154,7 @@ class Searching:
         for each in page.listed if asked.where != "trash" else ():
             id = each.conversation.id
             if _has_family(each) and id not in trees:
-                # It may have been taken away since it was found.
+                # The conversation may have been removed since it was found.
                 with suppress(StoreError):
                     _spread(await self._recall.tree(id), trees)
         return page, trees
@@ -165,7 +165,7 @@ def _has_family(listed: Listed) -> bool:
 
 
 def _spread(tree: Tree, trees: dict[str, Tree]) -> None:
-    """Note `tree` for all who are in it."""
+    """Register `tree` for all its members."""
     pending = [tree]
     while pending:
         each = pending.pop()

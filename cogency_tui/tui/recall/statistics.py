@@ -1,37 +1,120 @@
-"""What a period came to, in this project or everywhere: a dialog with charts."""
+"""The statistics of a period, in this project or everywhere: a dialog with small bar charts."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import time
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from cogency_tui.agent.recall import Where
+from cogency_tui.agent.recall.recall import Where
 from cogency_tui.errors import CogencyError
-from cogency_tui.store.statistics import Statistics
-from cogency_tui.tui.drawing.cards import draw_problem
-from cogency_tui.tui.drawing.lines import Line, wrap
-from cogency_tui.tui.recall.charts import draw_statistics
+from cogency_tui.store.usage import Spending, Statistics
+from cogency_tui.text import one_line
+from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.figures import dollars, duration, plural, tokens
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
+from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.dialogs import RECALL_STYLES
-from cogency_tui.tui.screens.dialogs import STYLES, Choices, DialogBody
-from cogency_tui.tui.screens.reading import ReadingScreen
-from cogency_tui.tui.theming import Inks
-from cogency_tui.tui.transcript import Problem
-from cogency_tui.tui.widgets.pane_title import PaneTitle
+from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.transcript.cards import draw_problem
+from cogency_tui.tui.transcript.units import Problem
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_LABEL = 32
+_SHORTEST_BAR = 8
+_DAYS = 31
+_MOST = 10
+
+
+class _Bar(NamedTuple):
+    label: str
+    value: float
+    note: str
+
+
+def draw_statistics(found: Statistics, width: int, inks: Inks) -> list[Line]:
+    """Draw a period's totals, then its figures by day, model, tool and file."""
+    total = found.total
+    facts = [
+        plural(found.conversations, "conversation"),
+        plural(found.turns, "turn"),
+        f"{tokens(total.input)} tokens sent",
+        f"{tokens(total.cached)} cached",
+        f"{tokens(total.output)} generated",
+    ]
+    facts += [dollars(total.cost)] if total.cost else []
+    lines = wrap([Segment(" · ".join(facts), inks("text", attributes="bold"))], width)
+    days = [_spent(day) for day in found.days[-_DAYS:]]
+    tools = [
+        _Bar(
+            use.tool,
+            use.calls,
+            f"{plural(use.calls, 'call')}{f', {use.failed} failed' if use.failed else ''}"
+            f", {duration(use.seconds)}",
+        )
+        for use in found.tools[:_MOST]
+    ]
+    files = [_Bar(path, count, plural(count, "change")) for path, count in found.files[:_MOST]]
+    for title, bars in (
+        ("Tokens by day", days),
+        ("Tokens by model", [_spent(model) for model in found.models[:_MOST]]),
+        ("Calls by tool", tools),
+        ("Changes by file", files),
+    ):
+        if bars:
+            heading = Line([Segment(title, inks("accent", attributes="bold"))])
+            lines += [BLANK, heading, *_draw(bars, width, inks)]
+    if not found.conversations:
+        lines += [BLANK, Line([Segment("Nothing was asked in this period.", inks("dim"))])]
+    return lines
+
+
+def _spent(spending: Spending) -> _Bar:
+    cost = f"  {dollars(spending.cost)}" if spending.cost else ""
+    used = spending.input + spending.output
+    return _Bar(spending.label, used, f"{tokens(used)}{cost}")
+
+
+def _draw(bars: Sequence[_Bar], width: int, inks: Inks) -> list[Line]:
+    most = max(bar.value for bar in bars)
+    labels = [one_line(bar.label) for bar in bars]
+    column = min(max(cells(label) for label in labels), _LABEL, width // 3)
+    note = max(cells(bar.note) for bar in bars)
+    room = width - column - note - 4
+    lines: list[Line] = []
+    for label, bar in zip(labels, bars, strict=True):
+        shown = fit_path(label, column)
+        head = Segment(shown + " " * (column - cells(shown) + 2), inks("text"))
+        if room < _SHORTEST_BAR:
+            lines.append(Line([head, Segment(fit(bar.note, width - column - 2), inks("dim"))]))
+            continue
+        drawn = bar_of(bar.value, most, room)
+        lines.append(
+            Line([head, Segment(drawn, inks("accent")), Segment(f"  {bar.note.rjust(note)}", inks("dim"))])
+        )
+    return lines
+
+
+def bar_of(value: float, most: float, width: int) -> str:
+    """A bar in `width` cells for `value` of `most`, to an eighth of a cell; never empty above zero."""
+    eighths = round(value * width * 8 / most) if most > 0 else 0
+    full, part = divmod(max(eighths, 1 if value > 0 else 0), 8)
+    return ("█" * full + (_EIGHTHS[part] if part else "")).ljust(width)
+
 
 _DAY = 86_400.0
 _PERIODS = {"7 days": 7, "30 days": 30, "a year": 365, "always": None}
 
 Ask = Callable[[Where, float | None], Awaitable[Statistics]]
-"""The figures of a place since a moment in Unix seconds."""
+"""Returns the figures of a scope since a moment in Unix seconds."""
 
 
 class StatisticsScreen(ReadingScreen[None]):
-    """Shows what `ask` tells of a period, which keys choose."""
+    """Shows the figures from `ask` for a period, which the user selects by key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "period('7 days')", "7 days", id="statistics.week"),

@@ -1,1 +1,1 @@
-"""The review screen: every edit that the agent made, hunk by hunk, and what the person decides about it."""
+"""The review screen: every edit of the agent, hunk by hunk, and the user's decisions about it."""

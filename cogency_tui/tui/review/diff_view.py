@@ -1,7 +1,7 @@
-"""The diff of one file, with a cursor that stands on a line and so in a hunk.
+"""The diff of one file, with a cursor on a line and thereby in a hunk.
 
-Invariant: whatever is laid out again (another width, a fold, news of the file), the cursor stays on its line
-and the line on its place of the screen.
+Invariant: through every new layout (another width, a fold, a change of the file) the cursor stays on its
+line, and the line at its place on the screen.
 """
 
 from typing import ClassVar, Literal
@@ -14,22 +14,22 @@ from textual.message import Message
 from textual.strip import Strip
 
 from cogency_tui.agent.review.model import Hunk
-from cogency_tui.tui.drawing.lines import Line, wrap
+from cogency_tui.tui.kit.line_view import LineView, Look, overlaid
+from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.review.keys import filter_key
 from cogency_tui.tui.review.layout import Known, Layout
 from cogency_tui.tui.review.open_file import OpenFile
 from cogency_tui.tui.review.sections import Key
-from cogency_tui.tui.widgets.line_view import LineView, Look, overlaid
 
 Way = Literal["auto", "side by side", "unified"]
 WAYS: tuple[Way, ...] = ("auto", "side by side", "unified")
 
 _SPLIT_FROM = 104
-"""Cells from which on there is room for both sides."""
+"""Cells from which both sides fit."""
 
 
 class DiffView(LineView):
-    """Shows an `OpenFile`, or says why there is none."""
+    """Shows an `OpenFile`, or the reason why there is none."""
 
     MARGIN = 1
     BINDING_GROUP_TITLE = "In the diff"
@@ -45,7 +45,7 @@ class DiffView(LineView):
     ]
 
     class Moved(Message):
-        """The cursor is in another hunk."""
+        """The cursor moved to another hunk."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -61,7 +61,7 @@ class DiffView(LineView):
 
     @property
     def hunk(self) -> Hunk | None:
-        """The hunk that the cursor is in."""
+        """The hunk at the cursor."""
         place = self.place
         return self.file.hunks[place] if self.file and place is not None else None
 
@@ -73,27 +73,27 @@ class DiffView(LineView):
 
     @property
     def fold(self) -> int | None:
-        """The fold that the cursor is on."""
+        """The fold at the cursor."""
         found = self._layout.locate(self._cursor) if self._layout else None
         return found[0].fold if found else None
 
     @property
     def line_number(self) -> int:
-        """The line of the file after the change that the cursor is at, from 1."""
+        """The line at the cursor in the file after the change, from 1."""
         found = self._layout.locate(self._cursor) if self._layout else None
         return max(1, found[0].number(found[1])) if found else 1
 
     @property
     def is_split(self) -> bool:
-        """Whether both sides are beside each other."""
+        """Whether both sides are side by side."""
         file = self.file
         if self.way != "auto" or file is None:
             return self.way == "side by side"
-        # Where there is but one side, the other would be an empty half.
+        # With only one side, the other would be an empty half.
         return self.text_width >= _SPLIT_FROM and bool(file.diff.old and file.diff.new)
 
     def say(self, text: str) -> None:
-        """Show no file but a text."""
+        """Show a text instead of a file."""
         self.file = self._layout = None
         self._said = text
         self._texts = wrap([Segment(text, self.inks("dim"))], self.text_width - 1) if text else []
@@ -102,7 +102,7 @@ class DiffView(LineView):
         self.refresh()
 
     def open(self, file: OpenFile, hunk: int) -> None:
-        """Show another file, the cursor on this hunk."""
+        """Show another file, with the cursor on this hunk."""
         self.file = file
         self._cursor = 0
         self._lay()
@@ -110,7 +110,7 @@ class DiffView(LineView):
         self.go_to(hunk)
 
     def renew(self, file: OpenFile | None = None) -> None:
-        """Show the same file again: it has changed. Or the same text."""
+        """Refresh the file, after a change, or the text."""
         if file is not None:
             self.file = file
         if self.file is None:
@@ -122,12 +122,12 @@ class DiffView(LineView):
         self.refresh()
 
     def turn(self, way: Way) -> None:
-        """Show both sides in another way."""
+        """Show the sides in another arrangement."""
         self.way = way
         self.renew()
 
     def go_to(self, hunk: int) -> None:
-        """Put the cursor on a hunk, and have it in view: all of it where it fits."""
+        """Move the cursor to a hunk, and scroll to it: all of it where it fits."""
         if self._layout is None:
             return
         top, end = self._layout.hunk_span(hunk)
@@ -225,7 +225,7 @@ class DiffView(LineView):
         self.resize_column(self._layout.height)
 
     def _anchor(self) -> tuple[Key, int, int, int | None]:
-        """What the cursor is on, how far down the screen that is, and the hunk."""
+        """The section and line at the cursor, its distance from the top of the screen, and the hunk."""
         found = self._layout.locate(self._cursor) if self._layout else None
         if found is None:
             return ("", ""), 0, 0, None
@@ -239,7 +239,7 @@ class DiffView(LineView):
             return
         y = layout.place(key, offset)
         if y is None and hunk is not None and self.file and hunk < len(self.file.hunks):
-            # A fold that was opened: its lines follow the hunk, or come before the first.
+            # The fold was opened: its lines follow the hunk, or precede the first.
             y = layout.hunk_span(hunk)[0] if key[0] != "fold" else None
         y = max(0, min(self._cursor if y is None else y, layout.height - 1))
         self._cursor = y

@@ -1,4 +1,4 @@
-"""The changed files: a row each under headings, with its state and how many lines it came to."""
+"""The changed files: a row each under headings, with its state and its added and removed lines."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -9,21 +9,21 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from cogency_tui.agent.review.model import ChangedFile
-from cogency_tui.tui.drawing.lines import Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.keys import filter_key
 from cogency_tui.tui.review.rows import FileRow, Heading, ListRow, step_from
 from cogency_tui.tui.review.states import GLYPHS, KIND_LETTERS, ROLES, counted
-from cogency_tui.tui.widgets.select_list import SelectList
 
 _WORDY = 40
-"""Cells from which on a row has room for the word of its state."""
+"""Cells from which a row has room for the word of its state."""
 
 _WORD = 9
 _COUNTS = 11
 
 
 class FileList(SelectList[ListRow]):
-    """Selects a file; headings are passed over."""
+    """Selects a file; the selection skips headings."""
 
     BINDING_GROUP_TITLE = "In the list of files"
 
@@ -42,7 +42,7 @@ class FileList(SelectList[ListRow]):
         """Another file is selected."""
 
     class Opened(Message):
-        """The selected file is to be looked at."""
+        """The user opens the selected file."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -55,14 +55,14 @@ class FileList(SelectList[ListRow]):
         return row.file if isinstance(row, FileRow) else None
 
     def update_rows(self, rows: Sequence[ListRow], selected: int) -> None:
-        """Show other rows at the same place."""
+        """Show other rows at the same scroll position."""
         top = self.scroll_offset.y
         self.show(rows, selected)
         self.jump(min(top, self.max_scroll_y))
         self._reveal()
 
     def move(self, step: int) -> None:
-        """Select another file, so many files on."""
+        """Select the file `step` files on."""
         if self._rows and step:
             self.select(step_from(self._rows, self.selected, step))
 
@@ -73,7 +73,7 @@ class FileList(SelectList[ListRow]):
             self.post_message(self.Selected())
 
     def on_click(self, event: events.Click) -> None:
-        # Textual would have the list's own follow, which takes a heading for the file beside it.
+        # Textual would also call the base class's handler, which selects the file beside a clicked heading.
         event.prevent_default()
         y = self.scroll_offset.y + event.y
         if y < len(self._rows) and isinstance(self._rows[y], FileRow):
@@ -95,7 +95,7 @@ class FileList(SelectList[ListRow]):
     def _reveal(self) -> None:
         super()._reveal()
         if self.page and self.selected == 1 and self.scroll_offset.y == 1:
-            # The heading above the first file.
+            # Scrolls to the heading above the first file.
             self.jump(0)
 
     def _draw_heading(self, row: Heading) -> Line:

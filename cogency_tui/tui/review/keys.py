@@ -1,4 +1,4 @@
-"""The keys of the review, each with the name that it can be given another key under."""
+"""The keys of the review, each with an id for remapping."""
 
 from textual.binding import Binding, BindingType
 
@@ -45,12 +45,12 @@ REVIEW_KEYS: list[BindingType] = [
 
 
 def filter_key(id: str) -> Binding:
-    """That of the list and of the diff: in the field it is a character like others."""
+    """The filter key of the list and of the diff: in the field it is an ordinary character."""
     return Binding(
         "slash",
         "screen.filter",
         "Filter",
-        # What is typed right after it is for the field already.
+        # The text typed right after it is already meant for the field.
         priority=True,
         id=id,
         tooltip="Filter the list: path, state, kind, prompt",

@@ -1,33 +1,32 @@
-"""A diff laid out: its sections one below the other, and which line of the column belongs to which.
+"""A diff laid out: its sections one below the other, and the section of each line.
 
-Invariant: every line belongs to a hunk, if there is one: what is before the first is the first's.
+Invariant: if there is a hunk, every line belongs to one; lines before the first belong to the first.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
-from cogency_tui.tui.drawing.lines import BLANK, Line
-from cogency_tui.tui.review.lines_of_diff import Rows, unchanged_rows
-from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile
+from cogency_tui.tui.kit.lines import BLANK, Line
+from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile, Rows, unchanged_rows
 from cogency_tui.tui.review.sections import Fold, Key, Pen, Section, SideBySide, Texts, Unified
 from cogency_tui.tui.review.texts import draw_comments, draw_conflict, draw_fold, draw_head, draw_notes
-from cogency_tui.tui.theming import Inks
+from cogency_tui.tui.theme import Inks
 from cogency_tui.workspace.merge import Range
 
 CONTEXT = 3
 """Unchanged lines that are shown around a hunk."""
 
 _SHORTEST = 2
-"""As many hidden lines are shown after all: a fold would not save anything."""
+"""Hidden lines up to which no fold is made: it would save nothing."""
 
 Known = dict[tuple[str, int, Range, bool], Section]
 
 
 class Layout:
-    """The sections of `file` in `width` cells, side by side where it is `split`.
+    """The sections of `file` in `width` cells, side by side if `split`.
 
-    `known` are sections of lines that were made for the same file, width, colours and way.
+    `known` caches sections of lines for the same file, width, colours and arrangement.
     """
 
     def __init__(self, file: OpenFile, width: int, inks: Inks, known: Known, *, split: bool) -> None:
@@ -62,7 +61,7 @@ class Layout:
         return None
 
     def hunk_span(self, index: int) -> Range:
-        """The lines of a hunk, from its head to its last one; the fold after it is not among them."""
+        """The lines of a hunk, from its head to its last one, without the fold after it."""
         top = end = 0
         for start, section in zip(self._tops, self.sections, strict=False):
             if section.hunk == index and section.fold is None:
@@ -82,7 +81,7 @@ class Layout:
                 yield from self._hunk(index)
 
     def _gap(self, index: int, gap: Range, new: int, last: int) -> Iterator[Section]:
-        """Unchanged lines: those around the hunks, and between them a fold or all of them."""
+        """Yield unchanged lines: those around the hunks, and between them a fold or all of them."""
         start, end = gap
         lead = min(CONTEXT, end - start) if index < last else 0
         if not index and end - start - lead <= _SHORTEST:
@@ -103,7 +102,7 @@ class Layout:
     def _head(self, index: int) -> Iterator[Section]:
         file, pen = self.file, self._pen
         hunk = file.hunks[index]
-        # What was taken back is not there because of that.
+        # A reverted hunk is gone for that reason.
         fate = None if hunk.state == "reverted" else file.fates.get(hunk.id)
         head = draw_head(
             hunk,
@@ -134,7 +133,7 @@ class Layout:
     def _lines(
         self, kind: str, hunk: int, old: Range, rows: Callable[[], Rows], *, gone: bool = False
     ) -> Section:
-        """Lines, which are laid out only once: there may be very many."""
+        """A section of lines, laid out only once: there may be very many."""
         key = (kind, hunk, old, gone)
         section = self._known.get(key)
         if section is None:

@@ -1,37 +1,106 @@
-"""The file whose diff is open: its lines as they are drawn, and what the person has opened and picked in it.
+"""The open file of the review: its lines as they are drawn, and the user's folds and picks in it.
 
-Making one blocks, and is done off the loop: a file may have very many lines.
+Construction blocks, and runs off the event loop: a file may have very many lines.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from cogency_tui.agent.reversal import Obstacle
+from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.file_diff import FileDiff
 from cogency_tui.agent.review.model import ChangedFile, Hunk, HunkFate, Row
-from cogency_tui.tui.drawing.code import read_code
-from cogency_tui.tui.preview import language_of
-from cogency_tui.tui.review.lines_of_diff import Rows, rows_of_hunk
+from cogency_tui.tui.kit.code import read_code
+from cogency_tui.tui.kit.file_text import language_of
+from cogency_tui.workspace.merge import Range
+
+
+class Rows(Protocol):
+    """Lines by their number from 0. A run of one kind may be very long: it creates each line on request."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Row: ...
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+    def texts(self) -> Sequence[str]: ...
+
+
+class Listed(list[Row]):
+    """Lines that all exist already."""
+
+    def texts(self) -> Sequence[str]:
+        """The texts of the lines."""
+        return [row.text for row in self]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Lines `first` to `end` of `side`; `like` is the first of them."""
+
+    like: Row
+    side: Sequence[str]
+    first: int
+    end: int
+
+    def __len__(self) -> int:
+        return self.end - self.first
+
+    def __getitem__(self, index: int, /) -> Row:
+        old, new = self.like.old, self.like.new
+        return Row(
+            self.like.kind,
+            None if old is None else old + index,
+            None if new is None else new + index,
+            self.side[self.first + index],
+        )
+
+    def __iter__(self) -> Iterator[Row]:
+        return (self[index] for index in range(len(self)))
+
+    def texts(self) -> Sequence[str]:
+        """The texts of the lines."""
+        return self.side[self.first : self.end]
+
+
+def rows_of_hunk(diff: FileDiff, hunk: Hunk) -> Rows:
+    """The lines of a hunk."""
+    if len(hunk.changes) == 1:
+        old, old_end, new, new_end = hunk.changes[0]
+        outline = hunk.outline
+        if (outline.old, outline.new) == ((old, old_end), (new, new_end)):
+            if old == old_end:
+                return Run(Row("added", None, new + 1, ""), diff.new, new, new_end)
+            if new == new_end:
+                return Run(Row("removed", old + 1, None, ""), diff.old, old, old_end)
+    return Listed(diff.rows(hunk))
+
+
+def unchanged_rows(diff: FileDiff, old: Range, new: int) -> Rows:
+    """Unchanged lines: those at `old`, of which the first is at `new` on the other side."""
+    return Run(Row("same", old[0] + 1, new + 1, ""), diff.old, *old)
+
 
 WHOLE_FILE = ""
-"""Stands for the id of a hunk where a file has none."""
+"""The id in place of a hunk's, for a file without hunks."""
 
 _COLOURED_WHOLE = 60_000
-"""The most characters of both sides that are coloured as a whole; of more, each line by itself."""
+"""Characters of both sides up to which they are coloured as a whole, not line by line."""
 
 _KEPT = 2_000
 
 Pieces = Sequence[tuple[str, str]]
-"""The parts of a line of code, each with the role that it is coloured by."""
+"""The parts of a line of code, each with its colour role."""
 
 
 class Colouring:
-    """What the lines of a diff are coloured by.
+    """The colours of a diff's lines.
 
-    Where a text or comment goes on over several lines, they are right if the file is short enough to be read
-    as a whole.
+    Strings and comments that span several lines are right only if the file is short enough to be read as a
+    whole.
     """
 
     def __init__(self, diff: FileDiff) -> None:
@@ -43,7 +112,7 @@ class Colouring:
             self._sides = [[*read_code(self._language, "\n".join(side))] for side in (diff.old, diff.new)]
 
     def pieces(self, row: Row) -> Pieces:
-        """A line in pieces, which together are its text."""
+        """The pieces of a line, which together are its text."""
         side, number = (0, row.old) if row.kind == "removed" else (1, row.new)
         if self._sides and number and number <= len(self._sides[side]):
             pieces = self._sides[side][number - 1]
@@ -55,7 +124,7 @@ class Colouring:
         pieces = self._lines.get(text)
         if pieces is None:
             read = [*read_code(self._language, text)]
-            # What the lexer makes other lines of is shown as it is.
+            # A line that the lexer changes is shown as it is.
             whole = len(read) == 1 and "".join(piece for piece, _ in read[0]) == text
             pieces = self._lines[text] = read[0] if whole else [(text, "text")]
             if len(self._lines) > _KEPT:
@@ -65,8 +134,8 @@ class Colouring:
 
 @dataclass(slots=True, eq=False)
 class OpenFile:
-    """`rows` are the lines of each hunk. `conflicts` and `choices` are by the id of a hunk; a choice is None
-    as long as none is made for that place."""
+    """`rows` are the lines of each hunk. `conflicts` and `choices` are by the id of a hunk; a choice is
+    None until one is made for that place."""
 
     diff: FileDiff
     rows: list[Rows]
@@ -86,7 +155,7 @@ class OpenFile:
         return self.diff.hunks
 
     def take(self, file: ChangedFile) -> bool:
-        """The file as it stands now; False where its lines are others, so that they have to be read again."""
+        """Update the file's state; return False if its lines changed, so that they have to be read again."""
         old = self.file
         if (file.key, file.hunks, file.edits, file.no_lines) != (old.key, old.hunks, old.edits, old.no_lines):
             return False
@@ -98,20 +167,20 @@ class OpenFile:
         return True
 
     def take_over(self, other: "OpenFile") -> None:
-        """What was opened and picked in what was shown of the same file before."""
+        """Adopt the folds and picks from an earlier state of the same file."""
         self.picked = other.picked & {hunk.id for hunk in self.hunks}
         self.fates = other.fates
         if len(other.hunks) == len(self.hunks):
             self.unfolded = other.unfolded
 
     def in_conflict(self) -> list[str]:
-        """The hunks in conflict by their ids, or the file."""
+        """The ids of the hunks in conflict, or that of the file."""
         if not self.hunks:
             return [WHOLE_FILE] if self.file.state == "conflict" else []
         return [hunk.id for hunk in self.hunks if hunk.state == "conflict"]
 
     def settle(self, conflicts: dict[str, Obstacle]) -> None:
-        """These are the conflicts now; what was chosen for those that are as they were stays."""
+        """Set the conflicts; choices for unchanged ones stay."""
         choices: dict[str, list[Choice | None]] = {}
         for id, obstacle in conflicts.items():
             places = len(obstacle.merged.conflicts) if obstacle.merged else 1
@@ -121,5 +190,5 @@ class OpenFile:
 
 
 def read_open(diff: FileDiff) -> OpenFile:
-    """A diff made ready to be drawn. Blocks."""
+    """Prepare a diff for drawing. Blocks."""
     return OpenFile(diff, [rows_of_hunk(diff, hunk) for hunk in diff.hunks], Colouring(diff))

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Group, Overview
 from cogency_tui.text import one_line
-from cogency_tui.tui.drawing.figures import plural
+from cogency_tui.tui.kit.figures import plural
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Stands above the files of a turn, or above the turns of a file; it cannot be selected."""
+    """A heading above the files of a turn, or above the turns of a file; it cannot be selected."""
 
     title: str
     about: str
@@ -19,7 +19,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """What a turn did to a file; `label` is its path, or the turn where a heading has the path."""
+    """A turn's changes to a file; `label` is its path, or the turn where the heading has the path."""
 
     file: ChangedFile
     label: str
@@ -30,8 +30,7 @@ ListRow = Heading | FileRow
 
 
 def rows_of(overview: Overview, wanted: str) -> list[ListRow]:
-    """The rows of all files that match every word of `wanted`: in the path, the state, the kind or the
-    prompt."""
+    """The rows of files that match every word of `wanted`: in the path, state, kind or prompt."""
     words = wanted.casefold().split()
     rows: list[ListRow] = []
     for group in overview.groups:
@@ -62,7 +61,7 @@ def place_of_call(rows: Sequence[ListRow], call: str) -> int | None:
 
 
 def made_by(file: ChangedFile, call: str) -> bool:
-    """Whether a call had part in the change."""
+    """Whether a call contributed to the change."""
     return any(edit.call == call for edit in file.edits)
 
 
@@ -81,7 +80,7 @@ def step_from(rows: Sequence[ListRow], place: int, step: int) -> int:
 
 
 def first_of(rows: Sequence[ListRow]) -> int:
-    """The first file in which something is to be decided; else the first one."""
+    """The first file with something to decide, else the first one."""
     files = [(y, row.file) for y, row in enumerate(rows) if isinstance(row, FileRow)]
     undecided = [y for y, file in files if file.state in ("new", "conflict")]
     return next(iter([*undecided, *(y for y, _ in files)]), 0)

@@ -1,7 +1,7 @@
 """The review: changed files on the left, the diff of one on the right, and a key for every decision.
 
-It composes, and passes keys on: `showing` keeps the widgets in step, `acting` decides. The agent may go on
-meanwhile: `look` shows what is new.
+It composes, and passes keys on: `display` updates the widgets, `actions` decides. The agent may work
+meanwhile: `look` refreshes the screen.
 """
 
 from dataclasses import dataclass
@@ -13,30 +13,28 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 
 from cogency_tui.agent.review.review import Review
-from cogency_tui.tui.host import app_of
-from cogency_tui.tui.review.acting import Acting
-from cogency_tui.tui.review.deciding import Deciding
+from cogency_tui.tui.kit.bar import ButtonBar, Surface
+from cogency_tui.tui.kit.dialogs import AnsweringScreen
+from cogency_tui.tui.kit.filter_line import FilterLine
+from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.review.actions import Acting, Picking
+from cogency_tui.tui.review.controller import Deciding
 from cogency_tui.tui.review.diff_view import WAYS, DiffView
+from cogency_tui.tui.review.display import Showing, Widgets
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.keys import REVIEW_KEYS
-from cogency_tui.tui.review.picking import Picking
-from cogency_tui.tui.review.showing import Showing, Widgets
-from cogency_tui.tui.review.titles import FileTitle, ReviewHeader
-from cogency_tui.tui.review.writing import REVIEW_STYLES
-from cogency_tui.tui.screens.answering import AnsweringScreen
-from cogency_tui.tui.widgets.bar import Surface
-from cogency_tui.tui.widgets.button_bar import ButtonBar
-from cogency_tui.tui.widgets.filter_line import FilterLine
-from cogency_tui.tui.widgets.footer import Footer
-from cogency_tui.tui.widgets.pane_title import PaneTitle
+from cogency_tui.tui.review.text_dialog import REVIEW_STYLES
+from cogency_tui.tui.review.texts import FileTitle, ReviewHeader
 
 BOTH_FIT = 80
-"""Cells from which on list and diff are beside each other."""
+"""Cells from which list and diff are side by side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """Where the person wants to go in the conversation: to a call, or where it is not seen to a turn."""
+    """The user's destination in the conversation: a call, or, if it is not there, a turn."""
 
     call: str
     turn: int
@@ -44,14 +42,14 @@ class Jump:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What the person wants done on the main screen."""
+    """A command for the main screen."""
 
     handler: str
     argument: str
 
 
 class ReviewScreen(AnsweringScreen[Jump | Command | None]):
-    """The review of the conversation called `title`, in `project`; `call` is one whose changes come first."""
+    """The review of the conversation called `title`, in `project`; the changes of `call` come first."""
 
     BINDINGS = REVIEW_KEYS
     AUTO_FOCUS = ""
@@ -99,7 +97,7 @@ class ReviewScreen(AnsweringScreen[Jump | Command | None]):
         self._fit(event.size.width, event.size.height)
 
     def look(self) -> None:
-        """There may be news: show it."""
+        """Refresh the screen, after a possible change."""
         self._showing.reading.look()
 
     def work(self, working: bool) -> None:
@@ -138,14 +136,14 @@ class ReviewScreen(AnsweringScreen[Jump | Command | None]):
         self.call_next(self.run_action, event.action)
 
     def action_do(self, what: str) -> None:
-        """Decide, or ask for what is needed to."""
+        """Decide, or ask for what the decision needs."""
         self._acting.handlers[what]()
 
     def action_hunk(self, step: int) -> None:
         """Go to another hunk; after the last one of a file, to the next file's first."""
         self.set_focus(self._view)
         if self._showing.is_behind:
-            # It would pass by a file of which nothing was seen.
+            # It would skip a file that was never shown.
             return
         file, place = self._view.file, self._view.place
         if file is None or place is None or not 0 <= place + step < len(file.hunks):
@@ -157,7 +155,7 @@ class ReviewScreen(AnsweringScreen[Jump | Command | None]):
         self._files.move(step)
 
     def action_enter(self) -> None:
-        """Open the fold; else go to where the hunk was made."""
+        """Open the fold; else go to the call that made the hunk."""
         view = self._view
         if view.fold is not None:
             view.unfold(view.fold)
@@ -198,12 +196,12 @@ class ReviewScreen(AnsweringScreen[Jump | Command | None]):
         self.set_focus(self._files)
 
     def action_help(self) -> None:
-        from cogency_tui.tui.screens.help import HelpScreen, collect_keys
+        from cogency_tui.tui.help.screen import HelpScreen, collect_keys
 
         app_of(self).push_screen(HelpScreen("Review", collect_keys(self)))
 
     def action_step_back(self) -> None:
-        """Pick nothing, select no text, show the list where it is covered; else close."""
+        """Clear the selection or the picks, or show the covered list; else close."""
         if self.selections:
             self.clear_selection()
         elif self._picking.any:
@@ -218,7 +216,7 @@ class ReviewScreen(AnsweringScreen[Jump | Command | None]):
         self.dismiss(None)
 
     def action_command(self, handler: str, argument: str = "") -> None:
-        """A command that was picked in the palette is the main screen's."""
+        """Pass a command from the palette to the main screen."""
         self.dismiss(Command(handler, argument))
 
     def _fit(self, width: int, height: int) -> None:

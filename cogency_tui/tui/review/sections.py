@@ -1,7 +1,7 @@
-"""What a diff consists of from top to bottom: heads of hunks, lines, folds, and texts about them.
+"""The sections of a diff from top to bottom: heads of hunks, lines, folds, and texts about them.
 
-Sections know how high they are without drawing anything. Each line is drawn when it is looked at, after one
-cell that is the view's.
+Sections know their height without drawing anything. Each line (numbers, sign, coloured code, and the
+differing words) is drawn when it is rendered, after one cell that belongs to the view.
 """
 
 from collections import OrderedDict
@@ -10,19 +10,115 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rich.segment import Segment
+from rich.style import Style
 
+from cogency_tui.agent.review.intraline import Span
 from cogency_tui.agent.review.model import Row
-from cogency_tui.tui.drawing.heights import Heights
-from cogency_tui.tui.drawing.lines import Line
-from cogency_tui.tui.review.code_lines import all_short, code_of, draw_row, height_of, surface_of
-from cogency_tui.tui.review.lines_of_diff import Rows
-from cogency_tui.tui.review.open_file import OpenFile
-from cogency_tui.tui.theming import Inks
+from cogency_tui.text import reveal
+from cogency_tui.tui.kit.lines import Line, chop, width_of
+from cogency_tui.tui.kit.long_text import Heights
+from cogency_tui.tui.review.open_file import OpenFile, Pieces, Rows
+from cogency_tui.tui.theme import Inks
+
+_TAB = 4
+_LONGEST = 8_000
+"""Characters of a line beyond which the rest is not shown."""
+
+SIGNS = {"same": " ", "removed": "−", "added": "+"}
+_ROLES = {"same": "dim", "removed": "bad", "added": "good"}
+
+
+def surface_of(row: Row | None, *, gone: bool) -> str:
+    """The surface of a line; that of the pane for a reverted change."""
+    return "surface" if row is None or row.kind == "same" or gone else row.kind
+
+
+def height_of(text: str, room: int) -> int:
+    """The number of lines of `room` cells that a line of code takes."""
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST] + "…"
+    if "\t" in text:
+        text = text.expandtabs(_TAB)
+    if text.isascii():
+        return -(-len(text) // room) or 1
+    return len(chop([Segment(reveal(text))], room))
+
+
+def all_short(texts: Sequence[str], room: int) -> bool:
+    """Whether each of these lines fits a line of `room` cells; much faster than `height_of` for each."""
+    return all(len(text) <= room and text.isascii() and "\t" not in text for text in texts)
+
+
+def code_of(row: Row, file: OpenFile, inks: Inks, *, gone: bool) -> list[Segment]:
+    """A line of code; `gone` means that the change is reverted, and has no colours."""
+    on = surface_of(row, gone=gone)
+    pieces = file.colouring.pieces(row)
+    if len(row.text) > _LONGEST:
+        pieces = [(row.text[:_LONGEST] + "…", "text")]
+    if gone and row.kind != "same":
+        pieces = [("".join(text for text, _ in pieces), "dim")]
+    mark = inks(_ROLES[row.kind], on, "bold underline")
+    return _drawn(pieces, () if gone else file.diff.marks(row), mark, inks, on)
+
+
+def draw_row(
+    row: Row, numbers: str, code: Sequence[Segment], room: int, inks: Inks, *, gone: bool
+) -> list[Line]:
+    """Draw a line with its numbers and sign on as many lines as it takes; the numbers are on the first."""
+    on = surface_of(row, gone=gone)
+    role = "dim" if gone else _ROLES[row.kind]
+    fill = inks("text", on)
+    lines: list[Line] = []
+    for line in chop(code, room):
+        head = [
+            Segment(numbers if not lines else " " * len(numbers), inks("dim", on)),
+            Segment(f" {SIGNS[row.kind] if not lines else ' '} ", inks(role, on)),
+        ]
+        rest = Segment(" " * (room - width_of(line.segments)), fill)
+        lines.append(Line([*head, *line.segments, rest], line.joint, len(numbers) + 3))
+    return lines
+
+
+def _drawn(pieces: Pieces, spans: Sequence[Span], mark: Style, inks: Inks, on: str) -> list[Segment]:
+    """Draw `pieces`, those within `spans` in the style `mark`."""
+    segments: list[Segment] = []
+    place = column = 0
+    for text, role in pieces:
+        for part, marked in _cut(text, place, spans):
+            shown = _expand(part, column) if "\t" in part else part
+            column += len(shown)
+            segments.append(Segment(reveal(shown), mark if marked else inks(role, on)))
+        place += len(text)
+    return segments
+
+
+def _cut(text: str, place: int, spans: Sequence[Span]) -> list[tuple[str, bool]]:
+    """Split `text`, which begins at character `place` of its line, into parts within and outside spans."""
+    end = place + len(text)
+    found: list[tuple[str, bool]] = []
+    at = place
+    for start, stop in spans:
+        first, last = max(start, place), min(stop, end)
+        if first >= last:
+            continue
+        if first > at:
+            found.append((text[at - place : first - place], False))
+        found.append((text[first - place : last - place], True))
+        at = last
+    if at < end:
+        found.append((text[at - place :], False))
+    return found
+
+
+def _expand(text: str, column: int) -> str:
+    """Replace tabs by spaces in `text`, which begins in this column."""
+    return (" " * column + text).expandtabs(_TAB)[column:]
+
 
 _KEPT = 256
 
 Key = tuple[str, str]
-"""What a section is, and which: stays when the diff is laid out again."""
+"""The kind of a section, and its id: stable when the diff is laid out again."""
 
 
 class Section(Protocol):
@@ -46,7 +142,7 @@ class Section(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pen:
-    """What lines are drawn with, `width` cells wide; `digits` are those of the largest number."""
+    """The parameters of drawing lines `width` cells wide; `digits` is the length of the largest number."""
 
     file: OpenFile
     width: int
@@ -64,12 +160,12 @@ class Even:
         return 1
 
     def locate(self, y: int) -> tuple[int, int]:
-        """The line of code that line `y` is, and no line within it."""
+        """The line of code at line `y`, with offset 0."""
         return y, 0
 
 
 class Texts:
-    """Lines that are all there; `number` is the line of the file that they are about."""
+    """Lines that all exist already; `number` is the line of the file that they refer to."""
 
     fold = None
 
@@ -91,7 +187,7 @@ class Texts:
 
 
 class Fold(Texts):
-    """Stands for lines that are not shown."""
+    """Represents hidden lines."""
 
     def __init__(self, hunk: int, gap: int, line: Line, at: int) -> None:
         super().__init__(("fold", str(gap)), hunk, [line], at=at)
@@ -144,7 +240,7 @@ Pair = tuple[Row | None, Row | None]
 
 
 class SideBySide:
-    """Lines as they were on the left and as they are on the right, those that belong together in one line."""
+    """Old lines on the left and new ones on the right, with corresponding ones in one line."""
 
     fold = None
 
@@ -204,7 +300,7 @@ class SideBySide:
 
 
 def paired(lines: Rows) -> list[Pair]:
-    """Lines side by side: versions of each other in one pair, others as they come."""
+    """Pair lines for display side by side: versions of each other in one pair, others in order."""
     rows = [*lines]
     pairs: list[Pair] = []
     place = 0
@@ -235,7 +331,7 @@ def _matched(removed: Sequence[Row], added: Sequence[Row]) -> list[Pair]:
             twins = one.twin is not None and one.twin + 1 == other.new
             alone = one.twin is None and other.twin is None
             if not (twins or alone):
-                # Whichever has no version on the other side comes first.
+                # A line without a version on the other side comes first.
                 one, other = (one, None) if one.twin is None else (None, other)
         pairs.append((one, other))
         left += one is not None
@@ -244,7 +340,7 @@ def _matched(removed: Sequence[Row], added: Sequence[Row]) -> list[Pair]:
 
 
 def _number(rows: Sequence[Row], index: int) -> int:
-    """The line of the file after the change that row `index` is at; for one that was removed the next."""
+    """The line of row `index` in the file after the change; for a removed one the next line."""
     for row in rows[index : index + 1000]:
         if row.new:
             return row.new

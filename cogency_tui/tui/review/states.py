@@ -1,15 +1,15 @@
-"""What was decided about a hunk, and what became of it: a glyph, a role of the theme and a word each."""
+"""The state and the fate of a hunk: a glyph, a role of the theme and a word for each."""
 
 from collections.abc import Mapping
 
 from rich.segment import Segment
 
 from cogency_tui.agent.review.model import Fate
-from cogency_tui.store.versions import Kind, State
-from cogency_tui.tui.theming import Inks
+from cogency_tui.store.file_versions import Kind, State
+from cogency_tui.tui.theme import Inks
 
 STATES: tuple[State, ...] = ("new", "conflict", "edited", "kept", "reverted")
-"""All of them: what is to be decided comes first."""
+"""All states, the undecided ones first."""
 
 GLYPHS: Mapping[State, str] = {"new": "●", "kept": "✓", "reverted": "↺", "edited": "✎", "conflict": "≠"}
 ROLES: Mapping[State, str] = {
@@ -36,15 +36,15 @@ KIND_LETTERS: Mapping[Kind, str] = {
     "mode": "M",
     "snapshot": " ",
 }
-"""As git has them."""
+"""Git's letters."""
 
 
 def state_mark(state: State, inks: Inks, on: str, *, word: bool = True) -> list[Segment]:
-    """Glyph and word of a state."""
+    """Draw glyph and word of a state."""
     style = inks(ROLES[state], on)
     return [Segment(f"{GLYPHS[state]} {state}" if word else GLYPHS[state], style)]
 
 
 def counted(added: int, removed: int) -> str:
-    """`+4 −1`; nothing where no lines were changed."""
+    """`+4 −1`; empty if no lines changed."""
     return " ".join([*([f"+{added}"] if added else []), *([f"−{removed}"] if removed else [])])

@@ -1,19 +1,23 @@
-"""What is said in a diff beside its lines: heads of hunks, comments, conflicts, and summaries of what has no
-lines."""
+"""The texts of a diff beside its lines, and the header of the review.
 
-from collections.abc import Iterator, Sequence
+They are heads of hunks, comments, conflicts, and summaries of files without lines.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.segment import Segment
 
-from cogency_tui.agent.reversal import Obstacle
+from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.conflicts import Choice, Text
-from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk
+from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk, Overview
+from cogency_tui.store.file_versions import State
 from cogency_tui.text import one_line, reveal
-from cogency_tui.tui.drawing.figures import plural
-from cogency_tui.tui.drawing.lines import BLANK, Line, chop, fit, width_of, wrap
-from cogency_tui.tui.drawing.sizes import size
-from cogency_tui.tui.review.states import FATES, counted, state_mark
-from cogency_tui.tui.theming import Inks
+from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.figures import plural, size
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, fit, fit_path, width_of, wrap
+from cogency_tui.tui.review.open_file import OpenFile
+from cogency_tui.tui.review.states import FATES, GLYPHS, ROLES, STATES, counted, state_mark
+from cogency_tui.tui.theme import Inks
 
 _SHOWN = 60
 """Lines of one side of a conflict that are shown."""
@@ -29,7 +33,7 @@ _WHY = {
 def draw_head(
     hunk: Hunk, nth: int, of: int, fate: Fate | None, width: int, inks: Inks, *, picked: bool
 ) -> Line:
-    """The line above a hunk: its state, which it is, and what became of it."""
+    """Draw the line above a hunk: its state, its number, and its fate."""
     outline = hunk.outline
     on = "raised"
     first, end = outline.new if outline.new[0] < outline.new[1] else outline.old
@@ -53,7 +57,7 @@ def draw_head(
 
 
 def draw_comments(comments: Sequence[Comment], width: int, inks: Inks) -> list[Line]:
-    """What the person wrote to the agent, and whether it was told."""
+    """Draw the user's comments to the agent, and whether they were sent."""
     lines: list[Line] = []
     for comment in comments:
         told = "told" if comment.told else "is told with your next message"
@@ -68,13 +72,13 @@ def draw_comments(comments: Sequence[Comment], width: int, inks: Inks) -> list[L
 
 
 def draw_fold(count: int, width: int, inks: Inks) -> Line:
-    """Stands for unchanged lines."""
+    """Draw the line that represents unchanged lines."""
     text = fit(f" ⋯ {plural(count, 'unchanged line')}", width)
     return Line([Segment(text, inks("dim"))], lead=len(text))
 
 
 def draw_notes(file: ChangedFile, notes: Sequence[str], width: int, inks: Inks) -> list[Line]:
-    """What lines do not say, and all there is to say of what has none."""
+    """Draw the notes beside the lines, and the summary of a file without lines."""
     said = list(notes)
     if not file.hunks:
         said = [*_summary(file), *said]
@@ -105,7 +109,7 @@ def _summary(file: ChangedFile) -> Iterator[str]:
 
 
 def draw_conflict(obstacle: Obstacle, choices: Sequence[Choice | None], width: int, inks: Inks) -> list[Line]:
-    """Both sides of a conflict, and how it is settled."""
+    """Draw both sides of a conflict, and how it is settled."""
     room = max(8, width - 3)
     indent = Segment("   ", inks())
 
@@ -138,7 +142,7 @@ def _back(inks: Inks) -> Line:
 
 
 def _side(data: bytes, role: str, room: int, inks: Inks) -> list[Line]:
-    """The lines of one side, as they can be read."""
+    """Draw the lines of one side, as far as they are readable."""
     if not data:
         return [Line([Segment("     nothing", inks("dim", attributes="italic"))])]
     texts = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
@@ -156,7 +160,111 @@ def _side(data: bytes, role: str, room: int, inks: Inks) -> list[Line]:
 
 
 def describe_file(file: ChangedFile) -> str:
-    """Its kind, and what it was called."""
+    """The kind of change, and the former name."""
     if file.old_path:
         return f"renamed from {one_line(file.old_path)}"
     return {"mode": "mode changed"}.get(file.kind, file.kind)
+
+
+_ROOM = 34
+"""Cells for the path of a file and its change before any other text."""
+
+
+class ReviewHeader(Bar):
+    """Counts by state, each with its glyph and word; `working` means that the agent is working."""
+
+    def __init__(self, title: str, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._title = one_line(title)
+        self._counts: Mapping[State, int] = {}
+        self._working = False
+
+    def count(self, overview: Overview) -> None:
+        """Show other counts."""
+        self._counts = overview.counts
+        self.refresh()
+
+    def work(self, working: bool) -> None:
+        """Show whether the agent works."""
+        if working != self._working:
+            self._working = working
+            self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        inks, on = self.inks, "background"
+        name = Segment(" Review", inks("accent", on, "bold"))
+        right = self._counted(words=True)
+        if width_of(right) + width_of([name]) + 4 > width:
+            right = self._counted(words=False)
+        room = width - width_of([name]) - width_of(right) - 5
+        about = "the agent works on" if self._working else self._title
+        left = [name, Segment(f"   {fit(about, room)}" if room >= 8 else "", inks("text", on, "bold"))]
+        return end_to_end(left, right, width, inks, on)
+
+    def _counted(self, *, words: bool) -> list[Segment]:
+        inks, on = self.inks, "background"
+        found = [
+            Segment(
+                f"{GLYPHS[state]} {count} {state}  " if words else f"{GLYPHS[state]} {count}  ",
+                inks(ROLES[state], on),
+            )
+            for state in STATES
+            if (count := self._counts.get(state, 0))
+        ]
+        if not found:
+            return []
+        total = sum(self._counts.values())
+        return [Segment(f"{total} hunk{'' if total == 1 else 's'}   ", inks("dim", on)), *found]
+
+
+class FileTitle(Bar):
+    """The path of a changed file, its kind of change, and its state."""
+
+    SURFACE = "surface"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, classes="pane-title")
+        self._file: ChangedFile | None = None
+        self._open: OpenFile | None = None
+        self._focused = False
+        self._aside = ""
+
+    def show(self, file: ChangedFile | None, opened: OpenFile | None, aside: str) -> None:
+        """Show another file, and the remark beside it."""
+        self._file, self._open, self._aside = file, opened, aside
+        self.refresh()
+
+    def light(self, focused: bool) -> None:
+        """Show whether the diff has the focus."""
+        self._focused = focused
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        inks, file = self.inks, self._file
+        margin = Segment("  ", inks())
+        if file is None:
+            return [margin, Segment("Diff", inks("accent" if self._focused else "dim", attributes="bold"))]
+        facts = "  ".join(filter(None, (describe_file(file), counted(file.added, file.removed))))
+        right = [*state_mark(file.state, inks, "surface"), margin]
+        fate = self._fate()
+        for text, role in ((self._aside, "accent"), (fate, "dim")):
+            more = Segment(f"{text}  " if text else "", inks(role))
+            if width_of([more, *right]) + _ROOM <= width:
+                right = [more, *right]
+        room = width - width_of(right) - 3
+        path = fit_path(one_line(file.path), max(8, room - 2))
+        name = Segment(path, inks("accent" if self._focused else "text", attributes="bold"))
+        left = [margin, name]
+        if width_of(left) + cells(facts) + 2 <= room:
+            left.append(Segment(f"  {facts}", inks("dim")))
+        return end_to_end(left, right, width, inks, "surface")
+
+    def _fate(self) -> str:
+        """The common fate of all hunks, if there is one."""
+        if self._open is None:
+            return ""
+        there = [hunk.id for hunk in self._open.hunks if hunk.state != "reverted"]
+        fates = {fate.fate for id, fate in self._open.fates.items() if id in there}
+        if not fates:
+            return ""
+        return fates.pop() if len(fates) == 1 else "partly changed since"

@@ -1,1 +1,1 @@
-"""The timeline: a conversation at any of its events, what the model was sent, the files, what it had cost."""
+"""The timeline: a conversation at any of its events: messages sent, files, and the cost so far."""

@@ -1,15 +1,15 @@
-"""A pane that shows one block of lines, made for the width and the colours that there are."""
+"""A pane that shows one block of lines, made for the present width and colours."""
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-from cogency_tui.tui.drawing.lines import Line
-from cogency_tui.tui.drawing.sheet import Block, Fixed
-from cogency_tui.tui.theming import Inks
-from cogency_tui.tui.timeline.panes import Read
+from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.kit.long_text import Block, Fixed
+from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.timeline.keys import Read
 
 Make: TypeAlias = Callable[[int, Inks], Block]
-"""Makes a block so many cells wide, in these colours."""
+"""Makes a block of the given width in cells, in these colours."""
 
 
 def _nothing(_width: int, _inks: Inks) -> Block:
@@ -17,7 +17,7 @@ def _nothing(_width: int, _inks: Inks) -> Block:
 
 
 class BlockPane(Read):
-    """Shows what was made last."""
+    """Shows the block made last."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -26,7 +26,7 @@ class BlockPane(Read):
         self._made_for: object = None
 
     def show(self, make: Make = _nothing, *, keep: bool = False) -> None:
-        """Show another block; from its beginning, or where one reads with `keep`."""
+        """Show another block from its beginning, or, with `keep`, at the present scroll position."""
         top = self.scroll_offset.y if keep else 0
         self._make, self._made_for = make, None
         self._lay()

@@ -1,5 +1,6 @@
-"""What is beside the conversation: the messages, the files, or the costs; read when one stands still."""
+"""The pane beside the conversation: messages, files, or costs at a point, read once the user rests there."""
 
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Literal, get_args
@@ -9,31 +10,88 @@ from textual.app import ComposeResult
 from textual.timer import Timer
 from textual.widget import Widget
 
-from cogency_tui.agent.timeline.model import Past, PastFile
+from cogency_tui.agent.timeline.model import Past, PastFile, Spent
 from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError
+from cogency_tui.protocol.events import Measure
 from cogency_tui.text import reveal
-from cogency_tui.tui.drawing.diff import DiffSheet
-from cogency_tui.tui.drawing.lines import fit, wrap
-from cogency_tui.tui.drawing.sheet import Block, Fixed
-from cogency_tui.tui.drawing.source import SourceSheet
-from cogency_tui.tui.output import Lines
-from cogency_tui.tui.preview import language_of
-from cogency_tui.tui.theming import Inks
+from cogency_tui.tui.cost.model import Cost, by_model, in_all, running_totals, saving
+from cogency_tui.tui.cost.screen import draw_costs
+from cogency_tui.tui.kit.bar import ButtonBar, Part, Surface
+from cogency_tui.tui.kit.code import SourceSheet
+from cogency_tui.tui.kit.diff import DiffSheet
+from cogency_tui.tui.kit.figures import dollars, duration, tokens
+from cogency_tui.tui.kit.file_text import language_of
+from cogency_tui.tui.kit.lines import BLANK, Line, fit, wrap
+from cogency_tui.tui.kit.long_text import Block, Fixed
+from cogency_tui.tui.kit.output import Lines
+from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
 from cogency_tui.tui.timeline.exchange_view import ExchangeView, describe_exchange
 from cogency_tui.tui.timeline.files_view import FilesView
-from cogency_tui.tui.timeline.spent import draw_spent
-from cogency_tui.tui.widgets.bar import Surface
-from cogency_tui.tui.widgets.button_bar import ButtonBar, Part
+
+_NOTHING = "Nothing was taken by then: no request had come to its end."
+
+
+class Totals:
+    """The running totals of `past` at each of its points."""
+
+    def __init__(self, past: Past) -> None:
+        self._past = past
+        figures = sorted([*past.inherited, *past.own, *past.delegated], key=lambda each: each.moment)
+        self._moments = [each.moment for each in figures]
+        self._totals = running_totals(each.measure for each in figures)
+
+    def at(self, index: int) -> Cost | None:
+        """The total at a point, if anything was used by then."""
+        count = bisect_left(self._moments, self._past.until(index))
+        return self._totals[count - 1] if count else None
+
+
+def draw_spent(spent: Spent, width: int, inks: Inks) -> list[Line]:
+    """Draw a table by model, and the figures of the cycle that the point belongs to."""
+    costs = _costs(spent)
+    if not costs:
+        return wrap([Segment(_NOTHING, inks("dim"))], width)
+    everything = [*spent.inherited, *spent.own, *spent.delegated]
+    lines = [*_draw_step(spent.step, width, inks)] if spent.step else []
+    return [*lines, *draw_costs(costs, in_all(costs), saving(everything), width, inks)]
+
+
+def _costs(spent: Spent) -> list[Cost]:
+    return [
+        *by_model(spent.inherited, " (before the fork)"),
+        *by_model(spent.own),
+        *by_model(spent.delegated, " (sub-agents)"),
+    ]
+
+
+def _draw_step(step: Measure, width: int, inks: Inks) -> list[Line]:
+    about = "~" if step.get("estimated") else ""
+    facts = [f"{step.get('mode', '')}", f"↑ {about}{tokens(step.get('input', 0))} tokens"]
+    facts.append(f"↓ {about}{tokens(step.get('output', 0))}")
+    if step.get("cached"):
+        facts.append(f"cached {tokens(step.get('cached', 0))}")
+    if "cost" in step:
+        facts.append(dollars(step["cost"]))
+    if "ttft" in step:
+        facts.append(f"first token after {duration(step['ttft'])}")
+    if step.get("context"):
+        facts.append(f"context {tokens(step.get('context', 0))}")
+    head = [
+        Segment("This cycle  ", inks("text", attributes="bold")),
+        Segment(" · ".join(fact for fact in facts if fact), inks("text")),
+    ]
+    return [*wrap(head, width), BLANK]
+
 
 Detail = Literal["messages", "files", "costs"]
 
 _STILL = 0.08
-"""Seconds that one stands at a point before its details are read."""
+"""Seconds at a point before its details are read."""
 
 _FACT = 8
-"""Cells that a fact has, or it is left out."""
+"""Minimum cells of a fact; with fewer it is omitted."""
 
 _SAME = "It is as it was."
 _NO_FILES = "No file was changed in this conversation."
@@ -41,7 +99,7 @@ _ELSEWHERE = "This conversation is about another project: its files of today are
 
 
 class DetailTitle(ButtonBar):
-    """The three details by their keys, and a fact about the one that is shown."""
+    """The three details with their keys, and a fact about the shown one."""
 
     SURFACE = "surface"
 
@@ -79,7 +137,7 @@ class DetailTitle(ButtonBar):
 
 
 class Details(Surface):
-    """Reads from `timeline`; `failed` is told what cannot be read."""
+    """Shows details of `timeline`; `failed` receives errors."""
 
     def __init__(
         self, timeline: Timeline, failed: Callable[[CogencyError], None], *, id: str | None = None
@@ -107,12 +165,12 @@ class Details(Surface):
 
     @property
     def settled(self) -> bool:
-        """Whether one stands still, and what that is about has been asked for."""
+        """Whether the point is settled, and its details were requested."""
         return self._timer is None
 
     @property
     def target(self) -> Widget:
-        """What has the focus when one reads here."""
+        """The widget that the shown detail gives the focus to."""
         return {"messages": self._exchange, "files": self._files.rows, "costs": self._costs}[self._shown]
 
     def turn(self, detail: Detail) -> None:
@@ -130,7 +188,7 @@ class Details(Surface):
         self._title.light(self.screen.focused is self.target)
 
     def stand_at(self, past: Past, index: int) -> None:
-        """Show another point, as soon as one stays there."""
+        """Show another point, once it is settled."""
         self._past, self._index = past, index
         if self._timer is None:
             self._timer = self.set_timer(_STILL, self._read)
@@ -199,10 +257,10 @@ def _told(text: str) -> Make:
 
 
 def _source(path: str, data: bytes) -> Make:
-    """What a file held.
+    """Show the contents of a file.
 
     Raises:
-        WorkspaceError: it is no text.
+        WorkspaceError: the file is not text.
     """
     from cogency_tui.workspace.text import decode
 

@@ -1,4 +1,4 @@
-"""The exact messages that the model was sent: a line each, which opens to the whole text."""
+"""The exact messages that the model was sent: a line each, which unfolds to the whole text."""
 
 from typing import ClassVar
 
@@ -9,23 +9,22 @@ from textual.binding import Binding, BindingType
 from cogency_tui.agent.timeline.model import Exchange
 from cogency_tui.protocol.events import Message
 from cogency_tui.text import one_line, reveal
-from cogency_tui.tui.drawing.figures import plural
-from cogency_tui.tui.drawing.heights import Heights
-from cogency_tui.tui.drawing.lines import BLANK, Line, cells, fit, width_of, wrap
-from cogency_tui.tui.drawing.sheet import Sheet
-from cogency_tui.tui.output import Lines
-from cogency_tui.tui.timeline.panes import Read
+from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
+from cogency_tui.tui.kit.long_text import Heights, Sheet
+from cogency_tui.tui.kit.output import Lines
+from cogency_tui.tui.timeline.keys import Read
 
 _ROLES = {"system": "branch", "user": "accent", "assistant": "edit"}
 _WORDY = 60
-"""Cells from which on a line has room for words."""
+"""Cells from which a line has room for words."""
 
 _HEAD = 300
 """Characters of a message that its line is made from."""
 
 
 class ExchangeView(Read):
-    """Shows an `Exchange`; the message that was added last is open."""
+    """Shows an `Exchange`; its last message is open."""
 
     BINDING_GROUP_TITLE = "In the messages"
 
@@ -46,10 +45,10 @@ class ExchangeView(Read):
         self._cursor = 0
 
     def show(self, exchange: Exchange | None) -> None:
-        """Show another one, its last message in view; of the same one everything stays where it is."""
+        """Show another exchange, with its last message in view; the same one stays unchanged."""
         if exchange == self._exchange:
             return
-        # What is open by itself, or was, is not what the person opened or closed.
+        # The last message is open by default, which is no choice of the user's.
         for each in (self._exchange, exchange):
             self._toggled -= {len(each.messages) - 1} if each is not None else set()
         self._exchange = exchange
@@ -109,7 +108,7 @@ class ExchangeView(Read):
         self.action_line(step)
 
     def action_message(self, step: int) -> None:
-        """Go to the next message, or the one before."""
+        """Go to the next message, or with -1 to the previous one."""
         index = self._index(self._cursor)
         if self._exchange is not None:
             last = len(self._exchange.messages) - 1
@@ -117,7 +116,7 @@ class ExchangeView(Read):
             self.refresh()
 
     def action_fold(self) -> None:
-        """Open or close the message that the cursor is in."""
+        """Open or close the message at the cursor."""
         index = self._index(self._cursor)
         if index is None:
             return
@@ -129,7 +128,7 @@ class ExchangeView(Read):
         self.refresh()
 
     def _stand_at(self, index: int) -> None:
-        """Have a message in view: all of it where it fits."""
+        """Move to a message, and scroll to it: all of it where it fits."""
         self._cursor = self._top(index)
         self.reveal(self._cursor + min(self._heights[index], max(1, self.page)) - 1)
         self.reveal(self._cursor)
@@ -190,7 +189,7 @@ class ExchangeView(Read):
 
 
 def _said(message: Message, exchange: Exchange) -> str:
-    """What a message is about, in a line."""
+    """Summarise a message in a line."""
     if message["role"] == "system":
         return ", ".join(name for name, _text in exchange.parts)
     content = message["content"]
@@ -201,7 +200,7 @@ def _said(message: Message, exchange: Exchange) -> str:
 
 
 def describe_exchange(exchange: Exchange) -> str:
-    """What was sent, in a line."""
+    """Summarise the exchange in a line."""
     count, fresh = plural(len(exchange.messages), "message"), len(exchange.messages) - exchange.fresh
     size = sum(len(message["content"]) for message in exchange.messages[exchange.fresh :])
     facts = [f"{fresh} sent of {count}" if exchange.fresh else count, f"{size:,} characters"]

@@ -1,4 +1,4 @@
-"""The files as they were: a list, and of the selected one what differs today or what it held."""
+"""The files at a point: a list, and for the selected one the difference from today or its contents."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -11,27 +11,27 @@ from textual.message import Message
 
 from cogency_tui.agent.timeline.model import PastFile
 from cogency_tui.text import one_line
-from cogency_tui.tui.drawing.figures import plural
-from cogency_tui.tui.drawing.lines import Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.bar import Bar, Surface, end_to_end
+from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.states import KIND_LETTERS
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
-from cogency_tui.tui.timeline.panes import Travelled
-from cogency_tui.tui.widgets.bar import Bar, Surface, end_to_end
-from cogency_tui.tui.widgets.select_list import SelectList
+from cogency_tui.tui.timeline.keys import Travelled
 
 Looked = tuple[PastFile, bool | None]
-"""A file, and whether it is still as it was."""
+"""A file, and whether it is unchanged today; None if unknown."""
 
 _WORDS = {True: "as today", False: "differs today", None: "not known today"}
 _WORDY = 44
-"""Cells from which on a row has room for words."""
+"""Cells from which a row has room for words."""
 
 _GLYPHS = {True: "=", False: "≠", None: "?"}
 _INKS = {True: "good", False: "edit", None: "dim"}
 
 
 class FileRows(Travelled, SelectList[Looked]):
-    """Selects one; the text beside it is scrolled from here."""
+    """Selects a file, and scrolls the text beside it."""
 
     BINDING_GROUP_TITLE = "In the files"
 
@@ -55,10 +55,10 @@ class FileRows(Travelled, SelectList[Looked]):
         """Another file is selected."""
 
     class Turned(Message):
-        """The person wants the other text of it."""
+        """The user asks for the file's other text."""
 
     class Scrolled(Message):
-        """The text is to be scrolled, by lines or by pages."""
+        """The user scrolls the text, by lines or by pages."""
 
         def __init__(self, by: str, step: int) -> None:
             self.by = by
@@ -82,7 +82,7 @@ class FileRows(Travelled, SelectList[Looked]):
         self.post_message(self.Scrolled(by, step))
 
     def on_click(self, event: events.Click) -> None:
-        # Textual would have the list's own follow once more.
+        # Textual would also call the base class's handler.
         event.prevent_default()
         super().on_click(event)
         self.post_message(self.Selected())
@@ -104,7 +104,7 @@ class FileRows(Travelled, SelectList[Looked]):
 
 
 class TextTitle(Bar):
-    """Which text of which file is shown."""
+    """Names the shown text and its file."""
 
     SURFACE = "surface"
 
@@ -113,7 +113,7 @@ class TextTitle(Bar):
         self._path = self._what = ""
 
     def say(self, path: str, what: str) -> None:
-        """Show another path, and what is shown of it."""
+        """Show another path, and the kind of text."""
         self._path, self._what = one_line(path), what
         self.refresh()
 
@@ -127,10 +127,10 @@ class TextTitle(Bar):
 
 
 class FilesView(Surface):
-    """The list above, the text below; `nothing` is said where there are no files."""
+    """The list above, the text below; `nothing` is shown if there are no files."""
 
     class Wanted(Message):
-        """What differs of this file, or what it `held`, is to be read and shown."""
+        """Requests the difference of this file, or the contents that it `held`."""
 
         def __init__(self, file: PastFile, *, held: bool) -> None:
             self.file = file
@@ -157,7 +157,7 @@ class FilesView(Surface):
         return self._rows
 
     def show(self, files: Sequence[Looked]) -> None:
-        """Show other files; the one that was selected is again, where it is there."""
+        """Show other files, with the same path selected if it is there."""
         path = self._rows.row[0].path if self._rows.row else ""
         place = next((at for at, (file, _still) in enumerate(files) if file.path == path), 0)
         self._rows.show(files, place)
@@ -168,18 +168,18 @@ class FilesView(Surface):
         self._fit()
 
     def _fit(self) -> None:
-        """The list has a third of the height, where it needs as much."""
+        """Give the list up to a third of the height."""
         self._rows.styles.height = max(1, min(len(self._rows.rows), max(2, self.size.height // 3)))
 
     def show_text(self, file: PastFile, make: Make) -> None:
-        """Show the text that was asked for, unless another file is selected by now."""
+        """Show the requested text, unless another file is selected by now."""
         row = self._rows.row
         if row is not None and row[0] == file:
             self._text.show(make, keep=self._shown == file.path)
             self._shown = file.path
 
     def describe(self) -> str:
-        """How many files there are, in a line."""
+        """Describe the number of files in a line."""
         rows = self._rows.rows
         changed = sum(file.change is not None for file, _still in rows)
         later = len(rows) - changed

@@ -1,6 +1,13 @@
-"""The keys of the timeline, each with the name that it can be given another key under."""
+"""The keys of the timeline, each with an id for remapping, and the base classes of its panes.
+
+The panes themselves bind the keys for travelling and reading: otherwise a pane would scroll on these keys.
+"""
+
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+
+from cogency_tui.tui.kit.line_view import LineView
 
 
 def _key(
@@ -50,3 +57,25 @@ READING_KEYS: list[BindingType] = [
     _key("g", "line(-1000000000)", "Beginning", "beginning", show=False),
     _key("G", "line(1000000000)", "End", "end", show=False),
 ]
+
+
+class Travelled(LineView):
+    """A pane with the keys for travelling in time."""
+
+    BINDING_GROUP_TITLE = "In time"
+
+    BINDINGS: ClassVar[list[BindingType]] = TRAVELLING_KEYS
+
+
+class Read(Travelled):
+    """A pane with the keys for scrolling."""
+
+    BINDING_GROUP_TITLE = "In a pane of the timeline"
+
+    BINDINGS: ClassVar[list[BindingType]] = READING_KEYS
+
+    def action_line(self, step: int) -> None:
+        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+
+    def action_page(self, direction: int) -> None:
+        self.action_line(direction * max(1, self.page - 2))

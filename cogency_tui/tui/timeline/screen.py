@@ -1,50 +1,66 @@
-"""The timeline: a slider over all events, the conversation as it was on the left, what is known of that
-moment on the right.
+"""The timeline: a slider over all events, the conversation at that point, and details of it.
 
-It composes, and passes keys on. The conversation follows each key at once; what takes longer follows when one
-stands still.
+It composes, and passes keys on. The conversation follows each key at once; slower details follow when the
+user rests at a point.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import time
 from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
-from cogency_tui.agent.preview import Plan
+from cogency_tui.agent.edits.preview import Plan
 from cogency_tui.agent.timeline.model import Past, Point
 from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError
-from cogency_tui.tui.drawing.document import prepare
-from cogency_tui.tui.drawing.figures import plural
-from cogency_tui.tui.host import app_of
-from cogency_tui.tui.screens.answering import AnsweringScreen
-from cogency_tui.tui.screens.undo import UndoScreen
-from cogency_tui.tui.timeline.details import Detail, Details
-from cogency_tui.tui.timeline.keys import TIMELINE_KEYS
+from cogency_tui.tui.kit.bar import ButtonBar, Surface
+from cogency_tui.tui.kit.dialogs import AnsweringScreen
+from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.timeline.details import Detail, Details, Totals
+from cogency_tui.tui.timeline.keys import TIMELINE_KEYS, Read
 from cogency_tui.tui.timeline.scrubbing import Scrubbing
 from cogency_tui.tui.timeline.slider import FactLine, Slider, TimelineHeader
-from cogency_tui.tui.timeline.spent import Totals
-from cogency_tui.tui.timeline.then_view import ThenView
-from cogency_tui.tui.widgets.bar import Surface
-from cogency_tui.tui.widgets.button_bar import ButtonBar
-from cogency_tui.tui.widgets.footer import Footer
-from cogency_tui.tui.widgets.pane_title import PaneTitle
+from cogency_tui.tui.transcript.document import prepare
+from cogency_tui.tui.transcript.unit_view import UnitView
+from cogency_tui.tui.undo.screen import UndoScreen
+
+
+class ThenView(Read, UnitView):
+    """The conversation at a point, scrolled to its end: to the latest event."""
+
+    BINDING_GROUP_TITLE = "In the conversation"
+
+    def __init__(self, *, clock: Callable[[], float] = time, id: str | None = None) -> None:
+        super().__init__(lambda _width: [], clock=clock, id=id)
+
+    def move(self, count: int, touched: Iterable[int]) -> None:
+        """Show the transcript's first `count` units, of which those `touched` have changed."""
+        self.document.cut(count)
+        for index in sorted(touched):
+            self.document.touch(index)
+        self.set_following(True)
+        self.settle()
+        self.refresh()
+
 
 BOTH_FIT = 96
-"""Cells from which on both panes are beside each other."""
+"""Cells from which both panes are side by side."""
 
 TIMELINE_STYLES = Path(__file__).parent.parent / "styles" / "timeline.tcss"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the person wants to go on: at a point, by which they had `said` so many messages, or in a `fork`
-    from there."""
+    """The user's destination: a point, with the user's messages by then (`said`), or a `fork` there."""
 
     point: Point
     said: int
@@ -53,14 +69,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What the person wants done on the main screen."""
+    """A command for the main screen."""
 
     handler: str
     argument: str
 
 
 class TimelineScreen(AnsweringScreen[Place | Command | None]):
-    """Over one conversation. `ready` says whether anything can be changed now, else tells why."""
+    """Shows one conversation. `ready` returns whether changes are possible now, else notifies the user."""
 
     BINDINGS = TIMELINE_KEYS
     AUTO_FOCUS = ""
@@ -84,7 +100,7 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
 
     @property
     def details(self) -> Details:
-        """What is beside the conversation."""
+        """The pane beside the conversation."""
         return self._details
 
     def compose(self) -> ComposeResult:
@@ -109,7 +125,7 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
         self._fit()
 
     def look(self) -> None:
-        """There may be news: read the conversation again."""
+        """Read the conversation again, after a possible change."""
         self.run_worker(self._read, group="timeline-read", exclusive=True)
 
     async def _read(self) -> None:
@@ -169,7 +185,7 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
             self._go_to(0 if way < 0 else len(self._past.points) - 1)
 
     def action_detail(self, detail: Detail) -> None:
-        """Show a detail, and have the focus there."""
+        """Show a detail, and focus it."""
         self._details.turn(detail)
         self.set_focus(self._details.target)
         self._details.light()
@@ -189,7 +205,7 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
             self.dismiss(Place(point, self._scrubbing.said(self._index), fork))
 
     def action_restore(self) -> None:
-        """Show what a restore would do, and do it when the person says so."""
+        """Preview a restore, and apply it on the user's confirmation."""
         if (past := self._past) is not None and self._ready():
             index = self._index
             told = "Restored: {}. u reverses it."
@@ -199,7 +215,7 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
             self._do(partial(self._timeline.restore, past, index), title, told)
 
     def action_unrestore(self) -> None:
-        """Show how the last restore would be taken back, and do it when the person says so."""
+        """Preview the undo of the last restore, and apply it on the user's confirmation."""
         if self._past is not None and self._ready():
             self._do(self._timeline.redo, "", "Brought back: {}. /undo reverses it.")
 
@@ -222,12 +238,12 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
         self.notify(error.advice, severity="error", markup=False)
 
     def action_help(self) -> None:
-        from cogency_tui.tui.screens.help import HelpScreen, collect_keys
+        from cogency_tui.tui.help.screen import HelpScreen, collect_keys
 
         app_of(self).push_screen(HelpScreen("Timeline", collect_keys(self)))
 
     def action_step_back(self) -> None:
-        """Select no text; show the conversation where it is covered; else close."""
+        """Clear the selection, or show the covered conversation; else close."""
         if self.selections:
             self.clear_selection()
         elif self.has_class("-one") and not self._then.has_focus:
@@ -239,7 +255,7 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
         self.dismiss(None)
 
     def action_command(self, handler: str, argument: str = "") -> None:
-        """A command that was picked in the palette is the main screen's."""
+        """Pass a command from the palette to the main screen."""
         self.dismiss(Command(handler, argument))
 
     def _fit(self) -> None:

@@ -1,6 +1,6 @@
-"""The units of a conversation as they were after any of its points, without making them again.
+"""The units of a conversation as they were after any of its points, without rebuilding them.
 
-Invariant: a unit is made once. To go to another point costs as much as there is between the two.
+Invariant: a unit is built once. The cost of a move is proportional to the distance between the two points.
 """
 
 import asyncio
@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from cogency_tui.agent.timeline.model import Point
-from cogency_tui.tui.calls import Call
-from cogency_tui.tui.transcript import Said, Transcript, Unit
+from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.transcript.units import Said, Transcript, Unit
 
 _SLICE = 0.006
-"""Seconds that are read for before others have their turn."""
+"""Seconds of reading before other tasks get their turn."""
 
 _NONE: frozenset[int] = frozenset()
 
 
 class Scrubbing:
-    """`transcript` has the units of the point that was gone to last; at first none."""
+    """`transcript` has the units of the present point; initially none."""
 
     def __init__(self) -> None:
         self.transcript = Transcript()
@@ -27,7 +27,7 @@ class Scrubbing:
         self._open: list[frozenset[int]] = []
         """The calls that have no result yet, after each point."""
         self._points: list[int] = []
-        """The point that each unit began at."""
+        """The point at which each unit began."""
         self._events: Sequence[Point] = ()
         self._now = _NONE
 
@@ -36,7 +36,7 @@ class Scrubbing:
         return self._full.title
 
     async def read(self, points: Sequence[Point]) -> None:
-        """Take in all points; no frame waits for it."""
+        """Read all points, without delaying a frame."""
         began = perf_counter()
         self._events = points
         waiting = _NONE
@@ -56,7 +56,7 @@ class Scrubbing:
         self._full.close()
 
     def go_to(self, index: int) -> tuple[int, set[int]]:
-        """Have the transcript as it was after this point: how many units it has, and which are others."""
+        """Move the transcript to this point; return its number of units, and those that changed."""
         count, units, full = self._counts[index], self.transcript.units, self._full.units
         kept = min(len(units), count)
         del units[count:]
@@ -72,11 +72,11 @@ class Scrubbing:
         return count, touched
 
     def said(self, index: int) -> int:
-        """How many messages of the person's there are by this point."""
+        """The number of the user's messages by this point."""
         return sum(isinstance(unit, Said) for unit in self._full.units[: self._counts[index]])
 
     def _waiting(self, unit: int) -> Unit:
-        """A call before its result."""
+        """A call in its state before its result."""
         call = Call(self._full.call(unit).id)
         for event in self._events[self._points[unit]].events:
             if event["type"] == "call":

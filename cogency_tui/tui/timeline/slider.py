@@ -1,4 +1,4 @@
-"""Where one stands in time: a slider over all events, and the facts about the one that one is at."""
+"""The slider over all events, and the facts about the present one."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,23 +7,23 @@ from rich.segment import Segment
 from textual import events
 from textual.message import Message
 
-from cogency_tui.agent.progress import call_line
+from cogency_tui.agent.subagent_progress import call_line
 from cogency_tui.agent.timeline.model import Past
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import call_record
 from cogency_tui.text import one_line
-from cogency_tui.tui.costs import Cost
-from cogency_tui.tui.drawing.figures import dollars, tokens
-from cogency_tui.tui.drawing.lines import fit, width_of
-from cogency_tui.tui.widgets.bar import Bar, end_to_end
+from cogency_tui.tui.cost.model import Cost
+from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.figures import dollars, tokens
+from cogency_tui.tui.kit.lines import fit, width_of
 
 _LONGEST = 400
 _SPARSE = 3
-"""Cells that a mark needs on an average, for all of them to be told apart."""
+"""Average cells that a mark needs, for all of them to be distinguishable."""
 
 
 class TimelineHeader(Bar):
-    """What this is, and which conversation."""
+    """The title of the screen and of the conversation."""
 
     def __init__(self, title: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -43,10 +43,10 @@ class TimelineHeader(Bar):
 
 
 class Slider(Bar):
-    """A cell stands for as many events as it has to. `turns` and `edits` are marked where there is room."""
+    """Each cell represents one or more events. `turns` and `edits` are marked where they fit."""
 
     class Moved(Message):
-        """Somebody wants to go to the event with this index."""
+        """The user asks to go to the event with this index."""
 
         def __init__(self, index: int) -> None:
             self.index = index
@@ -62,7 +62,7 @@ class Slider(Bar):
         self._dragged = False
 
     def show(self, past: Past) -> None:
-        """Stand for another past."""
+        """Show another past."""
         self._count = len(past.points)
         self._turns = [at for at, point in enumerate(past.points) if point.event["type"] == "user"]
         self._edits = sorted({each.at for each in past.edits})
@@ -70,7 +70,7 @@ class Slider(Bar):
         self.refresh()
 
     def stand_at(self, index: int) -> None:
-        """Stand at the event with this index."""
+        """Move to the event with this index."""
         self._index = index
         self.refresh()
 
@@ -123,7 +123,7 @@ class Slider(Bar):
 
 
 class FactLine(Bar):
-    """Which event it is, of which turn, when it was, what it was; and what had been taken by then."""
+    """The event's number, turn, time and description; and the usage so far."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -132,7 +132,7 @@ class FactLine(Bar):
         self._taken: Cost | None = None
 
     def show(self, past: Past, index: int, taken: Cost | None) -> None:
-        """Tell of another event."""
+        """Show another event."""
         point = past.points[index]
         asked = past.asked_at(index)
         turn = f"turn {point.turn} of {past.turns}"
@@ -161,7 +161,7 @@ class FactLine(Bar):
 
 
 def describe(event: Event) -> str:
-    """An event in a few words."""
+    """Describe an event in a few words."""
     match event["type"]:
         case "user":
             return f"You: {one_line(event['content'][:_LONGEST])}"

@@ -1,1 +1,1 @@
-"""`--tour`: all of the program on the offline model, in a scratch project that goes with it."""
+"""The tour (`--tour`): the whole program on the offline model, in a temporary scratch project."""

@@ -1,26 +1,128 @@
-"""The main screen with the tour's line above the prompt. A step is over when what it suggests was sent."""
+"""The tour: its steps and project, its main screen with a line above the prompt, and its welcome text.
+
+A step is complete when its suggestion was sent.
+"""
 
 from typing import ClassVar
 
+import msgspec
+from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from cogency_tui.tui.commands import is_command
-from cogency_tui.tui.drawing.lines import Line
-from cogency_tui.tui.host import app_of
-from cogency_tui.tui.screens.dialogs import Confirmation
-from cogency_tui.tui.screens.main import MainScreen
-from cogency_tui.tui.theming import inks_of
-from cogency_tui.tui.tour.bar import TourBar
-from cogency_tui.tui.tour.drawing import draw_tour
-from cogency_tui.tui.tour.steps import STEPS
-from cogency_tui.tui.widgets.prompt import Prompt
-from cogency_tui.tui.widgets.prompt_box import PromptBox
+from cogency_tui.tui.kit.bar import ButtonBar, Part
+from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.lines import BLANK, Line, fit, width_of, wrap
+from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.prompt.box import PromptBox
+from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.theme import Inks, inks_of
 from cogency_tui.workspace.names import short_path
 
 
+class Step(msgspec.Struct, frozen=True):
+    """A text to send, and a description of what it shows."""
+
+    prompt: str
+    shows: str
+
+
+FILES = {
+    "README.md": "# Shop\n\nPrices with a discount. `python3 -m unittest` runs the tests.\n",
+    "prices.py": (
+        '"""Prices of the shop."""\n\n\ndef reduced(price: float, discount: float) -> float:\n'
+        '    """The price less the discount, a share of it."""\n'
+        "    return price + price * discount\n"
+    ),
+    "test_prices.py": (
+        "import unittest\n\nfrom prices import reduced\n\n\n"
+        "class Reduced(unittest.TestCase):\n"
+        "    def test_a_tenth_is_taken_off(self):\n"
+        "        self.assertEqual(reduced(100, 0.1), 90)\n\n\n"
+        'if __name__ == "__main__":\n    unittest.main()\n'
+    ),
+}
+"""The files of the project, one of which has a mistake."""
+
+STEPS = (
+    Step("explain prices.py", "It reads by itself; each call stands in the text"),
+    Step("run `python3 -m unittest`", "A command is shown whole, and asks first: y runs it"),
+    Step(
+        "replace 'price + price' with 'price - price' in prices.py",
+        "An edit asks with its diff: y makes it",
+    ),
+    Step("run `python3 -m unittest`", "The test again: y, or a for this conversation"),
+    Step("/review", "Every edit by hunk: n takes back, Space keeps, Esc"),
+    Step("/undo", "What the last turn changed is taken back: y"),
+    Step("/recall unittest", "All that ever happened is found: Esc twice leaves"),
+)
+"""The suggested prompts."""
+
+LAST = "That was it. F2: a real model. F1: all keys. Ctrl+Q leaves"
+
+
+_LEAST = 20
+
+
+class TourBar(ButtonBar):
+    """Shows the present step, or the end of the tour."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.step = 0
+
+    def show(self, step: int) -> None:
+        """Show the step with this number."""
+        self.step = step
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        accent, text = self.inks("accent", self.SURFACE, "bold"), self.inks("text", self.SURFACE)
+        if self.step >= len(STEPS):
+            return self.lay([Part([Segment(fit(LAST, width - 1), text)], LAST, lead=" ")], width)
+        step = STEPS[self.step]
+        count = Segment(f"Tour {self.step + 1}/{len(STEPS)} ", self.inks("dim", self.SURFACE))
+        key = [Segment("F7", accent), Segment(" writes it", self.inks("dim", self.SURFACE))]
+        room = max(_LEAST, width - width_of([count, *key]) - 5)
+        shows = Segment(fit(step.shows, room), text)
+        return self.lay(
+            [
+                Part([count, shows], f"{step.shows}: {step.prompt}", "tour_write", " "),
+                Part(key, f"Write into the prompt: {step.prompt}", "tour_write"),
+            ],
+            width,
+        )
+
+
+_SAID = (
+    "You are in a scratch project with a small mistake in it. The model is built in: no key, no network, and "
+    "no thoughts of its own, but all it does is done with the real tools.",
+    "The line above the prompt says what comes next. You may as well write what you like.",
+    "Nothing of it is kept, unless you say so when you leave.",
+)
+_KEY_COLUMN = 11
+_KEYS = (
+    ("F7", "writes what is suggested into the prompt"),
+    ("Enter", "sends it"),
+    ("Shift+F7", "goes on to the next step without it"),
+    ("Ctrl+Q", "leaves"),
+)
+
+
+def draw_tour(width: int, inks: Inks) -> list[Line]:
+    """Draw the tour's welcome text in `width` cells."""
+    lines = [*wrap([Segment("A tour.", inks("text", attributes="bold"))], width), BLANK]
+    for said in _SAID:
+        lines += [*wrap([Segment(said, inks("text"))], width), BLANK]
+    for key, meaning in _KEYS:
+        lines.append(Line([Segment(key.ljust(_KEY_COLUMN), inks("accent")), Segment(meaning, inks("dim"))]))
+    return lines
+
+
 class TourScreen(MainScreen):
-    """Leaves the project behind if `keeps` is set in the end."""
+    """The main screen during the tour. `keeps` is set if the project is to stay afterwards."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -51,8 +153,7 @@ class TourScreen(MainScreen):
             yield widget
 
     async def on_prompt_sent(self, event: Prompt.Sent) -> None:
-        """Go on, where it is what was suggested: with a prompt once it has its answer. What is done with it
-        is done by the main screen."""
+        """Advance if the suggestion was sent: after a prompt's answer. The main screen sends the prompt."""
         bar = self.query_one(TourBar)
         if bar.step < len(STEPS) and event.text.split() == STEPS[bar.step].prompt.split():
             self._sent = not is_command(event.text)
@@ -60,7 +161,7 @@ class TourScreen(MainScreen):
                 bar.show(bar.step + 1)
 
     def on_bridge_turn_changed(self) -> None:
-        """The main screen does what is to be done then."""
+        """Advance after the answer to a suggestion. The main screen handles the rest."""
         if self._sent and not self.bridge.working:
             self.action_tour_skip()
 
@@ -72,7 +173,7 @@ class TourScreen(MainScreen):
             prompt.focus()
 
     def action_tour_skip(self) -> None:
-        # A step that is skipped before its answer has come is not gone on from once more.
+        # A step that is skipped before its answer must not be advanced again.
         self._sent = False
         bar = self.query_one(TourBar)
         bar.show(min(bar.step + 1, len(STEPS)))
@@ -93,6 +194,6 @@ class TourScreen(MainScreen):
 
 
 class _Leaving(Confirmation):
-    """One may also stay: to remove a project is not what Escape is for."""
+    """Offers to stay as well: Escape must not remove a project."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Stay", id="tour.stay")]

@@ -1,31 +1,33 @@
-"""Begins and ends the tour: nothing of it is left in the person's data, configuration or directories, but for
-the scratch project if they want it."""
+"""Starts and ends the tour.
+
+Nothing of it remains in the user's data, configuration or directories, except the scratch project on
+request.
+"""
 
 import os
 import shutil
 import tempfile
 from pathlib import Path
 
-from cogency_tui.config import config_path
-from cogency_tui.temporary import make_directory, prefix
+from cogency_tui.config.schema import config_path
+from cogency_tui.temporary_files import make_directory, prefix
 from cogency_tui.tui.app import run
-from cogency_tui.tui.tour.screen import TourScreen
-from cogency_tui.tui.tour.steps import FILES
+from cogency_tui.tui.tour.screen import FILES, TourScreen
 
 
 def run_tour(*, mouse: bool, animation: bool) -> tuple[int, Path | None]:
-    """Show the tour until the person leaves; the exit status, and the project if they keep it.
+    """Show the tour until the user leaves; return the exit status, and the project if the user keeps it.
 
     Raises:
-        ConfigError: the person's configuration cannot be used.
-        OSError: there is no room for a temporary directory.
+        ConfigError: the user's configuration cannot be used.
+        OSError: there is no space for a temporary directory.
     """
     from cogency_tui.agent.agent import Agent
 
     screens: list[TourScreen] = []
 
     def screen(*args: object, **options: object) -> TourScreen:
-        # Whatever the app gives its main screen is handed on.
+        # All arguments of the app for its main screen are passed on.
         screens.append(TourScreen(*args, **options))  # pyright: ignore[reportArgumentType]
         return screens[-1]
 
@@ -45,14 +47,14 @@ def run_tour(*, mouse: bool, animation: bool) -> tuple[int, Path | None]:
 
 
 def _move_into(data: Path) -> None:
-    """Have this process keep what it keeps there, with the person's configuration as it is now."""
+    """Redirect this process's data there, with a copy of the user's present configuration."""
     own = config_path()
     there = data / "config" / "config.toml"
     there.parent.mkdir(mode=0o700)
     if own.is_file():
         shutil.copyfile(own, there)
     for theme in own.with_name("themes").glob("*.toml"):
-        # What is no theme, such as a link to nowhere, is no reason not to begin.
+        # An entry that is no file, such as a dangling link, must not prevent the start.
         if theme.is_file():
             copied = there.with_name("themes") / theme.name
             copied.parent.mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -153,14 +154,27 @@ async def check(plans: list[Planned], asked: list[list[str]], indexed: int, tool
                 await service.close()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(
+examples = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+given_queries = given(
     plans=st.lists(planned, min_size=1, max_size=6),
     asked=st.lists(words, min_size=1, max_size=8),
     indexed=st.integers(0, 6),
     tool=st.sampled_from(("", *TOOLS)),
     failed=st.booleans(),
 )
+
+
+@settings(examples, max_examples=15)
+@given_queries
+def test_a_query_gives_what_a_scan_gives(
+    plans: list[Planned], asked: list[list[str]], indexed: int, tool: str, failed: bool
+) -> None:
+    asyncio.run(check(plans, asked, indexed, tool, failed))
+
+
+@pytest.mark.exhaustive
+@settings(examples, max_examples=60)
+@given_queries
 def test_every_query_gives_what_a_scan_gives(
     plans: list[Planned], asked: list[list[str]], indexed: int, tool: str, failed: bool
 ) -> None:

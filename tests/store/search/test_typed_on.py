@@ -5,6 +5,8 @@ import random
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.search.building import update
 from cogency_tui.store.search.query import parse
@@ -30,18 +32,23 @@ async def say(store: Store, *texts: str) -> str:
     return made.id
 
 
-async def test_typing_on_and_back_finds_what_a_scan_finds(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("conversations", "terms"), [(40, 3), pytest.param(150, 12, marks=pytest.mark.exhaustive)]
+)
+async def test_typing_on_and_back_finds_what_a_scan_finds(
+    tmp_path: Path, conversations: int, terms: int
+) -> None:
     chance = random.Random(7)
     said: dict[str, list[str]] = {}
     async with await Store.open(tmp_path) as store:
-        for _ in range(150):
+        for _ in range(conversations):
             # Of few letters and long, so that texts have all grams of terms that they have not.
             texts = ["".join(chance.choices("abe n", k=chance.randint(1, 400))) for _ in range(8)]
             said[await say(store, *texts)] = texts
         await asyncio.to_thread(lambda: list(update(tmp_path)))
         service = SearchService(tmp_path)
         try:
-            for _ in range(12):
+            for _ in range(terms):
                 text = chance.choice(chance.choice(list(said.values())))
                 start = chance.randrange(max(1, len(text) - 9))
                 term = text[start : start + 9].strip() or "a"

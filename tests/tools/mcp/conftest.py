@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
-from cogency_tui.mcp_settings import McpSettings
+from cogency_tui.config.mcp import McpSettings
 from cogency_tui.tools.base import Intent, Outcome, ToolContext
 from cogency_tui.tools.mcp.server import State, Surroundings
 from cogency_tui.tools.mcp.servers import Listed, Servers
 from cogency_tui.tools.registry import Registry
 from cogency_tui.workspace.paths import Workspace
+from tests import ROOT
 
-PEER = Path(__file__).parents[2] / "peers" / "mcp_server.py"
+PEER = ROOT / "tests" / "peers" / "mcp_server.py"
 PATIENCE = 90.0
 """Seconds after which something hangs."""
 
@@ -60,6 +62,33 @@ class Bench:
 
     async def until_state(self, name: str, state: State) -> None:
         await self.until(lambda: self.listed(name).state is state)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def demo(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Bench]:
+    """The peer, once for all tests that leave it as it is: its interpreter starts slowly."""
+    # It starts before the home of a test is there.
+    bench = Bench(
+        tmp_path_factory.mktemp("demo"),
+        {
+            "HOME": str(tmp_path_factory.mktemp("home")),
+            "MY_KEY": "sekret-value",
+            "A_TOKEN": "other-sekret",
+            "PLAIN": "plain",
+            "ODD": os.fsdecode(b"caf\xe9"),
+        },
+    )
+    (bench.root / "sub").mkdir()
+    await bench.start(
+        demo=command(
+            denied=["die", "stuck"],
+            env={"SET": "here", "MY_TOKEN": "another-secret"},
+            env_from=["A_TOKEN"],
+            cwd="sub",
+        )
+    )
+    yield bench
+    await bench.servers.close()
 
 
 @pytest.fixture

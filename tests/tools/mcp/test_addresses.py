@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import ToolError
-from cogency_tui.mcp_settings import McpSettings
 from cogency_tui.tools.mcp.server import State
 from tests.tools.mcp.conftest import PEER, Bench
 

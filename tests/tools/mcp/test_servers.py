@@ -1,114 +1,107 @@
 """MCP servers made with the SDK's own server classes, as they should be and as bad as they can be."""
 
 import asyncio
-import os
 import sys
-from pathlib import Path
 
 import pytest
 
+from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import ToolError, UsageError
-from cogency_tui.mcp_settings import McpSettings
-from cogency_tui.processes import start_of
+from cogency_tui.process_identity import start_of
 from cogency_tui.tools.mcp import wire
 from cogency_tui.tools.mcp.server import Server, State, Surroundings
 from cogency_tui.tools.registry import Registry
-from cogency_tui.tools.strays import MARK
+from cogency_tui.tools.shell.strays import MARK
 from tests.tools.mcp.conftest import PATIENCE, Bench, command
 
+on_shared_server = pytest.mark.asyncio(loop_scope="module")
 
-async def test_tools_stand_under_the_name_of_their_server(bench: Bench) -> None:
-    await bench.start(demo=command(denied=["die", "stuck"]))
-    assert bench.listed("demo").state is State.READY
-    assert bench.listed("demo").title == "Demo 1.2"
-    names = [tool.name for tool in bench.servers.tools]
+
+@on_shared_server
+async def test_tools_stand_under_the_name_of_their_server(demo: Bench) -> None:
+    assert demo.listed("demo").state is State.READY
+    assert demo.listed("demo").title == "Demo 1.2"
+    names = [tool.name for tool in demo.servers.tools]
     assert "demo.add" in names
     assert "demo.die" not in names
-    described = Registry(bench.servers.tools).describe()
+    described = Registry(demo.servers.tools).describe()
     assert (
         "demo.add: (a tool of the MCP server demo) Add two numbers.\n- a: int\n- b: int, default 2"
         in described
     )
-    assert described == Registry(bench.servers.tools).describe()
+    assert described == Registry(demo.servers.tools).describe()
 
 
-async def test_only_tools_that_are_wanted_are_there(bench: Bench) -> None:
-    await bench.start(demo=command(tools=["echo", "nothing"]))
-    assert [tool.name for tool in bench.servers.tools] == ["demo.echo"]
-
-
-async def test_a_call_and_its_answer(bench: Bench) -> None:
-    await bench.start(demo=command())
-    assert (await bench.run("demo.add", a=40)).content == "42"
-    assert (await bench.run("demo.echo", text="é\n\x1b[2J")).content == "é\n\x1b[2J"
-    assert (await bench.run("demo.steps", count=3)).content == "all done"
-    assert "".join(bench.reported) == "1 of 3 step 1\n2 of 3 step 2\n3 of 3 step 3\n"
-    assert (await bench.run("demo.picture")).content == "[image, image/png, 14 bytes: not shown]"
-    failed = await bench.run("demo.fail", why="no such issue")
+@on_shared_server
+async def test_a_call_and_its_answer(demo: Bench) -> None:
+    assert (await demo.run("demo.add", a=40)).content == "42"
+    assert (await demo.run("demo.echo", text="é\n\x1b[2J")).content == "é\n\x1b[2J"
+    demo.reported.clear()
+    assert (await demo.run("demo.steps", count=3)).content == "all done"
+    assert "".join(demo.reported) == "1 of 3 step 1\n2 of 3 step 2\n3 of 3 step 3\n"
+    assert (await demo.run("demo.picture")).content == "[image, image/png, 14 bytes: not shown]"
+    failed = await demo.run("demo.fail", why="no such issue")
     assert failed.failed
     assert failed.content == "Error executing tool fail"
 
 
-async def test_wrong_arguments_are_told_before_they_are_sent(bench: Bench) -> None:
-    await bench.start(demo=command())
+@on_shared_server
+async def test_wrong_arguments_are_told_before_they_are_sent(demo: Bench) -> None:
     with pytest.raises(ToolError) as raised:
-        await bench.run("demo.add", b="x", c=1)
+        await demo.run("demo.add", b="x", c=1)
     assert str(raised.value) == 'demo.add: "a" is missing; "b" must be int, not "x"; unknown argument "c".'
     assert raised.value.hint == "Arguments: a: int, [b: int]"
 
 
-async def test_a_question_says_whose_tool_it_is_and_all_that_it_is_given(bench: Bench) -> None:
-    await bench.start(demo=command())
-    intent = await bench.plan("demo.echo", text="a")
+@on_shared_server
+async def test_a_question_says_whose_tool_it_is_and_all_that_it_is_given(demo: Bench) -> None:
+    intent = await demo.plan("demo.echo", text="a")
     assert intent.effect == "tool"
     assert intent.summary.startswith(f"Call echo of the MCP server demo ({sys.executable} -W ignore")
     assert intent.detail == 'demo.echo {\n  "text": "a"\n}'
     assert intent.source == "the MCP server demo"
 
 
-async def test_what_it_is_given_of_our_environment(tmp_path: Path) -> None:
-    (tmp_path / "sub").mkdir()
-    bench = Bench(tmp_path, {"MY_KEY": "sekret-value", "A_TOKEN": "other-sekret", "PLAIN": "plain"})
-    try:
-        given = command(env={"SET": "here"}, env_from=["A_TOKEN"], cwd="sub")
-        await bench.start(demo=given)
-        sub = tmp_path / "sub"
-        assert (await bench.run("demo.environment", name="MY_KEY")).content == f"(none) {sub}"
-        assert (await bench.run("demo.environment", name="PLAIN")).content == f"plain {sub}"
-        assert (await bench.run("demo.environment", name="SET")).content == f"here {sub}"
-        # It is given the token, and does not get it into the conversation.
-        told = (await bench.run("demo.environment", name="A_TOKEN")).content
-        assert told == f"[A_TOKEN is not shown] {sub}"
-    finally:
-        await bench.servers.close()
+@on_shared_server
+async def test_what_it_is_given_of_our_environment(demo: Bench) -> None:
+    sub = demo.root / "sub"
+    assert (await demo.run("demo.environment", name="MY_KEY")).content == f"(none) {sub}"
+    assert (await demo.run("demo.environment", name="PLAIN")).content == f"plain {sub}"
+    assert (await demo.run("demo.environment", name="SET")).content == f"here {sub}"
+    # It is given the token, and does not get it into the conversation.
+    told = (await demo.run("demo.environment", name="A_TOKEN")).content
+    assert told == f"[A_TOKEN is not shown] {sub}"
 
 
-async def test_a_token_that_the_configuration_holds_stays_out_of_the_conversation(bench: Bench) -> None:
-    await bench.start(demo=command(env={"MY_TOKEN": "another-secret"}))
-    told = (await bench.run("demo.environment", name="MY_TOKEN")).content
-    assert told == f"[MY_TOKEN is not shown] {bench.root}"
+@on_shared_server
+async def test_a_token_that_the_configuration_holds_stays_out_of_the_conversation(demo: Bench) -> None:
+    told = (await demo.run("demo.environment", name="MY_TOKEN")).content
+    assert told == f"[MY_TOKEN is not shown] {demo.root / 'sub'}"
 
 
-async def test_a_variable_that_is_no_text_is_no_obstacle(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, {"ODD": os.fsdecode(b"caf\xe9")})
-    try:
-        await bench.start(demo=command())
-        assert (await bench.run("demo.environment", name="ODD")).content == f"(none) {tmp_path}"
-        # By its mark everything of a server is found again, also what has left its process group.
-        assert not (await bench.run("demo.environment", name=MARK)).content.startswith("(none)")
-    finally:
-        await bench.servers.close()
+@on_shared_server
+async def test_a_variable_that_is_no_text_is_no_obstacle(demo: Bench) -> None:
+    assert (await demo.run("demo.environment", name="ODD")).content == f"(none) {demo.root / 'sub'}"
+    # By its mark everything of a server is found again, also what has left its process group.
+    assert not (await demo.run("demo.environment", name=MARK)).content.startswith("(none)")
 
 
-async def test_a_call_that_is_given_up_is_given_up_there(bench: Bench) -> None:
-    await bench.start(demo=command())
-    mark = bench.root / "mark"
-    call = asyncio.create_task(bench.run("demo.hang", mark=str(mark)))
-    await bench.until(mark.exists)
+@on_shared_server
+async def test_a_call_that_is_given_up_is_given_up_there(demo: Bench) -> None:
+    mark = demo.root / "mark"
+    call = asyncio.create_task(demo.run("demo.hang", mark=str(mark)))
+    await demo.until(mark.exists)
     call.cancel()
     await asyncio.wait([call])
-    await bench.until(lambda: not mark.exists())
-    assert (await bench.run("demo.add", a=1)).content == "3"
+    await demo.until(lambda: not mark.exists())
+    assert (await demo.run("demo.add", a=1)).content == "3"
+
+
+@on_shared_server
+async def test_a_long_answer_is_cut_and_says_so(demo: Bench) -> None:
+    content = (await demo.run("demo.huge", size=1_000_000)).content
+    assert len(content) < wire.LARGEST_RESULT + 100
+    assert "[… 600,000 characters were cut here …]" in content
 
 
 async def test_a_call_without_an_answer_ends_in_time(bench: Bench) -> None:
@@ -141,6 +134,7 @@ async def test_nothing_that_a_server_started_outlives_it(bench: Bench) -> None:
     assert start_of(pid) is None
 
 
+@pytest.mark.exhaustive
 async def test_nothing_of_it_runs_either_when_its_end_is_itself_cut_short(bench: Bench) -> None:
     await bench.start(demo=command())
     pid = int((await bench.run("demo.child")).content)
@@ -156,6 +150,7 @@ async def test_nothing_of_it_runs_either_when_its_end_is_itself_cut_short(bench:
         await stuck
 
 
+@pytest.mark.exhaustive
 async def test_one_that_is_started_again_twice_at_once_comes_back(bench: Bench) -> None:
     await bench.start(demo=command())
     async with asyncio.timeout(PATIENCE):
@@ -203,24 +198,25 @@ async def test_one_that_is_silent_is_given_up(bench: Bench) -> None:
     assert bench.servers.tools == ()
 
 
-@pytest.mark.parametrize(
-    ("how", "problem"),
-    [
-        ("gone", "ended"),
-        ("garbage", "the server floods us with lines that are no MCP"),
-        ("chatter", "the server floods us with messages that nobody asked for"),
-        ("line", "the server sends a line of more than 16 MiB"),
-    ],
-)
-async def test_one_that_talks_nonsense_is_given_up(bench: Bench, how: str, problem: str) -> None:
-    await bench.start(demo=command(how, start_timeout=60.0), good=command())
-    assert bench.listed("demo").state is State.FAILED
-    assert problem in bench.listed("demo").problem
+NONSENSE = {
+    "gone": "ended",
+    "garbage": "the server floods us with lines that are no MCP",
+    "chatter": "the server floods us with messages that nobody asked for",
+    "line": "the server sends a line of more than 16 MiB",
+}
+
+
+async def test_those_that_talk_nonsense_are_given_up(bench: Bench) -> None:
+    bad = {how: command(how, start_timeout=60.0) for how in NONSENSE}
+    await bench.start(good=command(), **bad)
+    for how, problem in NONSENSE.items():
+        assert bench.listed(how).state is State.FAILED
+        assert problem in bench.listed(how).problem
     assert (await bench.run("good.add", a=1)).content == "3"
-    if how == "gone":
-        assert "cannot find my" in bench.listed("demo").said
+    assert "cannot find my" in bench.listed("gone").said
 
 
+@pytest.mark.exhaustive
 async def test_one_that_floods_is_ended(bench: Bench) -> None:
     await bench.start(demo=command())
     with pytest.raises(ToolError, match="floods us"):
@@ -228,18 +224,12 @@ async def test_one_that_floods_is_ended(bench: Bench) -> None:
     await bench.until_state("demo", State.ENDED)
 
 
+@pytest.mark.exhaustive
 async def test_one_whose_line_is_too_long_is_ended(bench: Bench) -> None:
     await bench.start(demo=command())
     with pytest.raises(ToolError, match="a line of more than 16 MiB"):
         await bench.run("demo.huge", size=20_000_000)
     await bench.until_state("demo", State.ENDED)
-
-
-async def test_a_long_answer_is_cut_and_says_so(bench: Bench) -> None:
-    await bench.start(demo=command())
-    content = (await bench.run("demo.huge", size=1_000_000)).content
-    assert len(content) < wire.LARGEST_RESULT + 100
-    assert "[… 600,000 characters were cut here …]" in content
 
 
 async def test_a_program_that_is_not_there(bench: Bench) -> None:
@@ -257,9 +247,10 @@ async def test_a_directory_that_is_not_there(bench: Bench) -> None:
 
 
 async def test_other_settings_make_another_server(bench: Bench) -> None:
-    await bench.start(demo=command(tools=["echo"]))
+    await bench.start(demo=command(tools=["echo", "nothing"]))
     before = bench.servers.tools
-    await bench.start(demo=command(tools=["echo"]))
+    assert [tool.name for tool in before] == ["demo.echo"]
+    await bench.start(demo=command(tools=["echo", "nothing"]))
     assert bench.servers.tools is before
     await bench.start(demo=command(tools=["add"]))
     assert [tool.name for tool in bench.servers.tools] == ["demo.add"]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from textual.widgets import Input
 
-from cogency_tui.agent.recalled import Indexed
+from cogency_tui.agent.recall.results import Indexed
+from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.panes import RecallPanes
 from cogency_tui.tui.recall.preview import PreviewView
 from cogency_tui.tui.recall.rows import Heading
 from cogency_tui.tui.recall.search_bar import ChipLine, SearchField
-from cogency_tui.tui.screens.help import HelpScreen
 from tests.tui.driving import app_over, main_of, opened, shown, told, type_text, until
 from tests.tui.recall.past import (
     agent_in,

@@ -13,7 +13,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.errors import StoreError
 from cogency_tui.tui.recall.comparison import ComparisonScreen
 from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
-from cogency_tui.tui.recall.exporting import export
+from cogency_tui.tui.recall.export import export
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.search_bar import SearchField
 from cogency_tui.tui.recall.statistics import StatisticsScreen

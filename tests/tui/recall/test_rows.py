@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cogency_tui.agent.recalled import Hit, Listed
+from cogency_tui.agent.recall.results import Hit, Listed
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.store.forks import Tree
 from cogency_tui.tui.recall.rows import Catalogue, Heading, HitRow, Item, day_of

@@ -11,13 +11,13 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.config import Settings
-from cogency_tui.store.versions import State
+from cogency_tui.config.schema import Settings
+from cogency_tui.store.file_versions import State
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.screen import ReviewScreen
-from cogency_tui.tui.review.titles import FileTitle, ReviewHeader
-from cogency_tui.tui.review.writing import WritingScreen
+from cogency_tui.tui.review.text_dialog import WritingScreen
+from cogency_tui.tui.review.texts import FileTitle, ReviewHeader
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import at_work, finished, send, until
 
@@ -117,9 +117,10 @@ class Reviewer:
         await self.settled()
 
     async def press(self, *keys: str) -> None:
-        """Press keys one after the other, and wait until nothing is read or done any more."""
-        await self.pilot.press(*keys)
-        await self.settled()
+        """Press keys, and wait after each until nothing is read or done any more."""
+        for key in keys:
+            await self.pilot.press(key)
+            await self.settled()
 
     async def settled(self) -> None:
         """Return when nothing is read or done any more."""

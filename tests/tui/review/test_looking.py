@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.store.prompts import Written
-from cogency_tui.tui.screens.main import MainScreen
+from cogency_tui.tui.main.screen import MainScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import at_work, conversation_of, finished, main_of, opened, send, shown, told
 from tests.tui.review.stage import LINES, Reviewer, agent_of, edit, reviewing, shell, working, write
-from tests.tui.review.test_deciding import changed, edits
+from tests.tui.review.test_controller import changed, edits
 
 
 async def test_files_stand_under_their_turns_with_what_they_came_to(project: Path) -> None:
@@ -216,8 +216,8 @@ async def test_a_narrow_terminal_shows_the_list_or_the_diff(project: Path) -> No
 
 
 async def test_help_has_every_key(project: Path) -> None:
+    from cogency_tui.tui.help.screen import collect_keys
     from cogency_tui.tui.review.keys import REVIEW_KEYS
-    from cogency_tui.tui.screens.help import collect_keys
 
     (project / "notes.py").write_text(LINES)
     async with reviewing(working(project, *edits(5), "Done."), size=(120, 60)) as reviewer:

@@ -3,12 +3,11 @@
 import pytest
 
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Group, Overview, Row
-from cogency_tui.store.versions import State
-from cogency_tui.tui.review.code_lines import height_of
-from cogency_tui.tui.review.editor_line import at_line
-from cogency_tui.tui.review.lines_of_diff import Listed, Run
+from cogency_tui.store.file_versions import State
+from cogency_tui.tui.review.open_file import Listed, Run
 from cogency_tui.tui.review.rows import FileRow, Heading, first_of, place_of, rows_of, step_from
-from cogency_tui.tui.review.sections import paired
+from cogency_tui.tui.review.sections import height_of, paired
+from cogency_tui.tui.terminal.outside_editor import at_line
 
 
 def file(path: str, turn: int, state: State = "new") -> ChangedFile:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from textual.widgets import TextArea
 
-from cogency_tui.tui.review.writing import WritingScreen
+from cogency_tui.tui.review.text_dialog import WritingScreen
 from tests.tui.driving import shown, told
+from tests.tui.pty import Terminal
 from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, working
-from tests.tui.terminal import Terminal
 
 
 @pytest.fixture

@@ -11,15 +11,14 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edits import Edits
+from cogency_tui.store.file_versions import ABSENT, FileChange, Version
 from cogency_tui.store.requests import Frame, Requests
-from cogency_tui.store.versions import ABSENT, FileChange, Version
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.timeline.details import DetailTitle
 from cogency_tui.tui.timeline.exchange_view import ExchangeView
 from cogency_tui.tui.timeline.files_view import FileRows
-from cogency_tui.tui.timeline.screen import TimelineScreen
+from cogency_tui.tui.timeline.screen import ThenView, TimelineScreen
 from cogency_tui.tui.timeline.slider import FactLine
-from cogency_tui.tui.timeline.then_view import ThenView
 from tests.tui.driving import at_work, finished, send, shown, until
 from tests.tui.scripted import EPOCH, call, respond, result, think, user
 
@@ -150,9 +149,10 @@ class Traveller:
         await self.settled()
 
     async def press(self, *keys: str) -> None:
-        """Press keys one after the other, and wait until what they lead to is shown."""
-        await self.pilot.press(*keys)
-        await self.settled()
+        """Press keys, and wait after each until what it leads to is shown."""
+        for key in keys:
+            await self.pilot.press(key)
+            await self.settled()
 
     async def settled(self) -> None:
         """Return when nothing is read or is about to be."""

@@ -5,9 +5,9 @@ from typing import Any
 
 from cogency_tui.agent.timeline.model import Point
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.calls import Call
 from cogency_tui.tui.timeline.scrubbing import Scrubbing
-from cogency_tui.tui.transcript import Prose, Said, Transcript, Unit
+from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.transcript.units import Prose, Said, Transcript, Unit
 from tests.tui.scripted import call, respond, result, think, user
 
 

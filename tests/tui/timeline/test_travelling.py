@@ -6,11 +6,11 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.store.prompts import Written
-from cogency_tui.tui.screens.undo import UndoScreen
 from cogency_tui.tui.timeline.exchange_view import ExchangeView
 from cogency_tui.tui.timeline.files_view import FileRows
 from cogency_tui.tui.timeline.screen import TimelineScreen
 from cogency_tui.tui.timeline.slider import Slider
+from cogency_tui.tui.undo.screen import UndoScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import conversation_of, main_of, prompt_of, shown, told
 from tests.tui.recall.past import agent_in, begin, open_recall, recalled, settled, small
@@ -122,7 +122,7 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
         await timeline.press("home")
         await timeline.pilot.press("r")
         await timeline.until(lambda: isinstance(timeline.app.screen, UndoScreen))
-        assert "event 1" in shown(timeline.app.screen.query_one("#undo-body"))
+        await timeline.until(lambda: "event 1" in shown(timeline.app.screen.query_one("#undo-body")))
         assert here(project, "x = 2\n")
         await timeline.press("y")
         await timeline.until(lambda: here(project, "x = 1\n"))

@@ -1,0 +1,159 @@
+"""One session of an editor: a conversation, its agent, and its permission questions."""
+
+import logging
+from contextlib import aclosing
+from time import time
+from typing import Literal
+
+import acp
+from acp.schema import AllowedOutcome, PermissionOption, SessionMode, SessionModeState, ToolCallUpdate
+
+from cogency_tui.acp.content import fenced
+from cogency_tui.acp.updates import Changes, Updates, kind_of, said
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.config.schema import PERMISSIONS, Permissions
+from cogency_tui.protocol.events import notice_event
+from cogency_tui.text import reveal
+
+StopReason = Literal["end_turn", "max_turn_requests", "cancelled"]
+
+INTERNAL = -32603
+"""The code of an error that is neither the editor's nor one of the protocol's own."""
+
+_LIMIT = "The turn reached its limit"
+
+_log = logging.getLogger(__name__)
+
+_MODES: dict[Permissions, tuple[str, str]] = {
+    "plan": ("Plan", "Reads only; it proposes what it would do"),
+    "ask": ("Ask", "Asks before it changes files or runs commands"),
+    "edits": ("Edits", "Changes files of the project; asks before it runs commands"),
+    "auto": ("Auto", "Works in the project without asking"),
+}
+
+
+class Session:
+    """The conversation `id` with `agent`, which is open; `editor` receives its updates."""
+
+    def __init__(self, id: str, agent: Agent, editor: acp.Client) -> None:
+        self.id = id
+        self.agent = agent
+        self._editor = editor
+        self._updates = Updates(agent.project)
+        self._cancelled = False
+        agent.ask = self._ask
+
+    @property
+    def modes(self) -> SessionModeState:
+        """The current permission mode, and the available ones."""
+        there = [SessionMode(id=id, name=name, description=text) for id, (name, text) in _MODES.items()]
+        return SessionModeState(current_mode_id=self.agent.permissions, available_modes=there)
+
+    def set_mode(self, mode: str) -> None:
+        """Switch to these permissions.
+
+        Raises:
+            RequestError: there are none of this name.
+        """
+        chosen: list[Permissions] = [each for each in PERMISSIONS if each == mode]
+        if not chosen:
+            raise acp.RequestError.invalid_params({"modeId": f"There are: {', '.join(PERMISSIONS)}"})
+        self.agent.permissions = chosen[0]
+
+    async def replay(self) -> None:
+        """Send the editor the conversation so far."""
+        store = await self.agent.store()
+        await store.recover(self.id)
+        for update in self._updates.replay(await store.events(self.id)):
+            await self._editor.session_update(self.id, update)
+
+    async def report(self) -> None:
+        """Show the user the pending notices of the store in the editor."""
+        store = await self.agent.store()
+        for notice in store.untold():
+            for update in self._updates.of(notice_event(notice, time())):
+                await self._editor.session_update(self.id, update)
+        await store.acknowledge()
+
+    async def prompt(self, text: str) -> StopReason:
+        """Run a turn, and send the editor its updates; return why it ended.
+
+        Raises:
+            RequestError: it ended with an error.
+        """
+        self._cancelled = False
+        changes = Changes(await self.agent.store(), self.agent.project)
+        await changes.begin()
+        if self._cancelled:
+            # There was no turn yet that could have been interrupted.
+            return "cancelled"
+        stop: StopReason = "end_turn"
+        failure = ""
+        async with aclosing(self.agent.stream(text, conversation_id=self.id, chunks=True)) as events:
+            async for event in events:
+                diffs = []
+                if event["type"] == "user":
+                    # The editor has shown the user's message itself.
+                    continue
+                if event["type"] == "result" and not event.get("partial"):
+                    diffs = await changes.of_call(self.id, event["id"])
+                for update in self._updates.of(event, diffs):
+                    await self._editor.session_update(self.id, update)
+                if event["type"] == "interrupt":
+                    stop = "cancelled"
+                elif event["type"] == "error" and not event["payload"].get("notice"):
+                    failure = said(event["payload"])
+                elif event["type"] != "end":
+                    # An error after which the turn continues has not ended it.
+                    failure = ""
+        if failure.startswith(_LIMIT):
+            return "max_turn_requests"
+        if failure and stop != "cancelled":
+            raise acp.RequestError(INTERNAL, failure)
+        return stop
+
+    def cancel(self) -> None:
+        """Stop the running turn."""
+        self._cancelled = True
+        self.agent.interrupt(self.id)
+
+    async def close(self) -> None:
+        """Stop, and close everything."""
+        await self.agent.close()
+
+    async def _ask(self, question: Question) -> Answer | None:
+        """The user's answer in the editor; None if the editor cannot ask them."""
+        yes, no = ("Keep", "Put back") if question.effect == "changed" else ("Allow once", "Refuse")
+        options = [PermissionOption(option_id="once", name=yes, kind="allow_once")]
+        if question.grant:
+            name = f"Allow in this conversation: {reveal(question.grant)}"
+            options.append(PermissionOption(option_id="conversation", name=name, kind="allow_always"))
+        if question.pattern:
+            name = f"Always allow in this project: {reveal(question.pattern)}"
+            options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
+        options.append(PermissionOption(option_id="no", name=no, kind="reject_once"))
+        # Hidden characters of a command must be visible here, too.
+        told = [f"{reveal(question.summary)}\nAsked because {reveal(question.reason)}."]
+        if question.detail.strip():
+            told.append(fenced(reveal(question.detail)))
+        call = ToolCallUpdate(
+            tool_call_id=question.call_id,
+            title=reveal(question.summary).replace("\n", "⏎"),
+            kind=kind_of(question.tool),
+            status="pending",
+            content=[acp.tool_content(acp.text_block(text)) for text in told],
+        )
+        try:
+            response = await self._editor.request_permission(self.id, call, options)
+        except (acp.RequestError, ConnectionError, ValueError) as exc:
+            _log.warning("The editor did not ask the user: %s", exc)
+            return None
+        chosen = response.outcome
+        if not isinstance(chosen, AllowedOutcome):
+            return None
+        if chosen.option_id == "conversation":
+            return Answer(allow=True, scope="conversation")
+        if chosen.option_id == "always":
+            return Answer(allow=True, scope="always")
+        return Answer(allow=chosen.option_id == "once")

@@ -1,0 +1,372 @@
+"""The journal: records what tools change in a project, together with the previous contents.
+
+Invariant: the content of a file is stored before it is changed, as far as possible (see `content_cache`),
+and is on the disk for good, with an intent that describes what is about to happen, before anything happens.
+Without an intent nothing is changed (`JournalError`). Whatever ends a call (a failure, a time-out, a
+cancellation), the changes that it made by then are recorded; if the process ends first, or the store fails,
+`settle` records them later. A change is recorded once, though commands and other tools work at the same
+time. All conversations of the process share one journal for a project.
+
+Tools reach it through a protocol of theirs (`tools` may not import `agent`), which `CallJournal`
+implements:
+
+    class Journal(Protocol):
+        def writing(
+            self, call: str, tool: str, changes: Sequence[Change]
+        ) -> AbstractAsyncContextManager[Recorded]: ...
+
+        def around_command(
+            self,
+            call: str,
+            tool: str,
+            at_stake: Sequence[Path] = (),
+            consent: Consent = ALL,
+        ) -> AbstractAsyncContextManager[CommandEdits]: ...
+
+        @property
+        def moved(self) -> MovedFiles: ...
+
+        async def made(self) -> Mapping[Path, Version]: ...
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cogency_tui.agent.edits import content_cache
+from cogency_tui.agent.edits.command_edits import Call, CommandEdits, Commands, KeptPaths, unrecorded
+from cogency_tui.agent.edits.content_cache import Contents, Limits
+from cogency_tui.agent.edits.guarding import refuse_all, settle_guarded
+from cogency_tui.agent.edits.known_commits import KnownCommits
+from cogency_tui.agent.edits.merged_edits import Merging
+from cogency_tui.agent.edits.recovery import settle
+from cogency_tui.agent.edits.shadow import ShadowFile
+from cogency_tui.errors import JournalError, StoreError
+from cogency_tui.store.blobs import Blobs, Cleaned
+from cogency_tui.store.conversations import Store
+from cogency_tui.store.edits import Also, Edits
+from cogency_tui.store.file_versions import Edit, FileChange, Origin, Version, net
+from cogency_tui.store.intents import Intents, dropping
+from cogency_tui.temporary_files import sweep
+from cogency_tui.tools.changes import Change
+from cogency_tui.tools.journal_protocol import ALL, Consent
+from cogency_tui.tools.shell.moved_files import MovedFiles
+from cogency_tui.tools.threads import completed, in_thread
+from cogency_tui.workspace import snapshot
+from cogency_tui.workspace.paths import Workspace
+
+
+class Journal:
+    """The journal of the project `workspace`; `store` returns the user's store, opened on first use."""
+
+    def __init__(
+        self, workspace: Workspace, store: Callable[[], Awaitable[Store]], limits: Limits | None = None
+    ) -> None:
+        self.workspace = workspace
+        self.limits = limits or Limits()
+        self.lock = asyncio.Lock()
+        """Held while files are read and changed: no part of this process changes a file that another reads.
+        """
+        self.commands = Commands(self)
+        self.unfinished: dict[int, StoreError] = {}
+        """The intents of ended calls that could not be recorded, each with the error."""
+        self.postponed: set[int] = set()
+        """The intents of interrupted calls for which the user knows that the store cannot record them now."""
+        self.store = store
+        self.commits = KnownCommits(workspace.root)
+        self.moved = MovedFiles()
+        self._kept: tuple[Blobs, Contents, ShadowFile] | None = None
+        self._rules: Mapping[str, bytes] | None = None
+        """The rules of `.gitignore` before the first command."""
+
+    def of(self, conversation: str) -> "CallJournal":
+        """The journal for the calls of one conversation."""
+        return CallJournal(self, conversation)
+
+    @property
+    def root(self) -> str:
+        """The project directory, in the form that the store uses."""
+        return str(self.workspace.root)
+
+    async def edits(self) -> Edits:
+        """The recorded edits.
+
+        Raises:
+            StoreError: the store cannot be opened.
+        """
+        return Edits((await self.store()).database)
+
+    async def intents(self) -> Intents:
+        """The recorded intents.
+
+        Raises:
+            StoreError: the store cannot be opened.
+        """
+        return Intents((await self.store()).database)
+
+    async def blobs(self) -> Blobs:
+        """The stored contents."""
+        return (await self._open())[0]
+
+    async def contents(self) -> Contents:
+        """The cached contents of the files; for use under the `lock`, in a thread."""
+        return (await self._open())[1]
+
+    async def shadow(self) -> ShadowFile:
+        """The state before commands, on the disk; for use under the `lock`, in a thread."""
+        return (await self._open())[2]
+
+    async def record(
+        self, origin: Origin, call: str, tool: str, changes: Sequence[FileChange], also: Also | None = None
+    ) -> list[Edit]:
+        """Record changes whose contents are stored, for good; as `Edits.add`."""
+        await in_thread((await self.blobs()).sync)
+        return await (await self.edits()).add(origin, call, tool, changes, also)
+
+    async def forget(self, intent: int) -> None:
+        """Remove an intent that changed nothing, or whose edits are recorded; later if the store fails."""
+        try:
+            await (await self.intents()).drop(intent)
+        except StoreError as error:
+            self.unfinished[intent] = error
+
+    async def settle(self) -> list[str]:
+        """Record the changes of calls that were interrupted when their process ended, or the store failed.
+        Return the notices for the user.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
+        store = await self.store()
+        found = await settle(self)
+        store.notices += [notice for notice in found if notice not in store.notices]
+        return found
+
+    async def settle_unfinished(self) -> None:
+        """Record the changes that calls of this process made when the store failed, before anything else
+        changes, so that edits are in the order in which they were made.
+
+        Raises:
+            StoreError: they cannot be recorded yet.
+        """
+        if self.unfinished:
+            await self.settle()
+        for error in self.unfinished.values():
+            raise StoreError(f"What an earlier call changed cannot be recorded yet: {error}", error.hint)
+
+    async def settle_ended(self) -> None:
+        """Record the changes of calls whose process ended while this one runs, so that these are not
+        attributed to a concurrent command; then as `settle_unfinished`.
+
+        Raises:
+            StoreError: the changes of this process cannot be recorded yet.
+        """
+        with suppress(StoreError):
+            if not all(intent.is_live for intent in await (await self.intents()).below(self.root)):
+                await self.settle()
+        await self.settle_unfinished()
+
+    async def warm(self) -> None:
+        """Read the project's files into the content cache, so that commands need not wait for it."""
+        await self.commands.warm()
+
+    async def look(self) -> None:
+        """Record the changes of background commands."""
+        await self.commands.look()
+
+    async def end_turn(self, conversation: str) -> None:
+        """Record the changes of background commands and of programs that live on, at the end of a turn."""
+        await self.commands.end_turn(conversation)
+
+    async def close(self) -> None:
+        """Wait until all changes of the background commands, which have ended, are recorded."""
+        await self.commands.close()
+        if self._kept is not None and not self.unfinished:
+            await in_thread(self._kept[2].close)
+
+    async def clean_up(self) -> Cleaned:
+        """Remove contents that no edit refers to (any more); never one that a conversation needs.
+
+        Raises:
+            StoreError: they cannot be determined or removed.
+        """
+        referenced = await (await self.edits()).referenced() | await (await self.intents()).referenced()
+        return await in_thread((await self.blobs()).clean, referenced)
+
+    def take(self, also: Sequence[str] = (), rules: Mapping[str, bytes] | None = None) -> snapshot.Snapshot:
+        """A snapshot of the project, without the program's own data if that is in it. `rules` are those
+        before the first command, if they are known. Blocks.
+        """
+        without = self._kept[0].directory.parent if self._kept else None
+        found = snapshot.take(self.workspace, also, without, self._rules if rules is None else rules)
+        if self._rules is None:
+            self._rules = found.rules
+        return found
+
+    async def _open(self) -> tuple[Blobs, Contents, ShadowFile]:
+        data = (await self.store()).database.path.parent
+        if self._kept is None:
+            blobs = Blobs(data / "blobs", limit=self.limits.kept, quota=self.limits.quota)
+            contents = Contents(self.workspace, blobs, self.limits)
+            self._kept = blobs, contents, ShadowFile(data, self.workspace.root, blobs)
+            await self._sweep()
+            if await in_thread(lambda: blobs.crowded):
+                await self.clean_up()
+        return self._kept
+
+    async def _sweep(self) -> None:
+        """Remove the remains of killed processes, except what is to be settled."""
+        blobs, _, shadow = await self._open()
+        await in_thread(sweep)
+        with suppress(StoreError):
+            # With a store that can only be read, or only in part, they are removed later.
+            await in_thread(blobs.sweep)
+            await in_thread(shadow.clean, await (await self.intents()).shadows())
+
+
+@dataclass(slots=True)
+class Recorded:
+    """The notes on changes that were made, complete when their block ends."""
+
+    notes: list[str] = field(default_factory=list[str])
+
+
+class CallJournal:
+    """Records the changes of the calls of `conversation`."""
+
+    def __init__(self, journal: Journal, conversation: str) -> None:
+        self._journal = journal
+        self._conversation = conversation
+
+    @property
+    def moved(self) -> MovedFiles:
+        """The files that commands in the project removed, and of which there is no stored copy."""
+        return self._journal.moved
+
+    async def made(self) -> Mapping[Path, Version]:
+        """The contents that only the calls of this turn wrote, in files that did not exist before, or were
+        as the last commit has them.
+        """
+        journal = self._journal
+        edits = await journal.edits()
+        origin = await edits.origin(self._conversation)
+        began = await edits.began(origin.conversation)
+        if began is None:
+            return {}
+        found = net(await edits.of_conversation(origin.conversation, turn=origin.turn))
+        blobs = await journal.blobs()
+        return await in_thread(content_cache.made_since, began, found, journal.workspace, blobs)
+
+    @asynccontextmanager
+    async def writing(self, call: str, tool: str, changes: Sequence[Change]) -> AsyncGenerator[Recorded]:
+        """Record the changes that are made in this block; of one that fails, those that were made.
+
+        Raises:
+            JournalError: they cannot be recorded beforehand; the block does not begin.
+        """
+        journal = self._journal
+        with _beforehand("Nothing was changed"):
+            await journal.settle_unfinished()
+        async with journal.lock:
+            with _beforehand("Nothing was changed"):
+                blobs, intents = await journal.blobs(), await journal.intents()
+                origin = await (await journal.edits()).origin(self._conversation)
+                planned = await in_thread(content_cache.planned, changes, journal.workspace, blobs)
+                intent = await intents.begin(journal.root, origin, call, tool, planned)
+            recorded = Recorded()
+
+            async def record(*, failed: bool) -> None:
+                try:
+                    made = await in_thread(content_cache.made, changes, planned, failed, journal.workspace)
+                    await journal.record(origin, call, tool, made, dropping(intent))
+                except StoreError as error:
+                    journal.unfinished[intent] = error
+                    recorded.notes.append(unrecorded(error))
+
+            try:
+                yield recorded
+            except BaseException:
+                await completed(record(failed=True))
+                raise
+            await completed(record(failed=False))
+
+    @asynccontextmanager
+    async def around_command(
+        self,
+        call: str,
+        tool: str,
+        at_stake: Sequence[Path] = (),
+        consent: Consent = ALL,
+    ) -> AsyncGenerator[CommandEdits]:
+        """Record the project's changes while a command runs in this block.
+
+        `at_stake` are files and directories, resolved, that it is about to destroy: they are stored whole
+        within limits, ignored ones included. Its changes of guarded files are put back unless `consent`
+        covers them, or lets them stay; the user is not asked about a command that did not end by itself.
+        For the attribution of changes beside concurrent work see `command_edits`.
+
+        Raises:
+            JournalError: its changes cannot be recorded; the block does not begin.
+        """
+        commands = self._journal.commands
+        with _beforehand("The command was not run"):
+            await self._journal.settle_ended()
+            origin = await (await self._journal.edits()).origin(self._conversation)
+            kept = await self.snapshot_paths(call, tool, at_stake) if at_stake else KeptPaths()
+            await in_thread(self._journal.commits.begin, consent.brings)
+            merging = await in_thread(Merging, self._journal.workspace.root, consent.brings)
+            begun = await commands.begin(
+                Call(origin, call, tool), [edit.path for edit in kept.edits], consent
+            )
+        found = CommandEdits(kept, signs=begun.signs)
+        try:
+            yield found
+            await commands.settle_directories(begun, found, consent)
+        except BaseException:
+            refusing = replace(consent, keeps=refuse_all, brings=None)
+            await completed(commands.settle_directories(begun, found, refusing))
+            await completed(commands.end(begun, found))
+            await completed(self._settle(found, refusing))
+            raise
+        await completed(commands.end(begun, found))
+        await self._note_merged(found, merging)
+        await self._settle(found, consent)
+
+    async def _note_merged(self, found: CommandEdits, merging: Merging) -> None:
+        if not await in_thread(merging.has_moved):
+            return
+        # A merge that cannot be noted counts as the command's own change.
+        with suppress(StoreError):
+            edits = await self._journal.edits()
+            recorded = await edits.of_conversation(self._conversation)
+            await edits.note_merged(await in_thread(merging.merged, found.edits, recorded))
+
+    async def _settle(self, found: CommandEdits, consent: Consent) -> None:
+        found.settled += await settle_guarded(self._journal, self._conversation, found.guarded, consent)
+
+    async def snapshot_paths(self, call: str, tool: str, paths: Sequence[Path]) -> KeptPaths:
+        """Store the current contents of these files, and of the files in these directories.
+
+        Each is recorded as an edit that changes nothing, of the kind `snapshot`, which can be restored.
+        """
+        journal = self._journal
+        contents = await journal.contents()
+        origin = await (await journal.edits()).origin(self._conversation)
+        async with journal.lock:
+            found, left_out, size = await in_thread(
+                content_cache.at_stake, paths, journal.workspace, contents, journal.limits
+            )
+            return KeptPaths(await journal.record(origin, call, tool, found), left_out, size)
+
+
+@contextmanager
+def _beforehand(what: str) -> Generator[None]:
+    """Raise `JournalError` for an action that cannot be recorded beforehand: it does not happen."""
+    try:
+        yield
+    except StoreError as error:
+        raise JournalError(
+            f"{what}: it could not be recorded, and so not be reverted. {error}", error.hint
+        ) from error

@@ -1,0 +1,262 @@
+"""The files as they would be after changes were reverted: tried out, with nothing written to them.
+
+Invariant: changes that others made since stay; if that is impossible, the path is an obstacle, which gives
+the reason and the versions, and nothing is planned for that path. Everything that a plan needs is stored
+beforehand, including the current contents, so that the undo can be undone. Blocks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.selection import Step
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.file_versions import ABSENT, FileChange, Undone, Version
+from cogency_tui.workspace.merge import Merged, merge
+from cogency_tui.workspace.names import shown
+
+_LARGEST = 16 << 20
+"""The most bytes of a file whose lines are merged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a path cannot be reverted.
+
+    `base` is the version that the change left, `ours` the current one, `theirs` the one before the change;
+    `merged` has the lines that both changed, if lines conflict.
+    """
+
+    path: str
+    reason: str
+    undoes: tuple[Undone, ...]
+    base: Version
+    ours: Version
+    theirs: Version
+    merged: Merged | None = None
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """One path: its current version, its planned version, and the edits that this undoes."""
+
+    now: Version
+    then: Version
+    undoes: list[Undone] = field(default_factory=list[Undone])
+    made: str = ""
+    source: str = ""
+
+
+class _Blocked(Exception):
+    def __init__(self, reason: str, merged: Merged | None = None) -> None:
+        super().__init__(reason)
+        self.merged = merged
+
+
+class Reversal:
+    """Tries out one undo."""
+
+    def __init__(self, contents: Contents, blobs: Blobs) -> None:
+        self._contents = contents
+        self._blobs = blobs
+        self._sheets: dict[str, _Sheet] = {}
+        self._waiting: dict[str, tuple[Version, Step]] = {}
+        self._obstacles: dict[str, Obstacle] = {}
+        self._former: dict[str, tuple[str, ...]] = {}
+        self._blocked: dict[str, str] = {}
+        """Paths that stay as they are, each with the path of its obstacle."""
+
+    def take_back(self, step: Step) -> None:
+        """Revert a change. Steps are given last one first.
+
+        Raises:
+            StoreError: a stored content cannot be read.
+        """
+        change = step.change
+        if step.former:
+            known = self._former.get(change.path, ())
+            self._former[change.path] = tuple(dict.fromkeys((*step.former, *known)))
+        self._place_waiting()
+        target = change.old_path or change.path
+        for path in (change.path, target):
+            if path in self._blocked:
+                obstacle = self._obstacles[self._blocked[path]]
+                self._obstruct(
+                    replace(obstacle, undoes=(*obstacle.undoes, *step.undoes)), change.path, target
+                )
+                return
+        ours = ABSENT
+        try:
+            sheet = self._sheet(change.path)
+            ours = sheet.then
+            if step.blocked:
+                raise _Blocked(step.blocked)
+            result = self._reverted(change.after, ours, change.before)
+        except (_Blocked, WorkspaceError) as error:
+            self._block(step, ours, error)
+            return
+        sheet.undoes += step.undoes
+        sheet.made = change.made or sheet.made
+        if not change.old_path:
+            sheet.then = result
+        else:
+            sheet.then = ABSENT
+            self._waiting[target] = result, step
+            self._place_waiting()
+
+    def restore(self, path: str, version: Version, made: str = "") -> None:
+        """Restore this version of a path, whatever its current state; `made` as in `FileChange`."""
+        try:
+            sheet = self._sheet(path)
+            _require_kept(version, sheet.now)
+        except (_Blocked, WorkspaceError) as error:
+            self._obstruct(_obstacle(path, (), (version, ABSENT, version), error), path)
+        else:
+            sheet.then = version
+            sheet.made = made
+
+    def former(self, path: str) -> tuple[str, ...]:
+        """The names under which the file at a path was changed, if it was renamed since."""
+        return self._former.get(path, ())
+
+    def planned(self) -> tuple[list[FileChange], list[Obstacle]]:
+        """The planned changes, by path, and the obstacles.
+
+        A change that undoes edits without changing a file is among the changes: these edits count as
+        reverted.
+        """
+        self._place_waiting()
+        for path, (_, step) in list(self._waiting.items()):
+            self._block(step, self._sheet(path).then, _Blocked("something else is there now"))
+        removed = {path for path, sheet in self._sheets.items() if sheet.then.kind == "absent"}
+        for path, sheet in list(self._sheets.items()):
+            below = self._contents.below(path) if sheet.now.kind == "absent" != sheet.then.kind else None
+            if below is not None and not (below and removed.issuperset(below)):
+                versions = ABSENT, ABSENT, sheet.then
+                error = _Blocked("a directory is there now")
+                self._obstruct(_obstacle(path, sheet.undoes, versions, error), path)
+        told = {self._source(sheet) for sheet in self._sheets.values()} | self._blocked.keys()
+        paths = sorted(path for path in self._sheets if path not in told)
+        changes = [self._change(path) for path in paths]
+        changes = [change for change in changes if change.kind != "snapshot" or change.undoes]
+        return changes, sorted(self._obstacles.values(), key=lambda obstacle: obstacle.path)
+
+    def _change(self, path: str) -> FileChange:
+        sheet = self._sheets[path]
+        old_path = self._source(sheet)
+        origin = self._sheets[old_path or path]
+        return FileChange(path, origin.now, sheet.then, old_path, origin.made, tuple(sheet.undoes))
+
+    def _source(self, sheet: _Sheet) -> str:
+        """The path that a file is moved from, if nothing else comes to be there."""
+        source = sheet.source
+        return source if source and self._sheets[source].then.kind == "absent" else ""
+
+    def _sheet(self, path: str) -> _Sheet:
+        if path not in self._sheets:
+            now = self._contents.now(path)
+            self._sheets[path] = _Sheet(now, now)
+        return self._sheets[path]
+
+    def _place_waiting(self) -> None:
+        """Place renamed files at their old names if these are free by now."""
+        for path, (version, step) in list(self._waiting.items()):
+            try:
+                sheet = self._sheet(path)
+            except WorkspaceError as error:
+                self._block(step, ABSENT, error)
+                continue
+            if sheet.then.kind == "absent":
+                del self._waiting[path]
+                sheet.then = version
+                sheet.undoes += step.undoes
+                sheet.source = self._origin(step.change.path) if sheet.now.kind == "absent" else ""
+
+    def _origin(self, path: str) -> str:
+        """The current path of the file that was just moved from `path`; empty if it has none."""
+        sheet = self._sheets[path]
+        return sheet.source if sheet.now.kind == "absent" else path
+
+    def _block(self, step: Step, ours: Version, error: "_Blocked | WorkspaceError") -> None:
+        change = step.change
+        self._waiting.pop(change.old_path, None)
+        obstacle = _obstacle(change.path, step.undoes, (change.after, ours, change.before), error)
+        self._obstruct(obstacle, change.path, change.old_path)
+
+    def _obstruct(self, obstacle: Obstacle, *paths: str) -> None:
+        """Leave these paths as they are, and the paths from which files were moved to them."""
+        self._obstacles[obstacle.path] = obstacle
+        for path in filter(None, paths):
+            while path and path not in self._blocked:
+                self._blocked[path] = obstacle.path
+                path = self._sheets[path].source if path in self._sheets else ""
+
+    def _reverted(self, base: Version, ours: Version, theirs: Version) -> Version:
+        """The current version without the change from `theirs` to `base`."""
+        result = self._content(base, ours, theirs)
+        if result.kind != "file":
+            return result
+        return replace(result, mode=_mode(base, ours, theirs))
+
+    def _content(self, base: Version, ours: Version, theirs: Version) -> Version:
+        if not theirs.known:
+            raise _Blocked("what it held before is not known")
+        if ours.holds(theirs) or (base.known and base.holds(theirs)):
+            return ours
+        _require_kept(theirs, ours)
+        if not base.known:
+            raise _Blocked("what the change left there is not known, so nobody can tell what came later")
+        if ours.holds(base):
+            return theirs
+        if ours.kind == "absent":
+            raise _Blocked("it was removed or renamed since")
+        if base.kind == "absent":
+            raise _Blocked("something else was put there since")
+        if theirs.kind == "absent":
+            raise _Blocked("it was changed since it was created")
+        return self._merged(base, ours, theirs)
+
+    def _merged(self, base: Version, ours: Version, theirs: Version) -> Version:
+        sides = base, ours, theirs
+        if any(side.kind != "file" for side in sides):
+            raise _Blocked("it became something else since")
+        if any(side.size > _LARGEST or not side.kept for side in sides):
+            raise _Blocked("it was changed since, and is too large to be merged")
+        merged = merge(*(self._blobs.read(side.digest, side.size) for side in sides))
+        if merged.content is None:
+            raise _Blocked(_conflict(merged), merged)
+        stored = self._blobs.put_bytes(merged.content)
+        return Version("file", stored.digest, stored.size, ours.mode, stored.kept)
+
+
+def _mode(base: Version, ours: Version, theirs: Version) -> int:
+    if ours.kind != "file" or base.kind != "file" or ours.mode == base.mode:
+        return theirs.mode if theirs.kind == "file" else ours.mode
+    if theirs.kind != "file" or theirs.mode in (base.mode, ours.mode):
+        return ours.mode
+    raise _Blocked(f"its mode was changed since, too (it is {ours.mode:o})")
+
+
+def _require_kept(version: Version, ours: Version) -> None:
+    if version.kind != "absent" and not version.kept and not ours.holds(version):
+        why = "what it held is not known" if not version.digest else "what it held was not kept"
+        raise _Blocked(f"{why} ({version.size:,} bytes)")
+
+
+def _conflict(merged: Merged) -> str:
+    conflicts = merged.conflicts
+    if len(conflicts) != 1:
+        return f"the same lines were changed since, in {len(conflicts)} places"
+    first, end = conflicts[0].our_lines
+    lines = f"line {first + 1:,}" if end - first <= 1 else f"lines {first + 1:,} to {end:,}"
+    return f"the same lines were changed since ({lines})"
+
+
+def _obstacle(
+    path: str, undoes: Sequence[Undone], versions: tuple[Version, Version, Version], error: Exception
+) -> Obstacle:
+    merged = error.merged if isinstance(error, _Blocked) else None
+    # The file system's message begins with the path, and is a sentence.
+    reason = str(error).removeprefix(f"{shown(path)}: ").removesuffix(".")
+    return Obstacle(path, reason, tuple(undoes), *versions, merged)

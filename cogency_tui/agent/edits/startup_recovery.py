@@ -1,0 +1,49 @@
+"""Settles what killed processes left behind, before the configuration that they may have changed is read.
+
+Modules are imported on first use: most starts find nothing to settle.
+"""
+
+from contextlib import suppress
+from pathlib import Path
+
+from cogency_tui.errors import CogencyError
+
+SHADOWS = "shadows"
+"""The directory below the data directory with the state before commands, a file for each process."""
+
+
+async def settle_left(data: Path) -> None:
+    """Settle, in every project, the changes of killed processes' commands, and put back their changes of
+    guarded files; the store in `data` holds the notices until it is opened next.
+    """
+    if not any_left(data):
+        return
+    from cogency_tui.agent.edits.journal import Journal
+    from cogency_tui.store.conversations import Store
+    from cogency_tui.store.intents import Intents
+    from cogency_tui.workspace.paths import Workspace
+
+    with suppress(CogencyError):
+        # The next opening of a failing store reports the error.
+        async with await Store.open(data) as store:
+
+            async def opened() -> Store:
+                return store
+
+            for root in await Intents(store.database).roots():
+                with suppress(CogencyError):
+                    # The directory of another project may be gone.
+                    await Journal(Workspace(Path(root)), opened).settle()
+
+
+def any_left(data: Path) -> bool:
+    """Whether a process that ran commands ended before they were settled."""
+    try:
+        names = [path.name for path in (data / SHADOWS).iterdir()]
+    except OSError:
+        return False
+    if not names:
+        return False
+    from cogency_tui.temporary_files import is_gone
+
+    return any(is_gone(name.rpartition("-")[0]) for name in names if name[:1].isdigit())

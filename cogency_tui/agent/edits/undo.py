@@ -1,0 +1,344 @@
+"""Undo and redo: planned and shown first, then applied as a whole or not at all, and recorded like any
+edit.
+
+Invariant: an undo reverts the agent's changes and leaves all later ones; if both touched the same lines,
+nothing is written before the user has decided. An undo needs no git, and can be undone.
+"""
+
+import secrets
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cogency_tui.agent.edits.command_changes import named_conversations
+from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.preview import Plan, Planned, difference, left_out, planned
+from cogency_tui.agent.edits.reverse import Obstacle, Reversal
+from cogency_tui.agent.edits.selection import (
+    GUARD,
+    REDO,
+    RESTORE,
+    UNDO,
+    Step,
+    latest_turn,
+    latest_undo,
+    left_in,
+    made_in,
+    steps,
+    to_undo,
+)
+from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.edits import Also
+from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Undone, Version
+from cogency_tui.store.intents import ending
+from cogency_tui.tools.threads import completed, in_thread
+from cogency_tui.workspace.batch import Batch
+from cogency_tui.workspace.journal_path import located
+from cogency_tui.workspace.merge import hunks, without_hunk
+from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.paths import Workspace
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.edits.journal import Journal
+
+_MOST_NAMED = 5
+
+
+class Undo:
+    """Undoes edits of a conversation. All methods raise `StoreError`."""
+
+    def __init__(self, journal: "Journal", conversation: str) -> None:
+        self._journal = journal
+        self._conversation = conversation
+
+    async def of_edits(self, ids: Collection[int]) -> Plan:
+        """Plan to revert these edits, which the user has chosen one by one.
+
+        Raises:
+            UsageError: there is nothing to revert.
+        """
+        edits = await self._edits()
+        chosen = to_undo(edits, ids)
+        if not chosen:
+            raise UsageError(
+                "There is nothing to undo: these edits are taken back already, or changed nothing."
+            )
+        return await self._plan(UNDO, steps(chosen, edits))
+
+    async def of_own(self, ids: Collection[int]) -> Plan:
+        """Plan to revert these edits except those that another conversation may have made, or that came
+        with commits of a remote; errors as `of_edits`.
+        """
+        left = left_in(to_undo(await self._edits(), ids))
+        own = set(ids).difference(edit.id for edit in left)
+        if left and not own:
+            raise UsageError(f"Nothing was changed. {left_out(left)}")
+        return replace(await self.of_edits(own), left=tuple(left))
+
+    async def put_back(self, ids: Collection[int]) -> tuple[Obstacle, ...]:
+        """Revert these edits at once, for the engine; return the obstacles for some of them.
+
+        Raises:
+            WorkspaceError: nothing could be put back.
+        """
+        plan = await self._plan(GUARD, steps(to_undo(await self._edits(), ids)))
+        await self.apply(replace(plan, obstacles=()), for_good=True, agreed=True)
+        return plan.obstacles
+
+    async def of_turn(self, turn: int | None = None, path: str | None = None) -> Plan:
+        """Plan to revert the agent's changes in a turn, by default the last that is not undone; with
+        `path`, only those of that path. Errors as `of_edits`.
+        """
+        edits = await self._edits()
+        turn = latest_turn(edits) if turn is None else turn
+        if turn is None:
+            raise UsageError("There is nothing to undo: no edit of this conversation is in effect.")
+        here = [edit for edit in edits if path is None or path in (edit.path, edit.old_path)]
+        return await self.of_own(made_in(here, turn))
+
+    async def of_hunks(self, id: int, chosen: Collection[str]) -> Plan:
+        """Plan to revert these hunks (`Hunk.id`) of one edit.
+
+        Raises:
+            UsageError: it has no such hunk, or its contents were not stored.
+        """
+        edit = await (await self._journal.edits()).get(id)
+        (step,) = steps([edit], await self._edits())
+        blobs = await self._journal.blobs()
+        return await self._plan(UNDO, await in_thread(_hunk_steps, edit, step, chosen, blobs))
+
+    async def back_to(self, turn: int) -> Plan:
+        """Plan to restore the files as they were after a turn, 0 for the beginning; errors as `of_edits`."""
+        return await self.of_own({edit.id for edit in await self._edits() if edit.origin.turn > turn})
+
+    async def back_to_edit(self, id: int) -> Plan:
+        """Plan to restore the files as they were right after this edit, 0 for before all; errors as
+        `of_edits`.
+        """
+        return await self.of_own({edit.id for edit in await self._edits() if edit.id > id})
+
+    async def redo(self) -> Plan:
+        """Plan to revert the last undo.
+
+        Raises:
+            UsageError: there is none.
+        """
+        edits = await self._edits()
+        chosen = to_undo(edits, latest_undo(edits))
+        if not chosen:
+            raise UsageError("There is nothing to redo: no undo of this conversation is in effect.")
+        return await self._plan(REDO, steps(chosen, edits))
+
+    async def restore(self, edits: Iterable[Edit], *, before: bool = False) -> Plan:
+        """Plan to restore files as these edits left them, or as they were `before`, whatever their state
+        now.
+        """
+        versions = [
+            (edit.old_path or edit.path, edit.before, edit.made) if before else (edit.path, edit.after, "")
+            for edit in edits
+        ]
+        contents, blobs = await self._journal.contents(), await self._journal.blobs()
+
+        def work() -> Plan:
+            reversal = Reversal(contents, blobs)
+            for path, version, made in versions:
+                reversal.restore(path, version, made)
+            return planned(RESTORE, reversal, blobs)
+
+        async with self._journal.lock:
+            return await in_thread(work)
+
+    async def resolve(self, plan: Plan, path: str, content: bytes) -> Plan:
+        """The plan without the obstacle at this path, which is to have this content.
+
+        Raises:
+            UsageError: there is no obstacle at this path.
+        """
+        blobs = await self._journal.blobs()
+        obstacle = next((each for each in plan.obstacles if each.path == path), None)
+        if obstacle is None:
+            raise UsageError(f"There is nothing to decide about {shown(path)}.")
+        stored = await in_thread(blobs.put_bytes, content)
+        mode = next(
+            each.mode for each in (obstacle.ours, obstacle.base, obstacle.theirs) if each.kind != "absent"
+        )
+        then = Version("file", stored.digest, stored.size, mode or 0o644, stored.kept)
+        change = FileChange(path, obstacle.ours, then, undoes=obstacle.undoes)
+        decided = Planned(change, await in_thread(difference, change, blobs))
+        left = tuple(each for each in plan.obstacles if each is not obstacle)
+        return replace(plan, changes=(*plan.changes, decided), obstacles=left)
+
+    async def asks_about(self, plan: Plan) -> str:
+        """The question to the user before a plan is applied, with the files named: about an imported
+        conversation all of it; about any other, what is outside the project, and what another conversation
+        may have changed. Empty if there is none.
+        """
+        questions = [await self._asks_about_paths(plan), await self._asks_about_shared(plan)]
+        return " ".join(filter(None, questions))
+
+    async def _asks_about_shared(self, plan: Plan) -> str:
+        undone = {each.edit for planned in plan.changes for each in planned.change.undoes}
+        shared = [edit for edit in await self._edits() if edit.shared_with and edit.id in undone]
+        if not shared:
+            return ""
+        others = named_conversations({other for edit in shared for other in edit.shared_with})
+        return f"A command of {others} may have made the changes of {_named([edit.path for edit in shared])}."
+
+    async def _asks_about_paths(self, plan: Plan) -> str:
+        changes = [each.change for each in plan.changes]
+        paths = [path for change in changes for path in (change.old_path, change.path) if path]
+        is_imported = await self._is_imported()
+        if not is_imported:
+            paths = [path for path in paths if not located(self._journal.workspace, path).inside]
+        if not paths:
+            return ""
+        if is_imported:
+            return f"Edits of an imported conversation would change {_named(paths)}."
+        return f"This would change {_named(paths)}, outside the project."
+
+    async def apply(
+        self, plan: Plan, *, for_good: bool = False, agreed: bool = False, also: Also | None = None
+    ) -> list[Edit]:
+        """Apply the plan, all or nothing; return the edits that it made.
+
+        `for_good`: the user knows of the plan's `for_good`. `agreed`: the user agreed to what `asks_about`
+        names. `also` is written into the store together with these edits, or not at all.
+
+        Raises:
+            LossError: there is something `for_good`.
+            ConsentError: there is something to be agreed to.
+            WorkspaceError: there are obstacles, something changed since it was planned, or a file cannot
+                be written. Everything is as it was.
+        """
+        if plan.obstacles:
+            first = plan.obstacles[0]
+            more = f" (and {len(plan.obstacles) - 1} more)" if len(plan.obstacles) > 1 else ""
+            raise WorkspaceError(
+                f"Nothing was changed. {shown(first.path)}: {first.reason}{more}.",
+                "Decide what these files are to hold, or leave them out.",
+            )
+        if plan.for_good and not for_good:
+            raise LossError(
+                f"Nothing was changed. What {shown(plan.for_good[0])} holds now is too large to be kept, "
+                "and would be lost for good.",
+                "Confirm that, or leave it out.",
+            )
+        if not agreed and (question := await self.asks_about(plan)):
+            raise ConsentError(f"Nothing was changed. {question}", "Look at the changes, and agree to them.")
+        return await completed(self._apply(plan, also))
+
+    async def _apply(self, plan: Plan, also: Also | None) -> list[Edit]:
+        journal = self._journal
+        intents, contents, blobs = await journal.intents(), await journal.contents(), await journal.blobs()
+        origin = await (await journal.edits()).origin(self._conversation)
+        changes = [each.change for each in plan.changes]
+
+        batch = Batch(journal.workspace)
+
+        def prepare() -> None:
+            for change in changes:
+                _require_as_planned(change, contents)
+            blobs.sync()
+
+        def change_files() -> list[FileChange]:
+            for change in changes:
+                _stage(change, batch, journal.workspace, blobs)
+            made = batch.commit()
+            paths = [located(journal.workspace, change.path).path for change in changes]
+            return [
+                replace(change, made=made.get(path, "")) for change, path in zip(changes, paths, strict=True)
+            ]
+
+        call, intent = f"{plan.tool}-{secrets.token_hex(4)}", 0
+        async with journal.lock:
+            try:
+                await in_thread(prepare)
+                intent = await intents.begin(journal.root, origin, call, plan.tool, changes)
+                done = [*await in_thread(change_files), *plan.unchanged]
+                recorded = await journal.record(origin, call, plan.tool, done, ending(intent, also))
+            except BaseException:
+                await in_thread(batch.roll_back)
+                await journal.forget(intent)
+                raise
+            await in_thread(batch.finish)
+            await journal.forget(intent)
+        return recorded
+
+    async def _is_imported(self) -> bool:
+        conversation = await (await self._journal.store()).conversation(self._conversation)
+        return conversation is not None and conversation.imported
+
+    async def _edits(self) -> list[Edit]:
+        return await (await self._journal.edits()).of_conversation(self._conversation)
+
+    async def _plan(self, tool: str, chosen: Iterable[Step]) -> Plan:
+        contents, blobs = await self._journal.contents(), await self._journal.blobs()
+
+        def work() -> Plan:
+            reversal = Reversal(contents, blobs)
+            for step in chosen:
+                reversal.take_back(step)
+            return planned(tool, reversal, blobs)
+
+        async with self._journal.lock:
+            return await in_thread(work)
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(map(shown, paths[:_MOST_NAMED])) + more
+
+
+def _hunk_steps(edit: Edit, step: Step, chosen: Collection[str], blobs: Blobs) -> list[Step]:
+    sides = edit.before, edit.after
+    if not all(side.kept or side.kind == "absent" for side in sides):
+        raise UsageError(f"What edit {edit.id} changed was not kept.", "Its hunks cannot be told apart.")
+    before, after = (blobs.read(side.digest, side.size) if side.digest else b"" for side in sides)
+    found = {hunk.id: hunk for hunk in hunks(before, after)}
+    if missing := sorted(set(chosen) - found.keys()):
+        raise UsageError(
+            f"Edit {edit.id} has no hunk {missing[0]!r}.", f"It has {', '.join(found) or 'none'}."
+        )
+    if any(side.kind == "absent" for side in sides):
+        # The one hunk of a file that was created or removed: reverting it reverts the whole file.
+        undoes = (Undone(edit.id), *(Undone(edit.id, id) for id in chosen))
+        return [replace(step, undoes=undoes)]
+    made: list[Step] = []
+    for id in chosen:
+        stored = blobs.put_bytes(without_hunk(before, after, found[id]))
+        then = Version(edit.after.kind, stored.digest, stored.size, edit.after.mode, stored.kept)
+        change = FileChange(step.change.path, then, edit.after)
+        made.append(replace(step, change=change, undoes=(Undone(edit.id, id),)))
+    return made
+
+
+def _require_as_planned(change: FileChange, contents: Contents) -> None:
+    paths = [(change.old_path or change.path, change.before)]
+    if change.old_path:
+        paths.append((change.path, ABSENT))
+    for path, version in paths:
+        if not contents.now(path).equals(version):
+            raise WorkspaceError(
+                f"Nothing was changed. {shown(path)} has changed since this was planned.", "Look at it again."
+            )
+
+
+def _stage(change: FileChange, batch: Batch, workspace: Workspace, blobs: Blobs) -> None:
+    location = located(workspace, change.path)
+    before, after = change.before, change.after
+    if change.old_path:
+        old = located(workspace, change.old_path)
+        if before.holds(after):
+            batch.move(old, location, change.made)
+        else:
+            batch.remove(old, change.made)
+    if after.kind == "absent":
+        batch.remove(location, change.made)
+    elif before.holds(after):
+        if before.mode != after.mode:
+            batch.set_mode(location, after.mode)
+    elif after.kind == "link":
+        batch.put_link(location, blobs.read(after.digest, after.size))
+    else:
+        batch.put_file(location, blobs.stream(after.digest, after.size), after.mode)

@@ -1,0 +1,1 @@
+"""Permission to run a call: rules, grants, questions, and taint by untrusted content."""

@@ -1,0 +1,501 @@
+"""Decides whether a call may run: reads run; other calls run, ask or are refused by the mode in force.
+
+Invariants:
+
+- A call that touches anything outside the project, or anything guarded, asks in every mode; a destructive
+  one asks each time.
+- Once a conversation has read untrusted content, a call that could carry anything out of the project asks
+  again, whatever the mode and whatever was allowed before.
+- A call that only reads, reaches or stops a process that the conversation started never asks.
+- Without a user to ask, a call is refused; nothing is ever assumed to be allowed.
+- A refusal gives the model the reason, and once in a turn what the mode allows instead.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from time import time
+from typing import Literal, cast
+
+from cogency_tui.agent.permissions.grants import (
+    ANY_COMMAND,
+    EVERY_COMMAND,
+    Grant,
+    Grants,
+    Key,
+    about,
+    kept_as,
+)
+from cogency_tui.agent.permissions.rules import RuleEffect, Rules, Ruling
+from cogency_tui.config.schema import PERMISSIONS, Permissions
+from cogency_tui.errors import PersonError, RefusedError
+from cogency_tui.protocol.sources import Sources
+from cogency_tui.tools.base import Effect, Intent
+from cogency_tui.tools.threads import in_thread
+
+_NAMED = 2
+"""Sources that a question names."""
+
+_CHANGED = "There is a rule, but the files that decide what runs have changed since it was made"
+
+_MAY_REACH = "it may run anything, and could so reach the network"
+
+_POSSIBLE = "what could have brought untrusted content"
+"""Represents all possible sources in those of a grant: one more of them is no reason to ask again."""
+
+_ALLOWED: dict[Permissions, str] = {
+    "plan": "reading and searching inside the project, and describing what you would do",
+    "ask": "reading and searching inside the project",
+    "edits": "reading, searching and changing files inside the project",
+    "auto": "everything else inside the project",
+}
+"""The calls that each mode allows without a question, in the words of a refusal."""
+
+_ALLOWED_LOCAL = "whatever stays inside the project and off the network"
+_ALLOWED_COMMANDS = ", plain commands that do no more than that (cat, ls, git status)"
+_ALLOWED_OUT = ", and curl to a server that you started"
+_ALLOWED_TRANSFERS = ", and git push, pull and fetch with remotes that were configured before you began"
+"""The calls that `auto` allows once untrusted content may have been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The action of a call, and why it needs consent. `detail` is the whole diff or command.
+
+    A question about `money` belongs to no call, whatever `call_id` is. `changed` is what a call has already
+    done: a yes keeps it, a no puts it back.
+
+    `grant` describes what a yes for the conversation would cover, `pattern` what a rule would be for; an
+    answer with that scope is not to be offered if it is empty. `others` returns how many more calls wait
+    for an answer.
+    """
+
+    call_id: str
+    tool: str
+    effect: Effect | Literal["money", "changed"]
+    summary: str
+    detail: str
+    reason: str
+    grant: str = ""
+    pattern: str = ""
+    others: Callable[[], int] = field(default=lambda: 0, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`reason` goes to the model with a refusal. A `scope` that was not offered counts as `once`."""
+
+    allow: bool
+    scope: Literal["once", "conversation", "always"] = "once"
+    reason: str = ""
+
+
+Ask = Callable[[Question], Awaitable[Answer | None]]
+"""Asks the user a question; None if no user could answer it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call that was not allowed because no user could be asked. `enough` is the narrowest permission mode
+    that lets it pass without a question; None if none does.
+    """
+
+    summary: str
+    reason: str
+    enough: Permissions | None
+
+
+@dataclass(slots=True)
+class _State:
+    """The state that a conversation shares with its sub-agents.
+
+    `sources` and `possible` map the name of a source to the source of the intent through which it was read.
+    `trouble` is why a rule could not be stored. `caution` is why changes are asked about until the user has
+    allowed one, after which they are `cautioned`. `waiting` counts the calls that wait for an answer.
+    """
+
+    granted: Grants = field(default_factory=Grants)
+    sources: dict[str, str] = field(default_factory=dict[str, str])
+    possible: dict[str, str] = field(default_factory=dict[str, str])
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    trouble: str = ""
+    waiting: int = 0
+    caution: str = ""
+    cautioned: bool = False
+    refusals: list[Refusal] = field(default_factory=list[Refusal])
+    distrusts_remotes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Why a call needs consent, under which key the answer is stored, and what it would cover."""
+
+    reason: str
+    key: Key | None = None
+    grant: str = ""
+
+
+class Gate:
+    """Decides about the calls of one conversation, asking one question at a time."""
+
+    def __init__(
+        self, mode: Callable[[], Permissions], ask: Callable[[], Ask | None], rules: Rules | None = None
+    ) -> None:
+        self._mode = mode
+        self._ask = ask
+        self._rules = rules
+        self._most: Permissions = PERMISSIONS[-1]
+        self._state = _State()
+        self._call_id = ""
+        self._asker = ""
+        self._explained = ""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources of untrusted content that was read in this conversation, in that order."""
+        return tuple(self._state.sources)
+
+    @property
+    def read(self) -> Sources:
+        """All sources of this conversation, including those that are only possible."""
+        return Sources(self.sources, tuple(self._state.possible))
+
+    @property
+    def mode(self) -> Permissions:
+        """The permission mode in force."""
+        return self._mode()
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a user is available to answer questions."""
+        return self._ask() is not None
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        """The calls that were not allowed because no user could be asked."""
+        return tuple(self._state.refusals)
+
+    @property
+    def granted(self) -> Grants:
+        """The user's grants for this conversation."""
+        return self._state.granted
+
+    def narrowed(self, most: Permissions, *, call_id: str, asker: str) -> "Gate":
+        """A gate for `asker`, which `call_id` of this conversation started: it lets pass what both allow.
+
+        Both share the user, one question at a time, the user's grants, and the sources that either has
+        read.
+        """
+
+        gate = Gate(lambda: _narrower(most, self._mode()), self._ask, self._rules)
+        gate._most = _narrower(most, self._most)
+        gate._state = self._state
+        gate._call_id = self._call_id or call_id
+        gate._asker = asker
+        return gate
+
+    def tainted(self, by: str) -> None:
+        """Note that untrusted content was read: a host, or a path outside the project; nothing if empty.
+
+        After running a call that was checked, the caller passes the `source` of its intent.
+        """
+        if by:
+            self._state.sources[by] = by
+
+    def note(self, sources: Sources, through: str = "") -> None:
+        """Note the sources of what was read: `through` is the source of the intent that brought it. A grant
+        for that source covers them.
+        """
+        for name in sources.certain:
+            if name == through:
+                self.tainted(name)
+            else:
+                self._state.sources.setdefault(name, through or name)
+        for name in sources.possible:
+            self._state.possible.setdefault(name, through)
+
+    def begin_turn(self) -> None:
+        """Have the next refusal state in full what the mode allows; later ones do not repeat that."""
+        self._explained = ""
+
+    def distrust_remotes(self) -> None:
+        """Ask about remotes as about any address: it is not known who configured them."""
+        self._state.distrusts_remotes = True
+
+    def caution(self, reason: str) -> None:
+        """Ask about changes in every mode, for this reason too, until the user allows one."""
+        if not self._state.cautioned:
+            self._state.caution = reason
+
+    async def put(self, question: Question) -> Answer | None:
+        """Ask the user a question that belongs to no call, when its turn has come; None if no user is
+        available.
+        """
+        async with self._state.asking:
+            ask = self._ask()
+            return None if ask is None else await ask(question)
+
+    async def keeps(self, call_id: str, tool: str, changed: Sequence[str], diff: str) -> bool | None:
+        """Whether the user keeps a call's changes of guarded files that were made without consent; None if
+        no user can be asked.
+        """
+        summary = f"Keep what it has changed: {'; '.join(changed)}"
+        reason = "it changed files that need your consent"
+        asked = f" ({self._asker} ran it)" if self._asker else ""
+        question = Question(self._call_id or call_id, tool, "changed", summary, diff, reason + asked)
+        answer = await self.put(question)
+        if answer is None:
+            self._state.refusals.append(Refusal(summary, reason, None))
+        return None if answer is None else answer.allow
+
+    def refuse_by_mode(self, intent: Intent) -> None:
+        """Require that the mode in force does not refuse such a call outright.
+
+        Raises:
+            RefusedError: it does.
+        """
+        if not _is_free(intent, self._mode()):
+            self._reason_of_mode(intent, self._mode())
+
+    def is_wary(self) -> bool:
+        """Whether the reach of commands matters: untrusted content was read."""
+        return bool(self._state.sources)
+
+    async def check(self, call_id: str, tool: str, intent: Intent) -> None:
+        """Return when the call may run.
+
+        Raises:
+            RefusedError: it may not; the text gives the model the reason.
+        """
+        if await self._asked(intent) is None:
+            return
+        self._state.waiting += 1
+        try:
+            await self._decide(call_id, tool, intent)
+        finally:
+            self._state.waiting -= 1
+
+    async def _decide(self, call_id: str, tool: str, intent: Intent) -> None:
+        """Ask the user, one question at a time."""
+        async with self._state.asking:
+            # The answer to the previous question may have settled this one.
+            asked = await self._asked(intent)
+            if asked is None:
+                return
+            case, ruling = asked
+            ask = self._ask()
+            if ask is None:
+                raise self._unasked(case, intent)
+            pattern = self._pattern(intent, ruling)
+            question = Question(
+                self._call_id or call_id,
+                *(tool, intent.effect, intent.summary, intent.detail, self._told(case, intent, ruling)),
+                grant=case.grant,
+                pattern=pattern,
+                others=lambda: self._state.waiting - 1,
+            )
+            self._state.trouble = ""
+            answer = await ask(question)
+            if answer is None:
+                raise self._unasked(case, intent)
+            if answer.allow and self._caution(intent):
+                self._state.caution, self._state.cautioned = "", True
+            always = answer.scope == "always" and bool(pattern)
+            made = answer.allow and always and await self._make_rule(intent, ruling)
+            # Consent to a rule for some files is not consent to changes of all files.
+            wider = always and intent.effect == "write"
+            if answer.allow and answer.scope != "once" and case.key is not None and not wider:
+                said = (intent.effect, case.grant, about(case.key, intent))
+                sources = frozenset((*self._state.sources, *((_POSSIBLE,) if self._state.possible else ())))
+                self._state.granted.give(Grant(case.key, *said, sources, time(), pattern if made else ""))
+        if not answer.allow:
+            reason = "the user refused it" + (f": {answer.reason}" if answer.reason else "")
+            said = f" They said: {answer.reason}" if answer.reason else ""
+            raise RefusedError(f"Refused by the user: {intent.summary}.{said}", reason)
+
+    def _unasked(self, case: _Case, intent: Intent) -> RefusedError:
+        """The refusal of a call for which no user can be asked."""
+        self._state.refusals.append(Refusal(intent.summary, case.reason, self._enough(intent)))
+        return self._refusal(f"{case.reason}; nobody can be asked here", case.reason, intent)
+
+    def _refusal(self, why: str, reason: str, intent: Intent) -> RefusedError:
+        allowed = _ALLOWED[self._mode()]
+        if self._mode() == "auto" and self.read:
+            allowed = _ALLOWED["edits"] + _ALLOWED_COMMANDS + _ALLOWED_OUT
+            if not (self._state.sources and _could_reach(intent)):
+                allowed = _ALLOWED_LOCAL + _ALLOWED_OUT
+                allowed += "" if self._state.sources else _ALLOWED_TRANSFERS
+        told = f"Not allowed: {why}."
+        if allowed != self._explained:
+            told += f" Allowed instead: {allowed}."
+            self._explained = allowed
+        return RefusedError(told, reason)
+
+    def _enough(self, intent: Intent) -> Permissions | None:
+        """The narrowest mode that lets a call pass, out of those that this gate can have."""
+        modes = PERMISSIONS[1 : PERMISSIONS.index(self._most) + 1]
+        return next((mode for mode in modes if self._case(intent, mode, Ruling()) is None), None)
+
+    async def _asked(self, intent: Intent) -> tuple[_Case, Ruling] | None:
+        """Why the user is asked, and the rules' verdict; None if they are not asked.
+
+        Raises:
+            RefusedError: the mode in force does not allow it at all.
+        """
+        ruling = Ruling()
+        if self._rules is not None and intent.effect != "read" and self._case(intent, self._mode(), ruling):
+            ruling = await in_thread(self._rules.judge, intent)
+        case = self._case(intent, self._mode(), ruling)
+        return None if case is None else (case, ruling)
+
+    def _case(self, intent: Intent, mode: Permissions, ruling: Ruling) -> _Case | None:
+        """Why the user is asked in this mode; None if they are not.
+
+        Raises:
+            RefusedError: the mode does not allow it at all.
+        """
+        if _is_free(intent, mode):
+            return None
+        reason = by_mode = self._reason_of_mode(intent, mode)
+        if intent.loss:
+            return _Case(f"this would be lost: {intent.loss}")
+        if not by_mode and (caution := self._caution(intent)):
+            return _Case(caution)
+        sources = self._state.sources
+        possible = self._possible_for(intent)
+        reaches = bool(intent.outside or intent.goes_to)
+        if not (reason or (sources and (reaches or _could_reach(intent))) or (possible and reaches)):
+            return None
+        key, grant = kept_as(intent)
+        known = self._state.granted.known(key, by_rule=ruling.allows)
+        if known is None and ruling.allows:
+            known = frozenset[str]()
+        if not by_mode:
+            reason = _way_out(intent)
+        if not (by_mode or reaches) and known is None:
+            key, grant = ANY_COMMAND, EVERY_COMMAND
+            known = self._state.granted.known(key)
+            if known is not None and not sources.keys() <= known:
+                known = None
+        # A grant given in knowledge of a source remains valid; the intent's own source is what it was given
+        # for.
+        news = [
+            source
+            for source, through in sources.items()
+            if known is None or not (source in known or intent.source in (source, through))
+        ]
+        if known is not None and _POSSIBLE in known:
+            possible = []
+        if known is not None and not (reaches and (news or possible)):
+            return None
+        if (news or possible) and (reaches or not by_mode):
+            reason += f", and {_read(news) if news else _may_have_read(possible)}"
+            reason += " since" if known is not None else ""
+        return _Case(reason, key, grant)
+
+    def _possible_for(self, intent: Intent) -> list[str]:
+        """The possible sources, except those that the intent itself goes to; none if it goes only to
+        remotes that the user has configured.
+        """
+        if intent.to_remotes and not self._state.distrusts_remotes:
+            return []
+        through = intent.source
+        return [name for name, by in self._state.possible.items() if not through or by != through]
+
+    def _reason_of_mode(self, intent: Intent, mode: Permissions) -> str:
+        """Why the call is asked about by its nature and the mode; empty if both let it pass."""
+        if mode == "plan" and intent.effect in ("write", "command", "tool"):
+            reason = "in plan mode nothing is changed or run"
+            raise self._refusal(reason, reason, intent)
+        if intent.outside:
+            return f"{intent.outside} is outside the project"
+        if intent.guarded or self._is_own(intent):
+            return intent.guarded or "it is this program's own configuration"
+        if intent.effect == "read" or mode == "auto":
+            return ""
+        if intent.effect == "network":
+            return f"it asks {intent.goes_to}, and what it asks leaves this machine"
+        if intent.effect == "tool":
+            return f"it is up to {intent.brings} what it does"
+        if intent.effect == "write":
+            return "" if mode == "edits" else "it changes files"
+        return "it runs a command" + (f" that reaches {intent.neighbour}" if intent.neighbour else "")
+
+    def _caution(self, intent: Intent) -> str:
+        """The caution for a call's question; empty if it changes nothing."""
+        return self._state.caution if intent.effect in ("write", "command", "tool") else ""
+
+    def _is_own(self, intent: Intent) -> bool:
+        """Whether a call would change the user's configuration, if that is in the project."""
+        if self._rules is None or intent.effect != "write":
+            return False
+        return any(map(self._rules.is_configuration, intent.paths))
+
+    def _pattern(self, intent: Intent, ruling: Ruling) -> str:
+        if self._rules is None or self._rules.problem or self._is_own(intent):
+            return ""
+        return ruling.pattern
+
+    def _told(self, case: _Case, intent: Intent, ruling: Ruling) -> str:
+        """The reason as the question shows it: with the asker, and with problems of the rules."""
+        reason = case.reason + (f" ({self._asker} asks for it)" if self._asker else "")
+        if (caution := self._caution(intent)) and caution != case.reason:
+            reason += f". Besides, {caution}"
+        if ruling.changed:
+            reason += f". {_CHANGED}"
+        if self._rules is not None and self._rules.problem and ruling.pattern:
+            reason += f". Your rules do not count: {self._rules.problem}".rstrip(".")
+        if self._state.trouble:
+            reason += f". The last rule was not stored: {self._state.trouble}".rstrip(".")
+        return reason
+
+    async def _make_rule(self, intent: Intent, ruling: Ruling) -> bool:
+        """Make the rule that was offered; whether it exists now."""
+        if self._rules is None:
+            return False
+        effect = cast(RuleEffect, intent.effect)
+        try:
+            await in_thread(self._rules.add, effect, ruling.pattern, basis=ruling.basis)
+        except PersonError as exc:
+            self._state.trouble = exc.advice
+            return False
+        return True
+
+
+def _narrower(one: Permissions, other: Permissions) -> Permissions:
+    return PERMISSIONS[min(PERMISSIONS.index(one), PERMISSIONS.index(other))]
+
+
+def _is_free(intent: Intent, mode: Permissions) -> bool:
+    """Whether a call concerns only processes that the conversation started, and is no command while none
+    may run.
+    """
+    return intent.own and not (mode == "plan" and intent.everything)
+
+
+def _could_reach(intent: Intent) -> bool:
+    """Whether nothing confines a call to the project, though it names no place outside."""
+    return intent.effect in ("command", "tool") and not intent.confined
+
+
+def _way_out(intent: Intent) -> str:
+    """The way in which a call could carry something out of the project."""
+    if intent.effect == "network" or (intent.effect == "tool" and intent.goes_to):
+        return f"it asks {intent.goes_to}"
+    if intent.goes_to and intent.neighbour:
+        return f"it reaches {intent.neighbour}"
+    return f"it reaches the network with {intent.goes_to}" if intent.goes_to else _MAY_REACH
+
+
+def _read(sources: list[str]) -> str:
+    return f"this conversation has read text from {_listed(sources)}"
+
+
+def _may_have_read(possible: list[str]) -> str:
+    return f"{_listed(possible)} may have brought text from elsewhere into this conversation"
+
+
+def _listed(sources: list[str]) -> str:
+    named = sources[-_NAMED:]
+    rest = len(sources) - len(named)
+    return " and ".join(named) + (f" and {rest:,} more" if rest else "")

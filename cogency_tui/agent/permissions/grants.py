@@ -1,0 +1,79 @@
+"""Grants: what the user has allowed for a conversation, until the program ends. A grant is identified by
+its key, and shown by what it covers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cogency_tui.tools.base import Effect, Intent
+
+Key = tuple[str, str]
+
+ANY_COMMAND: Key = ("command", "")
+EVERY_COMMAND = "every command, until content from elsewhere is read"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A grant: `covers` describes what passes, `about` the command or the files if it is no wider than
+    these. `sources` had been read by then; `since` is in Unix seconds. `pattern` is the rule that was made
+    with it, if any.
+    """
+
+    key: Key
+    effect: Effect
+    covers: str
+    about: str
+    sources: frozenset[str]
+    since: float
+    pattern: str = ""
+
+
+class Grants:
+    """The last grant for each key."""
+
+    def __init__(self) -> None:
+        self._given: dict[Key, Grant] = {}
+
+    def __iter__(self) -> Iterator[Grant]:
+        return iter(tuple(self._given.values()))
+
+    def known(self, key: Key, *, by_rule: bool = False) -> frozenset[str] | None:
+        """The sources that had been read when a key was granted; None if it was not. A grant with a rule is
+        valid only while the rules still allow it (`by_rule`).
+        """
+        grant = self._given.get(key)
+        return None if grant is None or (grant.pattern and not by_rule) else grant.sources
+
+    def give(self, grant: Grant) -> None:
+        """Add a grant."""
+        self._given[grant.key] = grant
+
+    def withdraw(self, grant: Grant) -> None:
+        """Withdraw a grant; one that was not given is no error."""
+        self._given.pop(grant.key, None)
+
+
+def kept_as(intent: Intent) -> tuple[Key, str]:
+    """The key of a grant for the conversation, and what it covers: the same command in the same place, the
+    same path outside or guarded, the same host, the same tool of a server, or all other changes of files;
+    never a kind that the question did not show.
+    """
+    paths = "\0".join(map(str, intent.paths))
+    if intent.effect == "command":
+        return ("command", f"{paths}\0{intent.detail}"), "this same command"
+    if intent.effect == "network":
+        return ("network", intent.goes_to), f"all that asks {intent.goes_to}"
+    if intent.effect == "tool":
+        return ("tool", intent.tool), f"all calls of {intent.tool}"
+    if intent.outside or intent.guarded:
+        what = "reading this" if intent.effect == "read" else "changes of the same files"
+        return (intent.effect, paths or intent.summary), what
+    return (intent.effect, ""), "all changes of files in the project"
+
+
+def about(key: Key, intent: Intent) -> str:
+    """The limit of a grant, where what it covers does not express it."""
+    if not key[1] or key[0] in ("network", "tool"):
+        return ""
+    return intent.detail if key[0] == "command" else intent.summary

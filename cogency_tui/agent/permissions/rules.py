@@ -1,0 +1,438 @@
+"""The user's standing rules: what runs without a question, in this project or in all.
+
+Invariant: rules come from one file in the user's configuration folder and from nowhere else. While that
+file cannot be read, or is invalid, there are none, so that every call is asked about, and `problem` gives
+the reason. What a rule may be for is decided for every call (`pattern_for`), so that no file can allow
+more: a rule of an earlier version for a command that may have none has no effect. A rule for commands is
+valid while the files of the project that decide what they do are unchanged since it was made (`rule_basis`).
+
+A command has a rule only if it is one simple command, known by its first words. Invariant: an ambiguous
+command has no pattern, and so no rule; nor has a program, a subcommand or an option that
+`tools/shell/programs.py` does not name. A command matches a rule exactly if their patterns are equal, so
+that whatever is refused here is asked about, whatever the rules.
+
+Rules are convenience, not a boundary: a test suite that may run without a question runs whatever is in the
+project's tests.
+"""
+
+import os
+import re
+import secrets
+import shlex
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from cogency_tui.agent import user_file
+from cogency_tui.agent.permissions.rule_basis import basis_of, stays_inside
+from cogency_tui.config.edit import changing
+from cogency_tui.config.workflows import problem_of
+from cogency_tui.errors import ConfigError, ToolError, UsageError
+from cogency_tui.tools.base import Intent
+from cogency_tui.tools.shell import programs
+from cogency_tui.tools.shell.programs import EXECUTABLE_NAMES
+from cogency_tui.workspace.globs import compiled
+
+_LONGEST = 4096
+_SPECIAL = re.compile(r"[;|&$`<>(){}\\\r\n]")
+_PIECE = re.compile(r"""([ \t]+)|([^ \t'"]+)|'([^']*)'|"([^"]*)\"""")
+_PLAIN = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:/@+-]*")
+_GLOB = re.compile(r"[*?\[]")
+
+
+def pattern_of(command: str) -> str:
+    """The words of a rule for commands like this one, such as `git status`; empty if there can be none.
+
+    It is valid in the project's directory, where the meaning of the words is known.
+    """
+    words = _words(command)
+    return " ".join(_pattern(words)) if words else ""
+
+
+def _words(command: str) -> list[str]:
+    """The words of a simple command; none if it is not certain to be one.
+
+    Special characters are refused in quotes too. Two parsers have to agree on the rest.
+    """
+    odd = not command.replace("\t", " ").isprintable()
+    if odd or len(command) > _LONGEST or _SPECIAL.search(command):
+        return []
+    words: list[str] = []
+    apart = True
+    end = 0
+    for piece in _PIECE.finditer(command):
+        if piece.start() != end:
+            return []
+        end = piece.end()
+        if piece[1]:
+            apart = True
+            continue
+        bare = piece[2] or ""
+        # Only the shell knows how it would expand such a name.
+        if apart and bare[:1] in ("~", "#"):
+            return []
+        if _may_become_option(bare, "" if apart else words[-1]):
+            return []
+        if ":~" in bare or "=~" in bare:
+            return []
+        text = bare or piece[3] or piece[4] or ""
+        if apart:
+            words.append(text)
+        else:
+            words[-1] += text
+        apart = False
+    try:
+        agreed = end == len(command) and shlex.split(command) == words
+    except ValueError:
+        return []
+    return words if agreed and command.split()[:1] == words[:1] else []
+
+
+def _may_become_option(bare: str, before: str) -> bool:
+    """Whether a glob may match names that are options: they begin with the word's text before the glob."""
+    glob = _GLOB.search(bare)
+    return glob is not None and (before + bare[: glob.start()])[:1] in ("", "-")
+
+
+def _pattern(words: Sequence[str]) -> tuple[str, ...]:
+    first = words[0]
+    if not _PLAIN.fullmatch(first) or first.startswith("/") or ".." in first.split("/"):
+        return ()
+    program = first.rpartition("/")[2]
+    if (program, *words[1:2]) in programs.RUNNERS:
+        return _prefixed(words[:2], words[2:])
+    if program in programs.TARGETS:
+        return _built(words, programs.TARGETS[program])
+    if program in programs.SCRIPTS:
+        return _scripted(words)
+    if programs.is_interpreter(program):
+        return _interpreted(words)
+    if "/" in first and programs.EXECUTABLE_NAMES.fullmatch(first):
+        return () if programs.FINAL.search(program.casefold()) else (first,)
+    return _listed(words, programs.base_name(program))
+
+
+def _listed(words: Sequence[str], program: str) -> tuple[str, ...]:
+    """The words of a program that has a rule by itself, or with its subcommand."""
+    for length in (2, 1):
+        options = programs.RULES.get(" ".join((program, *words[1:length])))
+        if options is not None:
+            return tuple(words[:length]) if options.allow(words[length:]) else ()
+    return ()
+
+
+def _prefixed(prefix: Sequence[str], rest: Sequence[str]) -> tuple[str, ...]:
+    pattern = _pattern(rest) if rest else ()
+    return (*prefix, *pattern) if pattern else ()
+
+
+def _interpreted(words: Sequence[str]) -> tuple[str, ...]:
+    """`python -m pytest`, or a script of the project by its path; never code in an argument."""
+    if words[1:2] == ["-m"]:
+        module = words[2] if len(words) > 2 else ""
+        known = module in programs.MODULES and programs.RULES[module].allow(words[3:])
+        return tuple(words[:3]) if known else ()
+    script = words[1] if len(words) > 1 else ""
+    parts = script.split("/")
+    if script.startswith(("-", "/")) or ".." in parts or not programs.SCRIPT_NAMES.fullmatch(script):
+        return ()
+    return () if programs.FINAL.search(parts[-1].casefold()) else (words[0], script)
+
+
+def _built(words: Sequence[str], options: programs.Options) -> tuple[str, ...]:
+    """One target, and options: a variable or another file could change all of it."""
+    if len(words) < 2 or not _PLAIN.fullmatch(words[1]) or programs.FINAL.search(words[1].casefold()):
+        return ()
+    return tuple(words[:2]) if options.allow(words[2:]) else ()
+
+
+def _scripted(words: Sequence[str]) -> tuple[str, ...]:
+    """`npm test`, `npm run NAME`; options before `--` are the program's own, and may change what runs."""
+    length = 3 if words[1:2] in (["run"], ["run-script"]) else 2
+    script = words[length - 1] if len(words) >= length else ""
+    if length == 2 and script not in ("test", "t"):
+        return ()
+    if not _PLAIN.fullmatch(script) or programs.FINAL.search(script.casefold()):
+        return ()
+    rest = list(words[length:])
+    own = rest[: rest.index("--")] if "--" in rest else rest
+    return () if any(word.startswith("-") for word in own) else tuple(words[:length])
+
+
+FILE_NAME = "permissions.toml"
+
+_HEADING = """\
+What runs without being asked about. Written by cogency-tui: comments are not kept.
+A rule without a project holds in all of them."""
+_MOST = 1000
+_MAGIC = frozenset("*?[]{}")
+_MEND = "Correct the file or move it away; until then everything is asked about."
+
+RuleEffect = Literal["command", "write", "network", "tool"]
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One rule. `pattern` is a command's first words, files from the project's root, a host, or the name of
+    a server's tool.
+
+    `project` is the directory in which it is valid, empty for all; `added` the day it was made, in UTC;
+    `basis` the digest of the files in the project that decide what the commands do.
+    """
+
+    id: str
+    effect: RuleEffect
+    pattern: str
+    project: str = ""
+    added: str = ""
+    basis: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The rules' verdict on a call: whether one `allows` it, and the rule that could be made for it, by its
+    `pattern`, empty if there can be none, and `basis`.
+
+    `changed`: there is a rule, made when the deciding files were different.
+    """
+
+    allows: bool = False
+    pattern: str = ""
+    basis: str = ""
+    changed: bool = False
+
+
+class Rules:
+    """The rules in the file at `path`, as they apply to `project` (resolved). The calls block."""
+
+    def __init__(self, path: Path, project: Path) -> None:
+        self.path = path
+        self.project = project
+        self.problem = ""
+        """Why there are no rules although there is a file."""
+        self._rules: tuple[Rule, ...] = ()
+        self._stamp: tuple[int, int, int] | None = None
+        self._lock = threading.Lock()
+        self._directory = Path(os.path.realpath(path.parent))
+
+    def is_configuration(self, path: Path) -> bool:
+        """Whether a path (resolved) is part of the user's configuration rather than the project's."""
+        if not path.is_relative_to(self._directory):
+            return False
+        if self.project.is_relative_to(self._directory):
+            # A project in that folder is still a project.
+            return path.parent == self._directory and path.suffix == ".toml"
+        return True
+
+    def refresh(self) -> None:
+        """Read the file if it has changed; `problem` describes its errors."""
+        with self._lock:
+            stamp = self._stamp_now()
+            if stamp == self._stamp and not self.problem:
+                return
+            self._stamp = stamp
+            try:
+                self._rules, self.problem = self._read(), ""
+            except ConfigError as exc:
+                self._rules, self.problem = (), exc.advice
+
+    def list(self) -> Sequence[Rule]:
+        """All rules, including those of other projects, in the order in which they were made."""
+        self.refresh()
+        return self._rules
+
+    def judge(self, intent: Intent) -> Ruling:
+        """The rules' current verdict on a call."""
+        self.refresh()
+        pattern = pattern_for(intent, self.project)
+        basis = self._basis(intent.effect, pattern) if pattern else None
+        if basis is None:
+            return Ruling()
+        fitting = [
+            rule
+            for rule in self._rules
+            if rule.effect == intent.effect
+            and rule.project in ("", str(self.project))
+            and _fits(rule, pattern, intent, self.project)
+        ]
+        allows = any(rule.basis == basis for rule in fitting)
+        return Ruling(allows, pattern, basis, changed=bool(fitting) and not allows)
+
+    def add(
+        self, effect: RuleEffect, pattern: str, *, everywhere: bool = False, basis: str | None = None
+    ) -> Rule:
+        """Make a rule, for this project or for all; `basis` is the one that the question showed, by default
+        the current one.
+
+        Raises:
+            ConfigError: the file cannot be read, is invalid, or cannot be written.
+            UsageError: no rule may have this pattern.
+        """
+        day = datetime.now(UTC).date().isoformat()
+        basis = self._basis(effect, pattern) if basis is None else basis
+        rule = Rule(
+            secrets.token_hex(4), effect, pattern, "" if everywhere else str(self.project), day, basis or ""
+        )
+        if problem := _problem(rule) or _command_problem(rule, basis):
+            raise UsageError(f"There can be no such rule: {problem}.")
+        with self._lock, changing(self.path):
+            rules = self._read()
+            there = next((each for each in rules if _same(each, rule)), None)
+            if there is None:
+                self._write((*rules, rule))
+            elif there.basis != rule.basis:
+                rule = replace(rule, id=there.id)
+                self._write(tuple(rule if each is there else each for each in rules))
+            else:
+                return there
+            return rule
+
+    def revoke(self, id: str) -> None:
+        """Remove a rule.
+
+        Raises:
+            ConfigError: the file cannot be read, is invalid, or cannot be written.
+            UsageError: there is no rule with this id.
+        """
+        with self._lock, changing(self.path):
+            rules = self._read()
+            left = tuple(rule for rule in rules if rule.id != id)
+            if len(left) == len(rules):
+                raise UsageError(f'There is no rule "{id}".', "See which there are.")
+            self._write(left)
+
+    def put_back(self, rule: Rule, place: int) -> None:
+        """Restore a revoked rule, with its id and day, at the index `place`.
+
+        Raises:
+            ConfigError: the file cannot be read, is invalid, or cannot be written.
+        """
+        with self._lock, changing(self.path):
+            rules = self._read()
+            if not any(each.id == rule.id or _same(each, rule) for each in rules):
+                self._write((*rules[:place], rule, *rules[place:]))
+
+    def _basis(self, effect: str, pattern: str) -> str | None:
+        return basis_of(pattern, self.project) if effect == "command" else ""
+
+    def _read(self) -> tuple[Rule, ...]:
+        text, table = user_file.read(self.path)
+        found: Any = table.pop("rules", [])
+        if table:
+            raise ConfigError(f'{self.path}: "{next(iter(table))}" is no key of this file.', _MEND)
+        if not isinstance(found, list):
+            raise ConfigError(f'{self.path}: "rules" is no list of tables.', _MEND)
+        entries = cast("list[Any]", found)
+        if len(entries) > _MOST:
+            raise ConfigError(f"{self.path}: more than {_MOST:,} rules.", _MEND)
+        return tuple(self._rule(text, index, entry) for index, entry in enumerate(entries))
+
+    def _rule(self, text: str, index: int, entry: Any) -> Rule:
+        problem = problem_of(entry, Rule)
+        if not problem:
+            rule = msgspec.convert(entry, Rule)
+            problem = _problem(rule)
+            if not problem:
+                return rule
+        place = user_file.place_in(self.path, text, "rules", index)
+        raise ConfigError(f"{place}: rule {index + 1}: {problem}.", _MEND)
+
+    def _write(self, rules: tuple[Rule, ...]) -> None:
+        user_file.write(self.path, _HEADING, {"rules": [_as_table(rule) for rule in rules]})
+        self._rules, self.problem, self._stamp = rules, "", self._stamp_now()
+
+    def _stamp_now(self) -> tuple[int, int, int] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def pattern_for(intent: Intent, project: Path) -> str:
+    """The pattern of a rule that would allow this; empty if the user is to be asked each time."""
+    if intent.outside or intent.guarded or intent.loss:
+        return ""
+    if intent.effect == "network":
+        return intent.network
+    if intent.effect == "tool":
+        return intent.tool
+    if intent.effect == "command":
+        if intent.network or not (intent.everything and intent.paths):
+            # It accesses the network by itself, or is no shell command.
+            return ""
+        return _command_pattern(intent.detail, intent.paths[0], project)
+    return _files_pattern(intent.paths, project) if intent.effect == "write" else ""
+
+
+def _command_pattern(command: str, cwd: Path, project: Path) -> str:
+    """The pattern of a command in the project's root; another directory may change what it means."""
+    pattern = pattern_of(command) if cwd == project else ""
+    if not stays_inside(pattern, command, project):
+        return ""
+    first = pattern.partition(" ")[0]
+    if not EXECUTABLE_NAMES.fullmatch(first):
+        return pattern
+    # A link may lead to a shell.
+    return pattern if Path(os.path.realpath(project / first)).is_relative_to(project) else ""
+
+
+def _files_pattern(paths: Sequence[Path], project: Path) -> str:
+    """The files of the directory that contains all of them; for one file in the project's root, that file."""
+    if not paths or not all(path.is_relative_to(project) for path in paths):
+        return ""
+    names = [path.relative_to(project) for path in paths]
+    common = names[0].parent
+    while not all(name.is_relative_to(common) for name in names):
+        common = common.parent
+    if common.parts:
+        pattern = f"{common.as_posix()}/**"
+        return "" if _MAGIC.intersection(common.as_posix()) else pattern
+    return names[0].as_posix() if len(set(names)) == 1 and not _MAGIC.intersection(names[0].name) else ""
+
+
+def _fits(rule: Rule, pattern: str, intent: Intent, project: Path) -> bool:
+    if rule.effect != "write":
+        return rule.pattern == pattern
+    names = [path.relative_to(project).as_posix() for path in intent.paths]
+    if not _MAGIC.intersection(rule.pattern):
+        return all(name == rule.pattern for name in names)
+    matches = compiled(rule.pattern)
+    return all(matches.fullmatch(name) for name in names)
+
+
+def _problem(rule: Rule) -> str:
+    """The problem with a rule; empty if there is none."""
+    pattern = rule.pattern
+    if not rule.id or not pattern or not pattern.isprintable():
+        return '"id" and "pattern" must say something'
+    if rule.project and not rule.project.startswith("/"):
+        return '"project" must be the full path of a directory'
+    if rule.effect == "write":
+        if pattern.startswith(("/", "~")) or ".." in pattern.split("/"):
+            return '"pattern" must be a path in the project, as "src/**"'
+        try:
+            compiled(pattern)
+        except ToolError as exc:
+            return f'"pattern": {str(exc).removesuffix(".")}'
+    return ""
+
+
+def _command_problem(rule: Rule, basis: str | None) -> str:
+    """The problem with a new rule for commands; empty if there is none."""
+    if rule.effect == "command" and (basis is None or pattern_of(rule.pattern) != rule.pattern):
+        return f'"pattern": what begins with {rule.pattern!r} is always asked about'
+    return ""
+
+
+def _same(one: Rule, other: Rule) -> bool:
+    return (one.effect, one.pattern, one.project) == (other.effect, other.pattern, other.project)
+
+
+def _as_table(rule: Rule) -> dict[str, str]:
+    return {key: value for key, value in msgspec.to_builtins(rule).items() if value}

@@ -1,0 +1,1 @@
+"""A project's own configuration: instructions, settings, servers, custom files; and its trust."""

@@ -1,0 +1,316 @@
+"""The project's own `.cogency/config.toml`, which adds to the user's settings while the user trusts it.
+
+Invariant: it adds sub-agents, workflows and MCP servers below the user's own of the same name, and sets the
+options that `Settings` allows a project to set; it can only narrow options of safety. It never chooses a
+provider or a model, nor which of the user's variables a server receives, and what it adds asks like
+everything else. The parsed bytes are those that were trusted; a file with any error is not used at all. The
+calls block.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from cogency_tui.agent.project.custom_files import (
+    CustomCommand,
+    CustomFiles,
+    own_files,
+    project_workflow,
+    read_custom,
+)
+from cogency_tui.agent.project.files import FOLDER
+from cogency_tui.agent.project.trust import Standing, Survey, Trust
+from cogency_tui.config import toml
+from cogency_tui.config.layers import Layer, file_layer
+from cogency_tui.config.load import check_options
+from cogency_tui.config.mcp import McpSettings, problem_in
+from cogency_tui.config.options import flattened, options
+from cogency_tui.config.schema import AgentSettings, Settings
+from cogency_tui.config.toml import line_of, line_of_key
+from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, check_workflows, problem_of
+from cogency_tui.errors import ConfigError
+
+FILE = "config.toml"
+"""The file that is read below `.cogency/`."""
+
+_LARGEST = 256 << 10
+"""Bytes of that file."""
+
+_MEND = "Until it is corrected, nothing of it is used."
+_NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
+_TABLES = ("agents", "workflows", "mcp")
+
+_KEYS_FOR_SERVERS = ("env_from", "headers_env")
+"""Keys of an MCP server that only the user may set."""
+
+
+class Delegates(msgspec.Struct, frozen=True):
+    """The sub-agents, workflows and MCP servers in force, the user's and the project's."""
+
+    agents: Mapping[str, AgentSettings]
+    workflows: Mapping[str, WorkflowSettings]
+    mcp: Mapping[str, McpSettings] = {}
+    options: Mapping[str, Any] = {}
+    """The project's values of the options that it may set, by key."""
+
+    commands: Mapping[str, CustomCommand] = {}
+
+
+class ProjectSettings:
+    """The effective settings of `project` (resolved): the user's `own` settings, the project's as far as
+    `trust` allows, and for both their files; the user's files are in `folder`.
+
+    Raises:
+        ConfigError: the user's settings cannot be used; on a refresh, the previous ones remain in force.
+    """
+
+    def __init__(self, trust: Trust, project: Path, own: Callable[[], Settings], folder: Path) -> None:
+        self.trust = trust
+        self.project = project
+        self.problem = ""
+        """The problems with files that are not used, as of the last `refresh`."""
+        self._read_own = own
+        self._own = now = own()
+        self._folder = folder
+        self._files: tuple[Mapping[str, bytes], Mapping[str, bytes]] = ({}, {})
+        self._read: bytes | None = None
+        self._refreshing = threading.Lock()
+        self.now = Delegates(now.agents, now.workflows, now.mcp)
+        """As of the last `refresh`: the same object until something changes."""
+
+    @property
+    def layer(self) -> Layer | None:
+        """The project's trusted options, as a source of settings."""
+        if self._read is None or not self.now.options:
+            return None
+        return file_layer("project", self.path, self._read.decode("utf-8-sig"), self.now.options)
+
+    @property
+    def path(self) -> Path:
+        """The file that is read."""
+        return self.project / FOLDER / FILE
+
+    def survey(self) -> Survey:
+        """The project's current state of trust."""
+        return self.trust.survey(self.project)
+
+    def refresh(self) -> None:
+        """Read the currently trusted files, and the user's settings and files."""
+        # A caller that waits for another thread's read must see its result.
+        with self._refreshing:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        files = self.trust.contents(self.project), own_files(self._folder)
+        own = self._own
+        with suppress(ConfigError):
+            # The user may be editing the file.
+            own = self._read_own()
+        if files == self._files and own == self._own:
+            return
+        self._files, self._own = files, own
+        self._read = data = files[0].get(FILE)
+        custom = read_custom(files[0], self.path.parent, own=False)
+        own_custom = read_custom(files[1], self._folder, own=True)
+        problems = [*custom.problems, *own_custom.problems]
+        configured = Delegates(own.agents, own.workflows, own.mcp)
+        alone = _fitting(_with_files(configured, own_custom), own_custom, problems)
+        try:
+            brought = Delegates({}, {}) if data is None else read_delegates(data, self.path)
+            together = _over(alone, _with_files(brought, custom))
+            self.now = _fitting(together, custom, problems)
+        except WorkflowError as exc:
+            self.now = alone
+            problems.append(_misused(exc, (data or b"").decode("utf-8-sig"), self.path).advice)
+        except ConfigError as exc:
+            self.now = alone
+            problems.append(exc.advice)
+        self.problem = " ".join(problems)
+
+    def accept(self, seen: Survey) -> None:
+        """Trust the project as it was `seen`, and read it.
+
+        Raises:
+            ConfigError, UsageError, WorkspaceError: as `Trust.trust`.
+        """
+        self.trust.trust(self.project, seen)
+        self.refresh()
+
+    def withdraw(self) -> None:
+        """Withdraw trust from the project, and ask again.
+
+        Raises:
+            ConfigError: the decisions cannot be read or written.
+        """
+        self.trust.revoke(self.project)
+        self.refresh()
+
+    def refuse(self) -> None:
+        """Refuse trust to the project, and never ask.
+
+        Raises:
+            ConfigError: the decisions cannot be read or written.
+        """
+        self.trust.refuse(self.project)
+        self.refresh()
+
+    def ignored(self) -> str:
+        """A message about files that are not used, for a caller that cannot ask; empty if there are none,
+        or if they need no mention.
+        """
+        survey = self.survey()
+        if survey.standing is Standing.CHANGED or survey.standing is Standing.UNKNOWN:
+            why = survey.problem or f"it is {survey.standing.value}"
+            return f"Nothing in {self.path.parent} is used: {why}".rstrip(".") + "."
+        return ""
+
+
+def read_delegates(data: bytes, path: Path) -> Delegates:
+    """Parse a project's file at `path`.
+
+    Raises:
+        ConfigError: it is no TOML, or sets something that it may not; with the line.
+    """
+    text, table = _parse(data, path)
+    for key, value in table.items():
+        if key not in _TABLES and not _may_give(key):
+            raise ConfigError(f"{_place(path, _line(text, key, value))}: {_told(key)}.", _MEND)
+    agents = {name: _agent(name, agent, text, path) for name, agent in _tables(table, "agents", text, path)}
+    workflows: dict[str, WorkflowSettings] = {}
+    for name, workflow in _tables(table, "workflows", text, path):
+        try:
+            workflows[name] = project_workflow(name, workflow)
+        except WorkflowError as exc:
+            raise _misused(exc, text, path) from exc
+    servers = {name: _server(name, server, text, path) for name, server in _tables(table, "mcp", text, path)}
+    return Delegates(agents, workflows, servers, _options(table, text, path))
+
+
+def _with_files(delegates: Delegates, files: CustomFiles) -> Delegates:
+    """Add the entries of files; configured ones take precedence."""
+    return replace(
+        delegates,
+        agents={**files.agents, **delegates.agents},
+        workflows={**files.workflows, **delegates.workflows},
+        commands=files.commands,
+    )
+
+
+def _over(own: Delegates, project: Delegates) -> Delegates:
+    """The project's entries, overridden by the user's."""
+    return Delegates(
+        {**project.agents, **own.agents},
+        {**project.workflows, **own.workflows},
+        {**project.mcp, **own.mcp},
+        project.options,
+        {**project.commands, **own.commands},
+    )
+
+
+def _fitting(delegates: Delegates, files: CustomFiles, problems: list[str]) -> Delegates:
+    """Remove the workflows of `files` that do not fit the rest, and append to `problems`.
+
+    Raises:
+        WorkflowError: another workflow does not fit.
+    """
+    workflows = dict(delegates.workflows)
+    while True:
+        try:
+            check_workflows(workflows, delegates.agents)
+            return replace(delegates, workflows=workflows)
+        except WorkflowError as exc:
+            if workflows.get(exc.workflow) is not files.workflows.get(exc.workflow):
+                raise
+            del workflows[exc.workflow]
+            problems.append(f"{exc}. It is not used.")
+
+
+def _parse(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
+    if len(data) > _LARGEST:
+        raise ConfigError(f"{path} has {len(data):,} bytes; {_LARGEST:,} are read at most.", _MEND)
+    try:
+        text = data.decode("utf-8-sig")
+        return text, toml.loads(text)
+    except (ValueError, RecursionError) as exc:
+        # A number of very many digits is no TOMLDecodeError; neither is very deep nesting.
+        raise ConfigError(f"{path} is not valid TOML: {exc}.", _MEND) from exc
+
+
+def _line(text: str, key: str, value: Any) -> int:
+    """The line of a key in the file, or of the first table below it: `[key.name]` defines both."""
+    line = line_of_key(text, (key,))
+    if not line and isinstance(value, dict):
+        line = line_of(text, (key, next(iter(cast("dict[str, Any]", value)), "")))
+    return line
+
+
+def _told(key: str) -> str:
+    if key in Settings.__struct_fields__:
+        return f'"{key}" is not for a project to set, only for your own configuration'
+    may = dict.fromkeys(option.path[0] for option in options().values() if option.project)
+    return f'unknown key "{key}"; a project may have {", ".join(may)}'
+
+
+def _may_give(key: str) -> bool:
+    return any(option.project and option.path[0] == key for option in options().values())
+
+
+def _options(table: dict[str, Any], text: str, path: Path) -> dict[str, Any]:
+    """The options beside the tables."""
+    rest = {key: value for key, value in table.items() if key not in _TABLES}
+    try:
+        check_options(path, text, rest)
+    except ConfigError as exc:
+        raise ConfigError(str(exc), _MEND) from exc
+    return dict(flattened(rest))
+
+
+def _tables(table: dict[str, Any], key: str, text: str, path: Path) -> list[tuple[str, Any]]:
+    found: Any = table.get(key, {})
+    if not isinstance(found, dict):
+        raise ConfigError(f'{_place(path, line_of_key(text, (key,)))}: "{key}" is no table.', _MEND)
+    entries = cast("dict[str, Any]", found)
+    for name in entries:
+        if not _NAME.fullmatch(name):
+            told = "a name has letters, digits, - _ and . only, at most 64"
+            raise ConfigError(f"{_place(path, line_of(text, (key, name)))}: {key}: {told}.", _MEND)
+    return list(entries.items())
+
+
+def _agent(name: str, agent: Any, text: str, path: Path) -> AgentSettings:
+    problem = problem_of(agent, AgentSettings)
+    keys = ("agents", name)
+    line = line_of(text, keys)
+    if not problem:
+        chosen = next((key for key in ("provider", "model") if key in agent), "")
+        if not chosen:
+            return msgspec.convert(agent, AgentSettings)
+        line = line_of_key(text, (*keys, chosen)) or line
+        problem = f'"{chosen}" is not for a project to set: its agents have the model of who calls them'
+    raise ConfigError(f'{_place(path, line)}: agent "{name}": {problem}.', _MEND)
+
+
+def _server(name: str, server: Any, text: str, path: Path) -> McpSettings:
+    wrong = problem_in(name, server)
+    key = wrong.key if wrong else next((each for each in _KEYS_FOR_SERVERS if each in server), "")
+    if not key and not wrong:
+        return msgspec.convert(server, McpSettings)
+    told = wrong.words if wrong else f'"{key}" is not for a project to set: it names variables of yours'
+    line = line_of_key(text, ("mcp", name, key) if key else ("mcp", name))
+    raise ConfigError(f'{_place(path, line)}: MCP server "{name}": {told}.', _MEND)
+
+
+def _misused(error: WorkflowError, text: str, path: Path) -> ConfigError:
+    keys = ("workflows", error.workflow)
+    line = line_of(text, keys) if error.step is None else line_of(text, (*keys, "steps"), error.step)
+    return ConfigError(f"{_place(path, line)}: {error}.", _MEND)
+
+
+def _place(path: Path, line: int) -> str:
+    return f"{path}, line {line}" if line else str(path)

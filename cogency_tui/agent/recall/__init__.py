@@ -1,0 +1,1 @@
+"""Search over past conversations, for the user and for the model."""

@@ -1,0 +1,320 @@
+"""Recall: lists, searches, previews and manages past conversations, and compares two branches of one.
+
+The recall screen, the command line and the agent's own tool reach past conversations only through `Recall`;
+its answers are in `results`. No turn waits for it: searches have a thread and a connection of their own,
+and a caller that cancels one stops it. Every list is paged by key: the caller passes a page's `next` as
+`after`; None marks the last page.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, TypeVar
+
+from cogency_tui.agent.recall.results import Hit, Indexed, Page, Preview, hit_of, listed
+from cogency_tui.child_processes import start_interpreter
+from cogency_tui.errors import UsageError
+from cogency_tui.protocol.events import Event
+from cogency_tui.store import events, transfer, usage
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.edits import Edits
+from cogency_tui.store.events import missing
+from cogency_tui.store.file_versions import Kind, net
+from cogency_tui.store.forks import Forks, Tree
+from cogency_tui.store.open_locks import Mark, Presence
+from cogency_tui.store.search.index import BLOBS
+from cogency_tui.store.search.query import parse
+from cogency_tui.store.search.searcher import Cursor, Order, Scope, Searcher
+from cogency_tui.store.search.service import SearchService
+from cogency_tui.store.trash import Trash
+from cogency_tui.store.usage import Statistics, statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One side since the two parted. `answers` are the model's, in order; `files` the paths that it
+    changed, with the kind of change; `tokens` sent and generated, `cost` in USD if it is known.
+    """
+
+    conversation: Conversation
+    prompts: tuple[str, ...]
+    answers: tuple[str, ...]
+    files: tuple[tuple[str, Kind], ...]
+    tokens: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two branches; `shared` is the number of events that both have in common."""
+
+    shared: int
+    left: Branch
+    right: Branch
+
+
+async def compare(store: Store, left: str, right: str) -> Comparison:
+    """Compare two conversations.
+
+    Raises:
+        StoreError: there is no such conversation.
+    """
+    last_left, last_right = await Forks(store.database).shared(left, right)
+    shared = sum(number <= last_left for number, _ in await store.numbered_events(left))
+    sides = await _branch(store, left, last_left), await _branch(store, right, last_right)
+    return Comparison(shared, *sides)
+
+
+async def _branch(store: Store, id: str, after: int) -> Branch:
+    conversation = await store.conversation(id)
+    if conversation is None:
+        raise missing(id)
+    events = [event for _, event in await store.numbered_events(id, after)]
+    if not events:
+        return Branch(conversation, (), (), (), 0, 0.0)
+    parted = events[0]["timestamp"]
+    edits = [edit for edit in await Edits(store.database).of_conversation(id) if edit.timestamp >= parted]
+    tokens, cost = await store.database.read(lambda connection: usage.since(connection, id, parted))
+    files: tuple[tuple[str, Kind], ...] = tuple((each.change.path, each.change.kind) for each in net(edits))
+    return Branch(conversation, _said(events, "user"), _said(events, "respond"), files, tokens, cost)
+
+
+def _said(events: list[Event], kind: str) -> tuple[str, ...]:
+    return tuple(
+        event["content"]
+        for event in events
+        if event["type"] == kind and (event["type"] == "user" or event["type"] == "respond")
+    )
+
+
+T = TypeVar("T")
+Where = Literal["project", "everywhere", "trash"]
+
+HITS = 500
+"""Hits of one conversation that are counted."""
+
+_WORK = "work"
+
+BACKLOG = 300
+"""Events missing from the index from which on an update in a separate process pays off."""
+
+_UPDATE = "from cogency_tui.store.search.child import main; main()"
+
+
+class Recall:
+    """The user's conversations; `project` is the directory for `where="project"`.
+
+    All methods raise `StoreError` if the store fails, and for an unknown id.
+    """
+
+    def __init__(self, store: Callable[[], Awaitable[Store]], project: str) -> None:
+        self.project = project
+        self._store = store
+        self._service: SearchService | None = None
+        self._presence: Presence | None = None
+        self._indexing: asyncio.Lock = asyncio.Lock()
+
+    async def close(self) -> None:
+        """Stop the search thread, and remove this process's marks. It can be used again."""
+        service, self._service = self._service, None
+        if service is not None:
+            await service.close()
+        if self._presence is not None:
+            await asyncio.to_thread(self._presence.leave)
+
+    async def page(
+        self,
+        query: str = "",
+        *,
+        where: Where = "project",
+        order: Order = "newest",
+        limit: int = 50,
+        after: Cursor | None = None,
+        without: str | None = None,
+    ) -> Page:
+        """At most `limit` conversations that match the user's query (see `store.search.query`), last
+        updated first; in `best` order the best of the newest first. An empty query lists all.
+
+        Cancel it when the user types on. `without` is a conversation to leave out.
+        """
+        asked = parse(query)
+        scope = Scope(self.project if where == "project" else None, without, where == "trash")
+        live = {mark.conversation: mark for mark in await self.open_elsewhere()}
+
+        def work(searcher: Searcher) -> Page:
+            answer = searcher.search(asked, scope, order=order, limit=limit, after=after)
+            found = [
+                listed(searcher, match, asked, live.get(match.conversation.id)) for match in answer.found
+            ]
+            return Page(tuple(found), answer.next, asked.terms, asked.problems)
+
+        return await self._search(work)
+
+    async def hits(self, id: str, query: str, *, most: int = HITS) -> list[Hit]:
+        """The matches in one conversation, oldest first, for navigation from hit to hit."""
+        asked = parse(query)
+
+        def work(searcher: Searcher) -> list[Hit]:
+            return [hit_of(searcher, each, asked) for each in searcher.hits(asked, id, most)]
+
+        return await self._search(work)
+
+    async def preview(self, id: str, at: int | None = None, *, before: int = 20, behind: int = 40) -> Preview:
+        """Events of the conversation `id` around the one numbered `at`, or its last ones."""
+
+        def work(searcher: Searcher) -> Preview:
+            return Preview(*events.around(searcher.view.connection, id, at, before, behind))
+
+        return await self._search(work)
+
+    # Management.
+
+    async def rename(self, id: str, title: str) -> None:
+        """Set the title; after an empty one, the next message sets it."""
+        await (await self._store()).rename(id, title)
+
+    async def trash(self, id: str) -> None:
+        """Move a conversation to the trash; `restore` reverts that."""
+        await Trash((await self._store()).database).move(id)
+
+    async def restore(self, id: str) -> None:
+        """Restore a conversation from the trash."""
+        await Trash((await self._store()).database).restore(id)
+
+    async def fork(self, id: str, through: int | None = None) -> Conversation:
+        """A new conversation with the events up to the number `through`, or all.
+
+        Raises:
+            UsageError: it has no event with that number.
+        """
+        return await Forks((await self._store()).database).fork(id, through)
+
+    async def tree(self, id: str) -> Tree:
+        """The tree of forks that contains a conversation, from its root."""
+        return await Forks((await self._store()).database).tree(id)
+
+    async def compare(self, left: str, right: str) -> Comparison:
+        """The common part of two conversations, and what each has since: answers, files, cost."""
+        return await compare(await self._store(), left, right)
+
+    # Export and import.
+
+    async def export_lines(self, id: str) -> list[str]:
+        """A conversation as lines of JSON, which `import_lines` accepts; for reading, see `agent.export`."""
+        blobs = await self._blobs()
+
+        def work(searcher: Searcher) -> list[str]:
+            connection = searcher.view.connection
+            connection.execute("BEGIN")
+            try:
+                lines = transfer.exported(connection, id, blobs)
+                return [json.dumps(line, ensure_ascii=True, separators=(",", ":")) for line in lines]
+            finally:
+                connection.execute("ROLLBACK")
+
+        return await self._search(work)
+
+    async def import_lines(self, lines: Sequence[str]) -> Conversation:
+        """Store the lines of `export_lines`, all or nothing.
+
+        Raises:
+            UsageError: it is no export; the message names the invalid line.
+        """
+        store, blobs = await self._store(), await self._blobs()
+        id = await store.database.write(partial(transfer.imported, lines=lines, blobs=blobs))
+        found = await store.conversation(id)
+        assert found is not None
+        return found
+
+    # Figures and marks.
+
+    async def statistics(
+        self, *, where: Where = "project", since: float | None = None, before: float | None = None
+    ) -> Statistics:
+        """The totals of a period, between two moments in Unix seconds."""
+        project = self.project if where == "project" else None
+        return await self._search(
+            lambda searcher: statistics(searcher.view.connection, project, since, before)
+        )
+
+    async def open_elsewhere(self) -> list[Mark]:
+        """The conversations that other processes currently have open."""
+        return await asyncio.to_thread((await self._marks()).elsewhere)
+
+    async def enter(self, id: str, now: float) -> bool:
+        """Mark a conversation as open here until `leave` or `close`; False if another process has it open."""
+        return await asyncio.to_thread((await self._marks()).enter, id, now)
+
+    @asynccontextmanager
+    async def working_in(self, id: str, now: float) -> AsyncGenerator[None]:
+        """Mark a conversation as at work here, as long as the block runs.
+
+        Raises:
+            UsageError: another process has it open.
+        """
+        marks = await self._marks()
+        if not await asyncio.to_thread(marks.enter, id, now, _WORK):
+            # If the disk refuses the mark, no other process need have the conversation open.
+            held = [mark for mark in await asyncio.to_thread(marks.elsewhere) if mark.conversation == id]
+            if held:
+                raise UsageError(
+                    f"This conversation is open in process {held[0].pid}.",
+                    "Close it there (`/new`, or leave the program), or go on in a copy:"
+                    f" cogency-tui conversations fork {id}",
+                )
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(marks.leave, id, _WORK)
+
+    async def leave(self, id: str) -> None:
+        """Remove the mark of `enter`."""
+        await asyncio.to_thread((await self._marks()).leave, id)
+
+    # The index.
+
+    async def indexed(self) -> Indexed:
+        """The extent of the index."""
+        return Indexed(*await self._search(lambda searcher: searcher.extent()))
+
+    async def update_index(self, *, least: int = BACKLOG) -> AsyncIterator[Indexed]:
+        """Update the index in a separate process if at least `least` events are missing; yield its extent
+        from time to time. A consumer that stops listening stops the update, without loss of what is done.
+        """
+        state = await self.indexed()
+        if state.total - state.done < least or self._indexing.locked():
+            return
+        async with self._indexing:
+            directory = (await self._store()).database.path.parent
+            child = await start_interpreter(_UPDATE, str(directory))
+            assert child.stdout is not None
+            try:
+                async for line in child.stdout:
+                    done, total = line.split()
+                    yield Indexed(int(done), int(total))
+            finally:
+                with suppress(ProcessLookupError):
+                    child.terminate()
+                await child.wait()
+
+    async def _search(self, work: Callable[[Searcher], T]) -> T:
+        return await (await self._searching()).run(work)
+
+    async def _searching(self) -> SearchService:
+        if self._service is None:
+            store = await self._store()
+            self._service = self._service or SearchService(store.database.path.parent, store.notices)
+        return self._service
+
+    async def _marks(self) -> Presence:
+        if self._presence is None:
+            directory = (await self._store()).database.path.parent
+            self._presence = self._presence or Presence(directory)
+        return self._presence
+
+    async def _blobs(self) -> Blobs:
+        return Blobs((await self._store()).database.path.parent / BLOBS)

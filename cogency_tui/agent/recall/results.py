@@ -1,0 +1,104 @@
+"""The results of recall: immutable values, and their construction from matches."""
+
+from dataclasses import dataclass
+
+from cogency_tui.protocol.events import Event
+from cogency_tui.store.column_text import to_column
+from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.open_locks import Mark
+from cogency_tui.store.search.documents import Document, Kind
+from cogency_tui.store.search.matching import Match
+from cogency_tui.store.search.query import Query
+from cogency_tui.store.search.searcher import Cursor, Searcher
+from cogency_tui.store.search.snippets import Marks, snippet
+
+_FILES = "SELECT count(DISTINCT path) FROM edits WHERE conversation = ? AND kind != 'snapshot'"
+_FORKS = "SELECT count(*) FROM conversations WHERE parent = ? AND call IS NULL AND trashed IS NULL"
+_CALL = (
+    "SELECT e.seq FROM edits d JOIN events e ON e.conversation_id = d.caller AND e.unit = d.call"
+    " WHERE d.id = ? ORDER BY e.seq LIMIT 1"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One match.
+
+    `event` is the number of the event to scroll to (for an edit, its call's; 0 for a title), in the
+    conversation `within`: that of the match, or of a sub-agent of it. `text` is a snippet on one line,
+    untrusted like all text; `marks` are the matching ranges in it, as (first, behind the last). `timestamp`
+    in Unix seconds.
+    """
+
+    event: int
+    within: str
+    kind: Kind
+    tool: str
+    timestamp: float
+    text: str
+    marks: Marks
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A conversation on a page: its first hits, best first, and whether there are `more`; the number of
+    files it changed and of its forks, and the process that has it open.
+    """
+
+    conversation: Conversation
+    hits: tuple[Hit, ...]
+    more: bool
+    files: int
+    forks: int
+    live: Mark | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`problems` are invalid filters; `terms` are the search terms, folded."""
+
+    listed: tuple[Listed, ...]
+    next: Cursor | None
+    terms: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Events around a place, with their numbers; whether there are others before and behind."""
+
+    events: tuple[tuple[int, Event], ...]
+    before: bool
+    behind: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """The indexed part of the store, in events. The rest is searched as well, more slowly."""
+
+    done: int
+    total: int
+
+
+def listed(searcher: Searcher, match: Match, query: Query, live: Mark | None) -> Listed:
+    """A match as a page shows it."""
+    key = to_column(match.conversation.id)
+    connection = searcher.view.connection
+    return Listed(
+        match.conversation,
+        tuple(hit_of(searcher, hit, query) for hit in match.hits),
+        match.more,
+        connection.execute(_FILES, (key,)).fetchone()[0],
+        connection.execute(_FORKS, (key,)).fetchone()[0],
+        live,
+    )
+
+
+def hit_of(searcher: Searcher, found: Document, query: Query) -> Hit:
+    """A matching document as a hit."""
+    text, marks = snippet(found, query.terms or query.errors or query.files)
+    event = max(found.source, 0)
+    if found.source < 0:
+        row = searcher.view.connection.execute(_CALL, (-found.source,)).fetchone()
+        event = row[0] if row else 0
+    return Hit(event, found.conversation, found.kind, found.tool, found.timestamp, text, marks)

@@ -1,0 +1,165 @@
+"""A snapshot of the store for a review: files, their hunks, and the decisions."""
+
+import asyncio
+import threading
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from cogency_tui.agent.edits.history import Chain, chains
+from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.review.hunk_cache import Outlines, key_of, outlines_of, packed, unpacked
+from cogency_tui.agent.review.marks import Standing
+from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
+from cogency_tui.errors import UsageError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.conversations import Store
+from cogency_tui.store.file_versions import Edit
+from cogency_tui.store.reviews import Action, Reviews, in_effect
+from cogency_tui.tools.threads import in_thread
+from cogency_tui.workspace.diff import Check
+from cogency_tui.workspace.names import shown
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Page:
+    """All edits of a conversation, with the decisions and comments on them."""
+
+    edits: Sequence[Edit]
+    actions: Sequence[Action]
+    standing: Standing
+
+    @cached_property
+    def effective(self) -> list[Action]:
+        """The actions that are not undone, oldest first."""
+        return in_effect(self.actions)
+
+    def chains_by_turn(self) -> list[tuple[int, Chain]]:
+        """The agent's changes of each file in each turn: the latest turn first, then by path."""
+        turns: defaultdict[int, list[Edit]] = defaultdict(list)
+        for edit in self.edits:
+            turns[edit.origin.turn].append(edit)
+        found = [(turn, chain) for turn, edits in turns.items() for chain in chains(edits)]
+        return sorted(found, key=lambda each: (-each[0], each[1].change.path))
+
+    def chains(self, turn: int | None) -> list[Chain]:
+        """The agent's changes of each file in a turn, or in the conversation."""
+        return chains(edit for edit in self.edits if turn is None or edit.origin.turn == turn)
+
+    def targeted(self, target: Target) -> list[Chain]:
+        """The chains that a target is about.
+
+        Raises:
+            UsageError: there is no such change.
+        """
+        found = [chain for chain in self.chains(target.turn) if target.path in ("", chain.change.path)]
+        if not found:
+            where = f"In turn {target.turn} the agent" if target.turn is not None else "The agent"
+            what = shown(target.path) if target.path else "no file"
+            verb = "did not change" if target.path else "changed"
+            raise UsageError(f"{where} {verb} {what}.", "The list of the review says what it changed.")
+        return found
+
+
+class Book:
+    """Reads pages, and computes the outlines of changes, which it caches."""
+
+    def __init__(self, journal: Journal, store: Callable[[], Awaitable[Store]], conversation: str) -> None:
+        self.journal = journal
+        self.conversation = conversation
+        self.confirm: Callable[[str], Awaitable[bool]] | None = None
+        """Asks the user a question; if it is not set, no user can be asked."""
+        self._store = store
+        self._outlines: dict[str, Outlines] = {}
+
+    async def reviews(self) -> Reviews:
+        """The actions in the store."""
+        return Reviews((await self._store()).database)
+
+    async def page(self) -> Page:
+        """The current state."""
+        edits, reviews = await self.journal.edits(), await self.reviews()
+        found = await edits.of_conversation(self.conversation)
+        actions = await reviews.actions(self.conversation)
+        told, _ = await reviews.told(self.conversation)
+        marks = await edits.marks(self.conversation)
+        return Page(found, actions, Standing(marks, in_effect(actions), told))
+
+    async def prepare(self) -> None:
+        """Compute the hunks of the last turn's changes, so that the review opens at once."""
+        edits = await self.journal.edits()
+        origin = await edits.origin(self.conversation)
+        await self.outlined(chains(await edits.of_conversation(self.conversation, turn=origin.turn)))
+
+    async def outlined(self, wanted: Sequence[Chain]) -> list[Outlines]:
+        """The hunks of each chain: from memory, from the store, or else computed and stored."""
+        keys = [key_of(chain) for chain in wanted]
+        reviews, blobs = await self.reviews(), await self.journal.blobs()
+        missing = [key for key in keys if key not in self._outlines]
+        if missing:
+            self._outlines |= await reviews.outlines(missing, unpacked)
+            left = {key: each for key, each in zip(keys, wanted, strict=True) if key not in self._outlines}
+            made = await stoppable(lambda check: _worked_out(left, blobs, check)) if left else {}
+            self._outlines |= made
+            if made:
+                await reviews.keep_outlines({key: packed(each) for key, each in made.items()})
+        return [self._outlines[key] for key in keys]
+
+    async def files(self, page: Page, wanted: Sequence[tuple[int | None, Chain]]) -> list[ChangedFile]:
+        """The list's entries for these chains, each with the turn that it is shown for."""
+        outlined = await self.outlined([chain for _, chain in wanted])
+        pairs = [*zip(wanted, outlined, strict=True)]
+        return await in_thread(lambda: [_file(page.standing, *one, outlines) for one, outlines in pairs])
+
+
+class _Stopped(Exception):
+    """The work in a thread is no longer wanted."""
+
+
+async def stoppable(work: Callable[[Check], Result]) -> Result:
+    """Run `work` in a thread; a cancellation ends it at its next call of the check that it receives."""
+    stopped = threading.Event()
+
+    def check() -> None:
+        if stopped.is_set():
+            raise _Stopped
+
+    running = asyncio.ensure_future(asyncio.to_thread(work, check))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        stopped.set()
+        await asyncio.wait([running])
+        # Retrieved, so that asyncio does not report it as never retrieved; the cancellation takes
+        # precedence.
+        running.exception()
+        raise
+
+
+def _worked_out(chains: dict[str, Chain], blobs: Blobs, check: Check) -> dict[str, Outlines]:
+    found: dict[str, Outlines] = {}
+    for key, chain in chains.items():
+        check()
+        found[key] = outlines_of(chain, blobs, check)
+    return found
+
+
+def _file(standing: Standing, turn: int | None, chain: Chain, outlines: Outlines) -> ChangedFile:
+    change, hunks = chain.change, outlines.hunks
+    ids = [edit.id for edit in chain.edits]
+    return ChangedFile(
+        key=FileKey(turn, change.path),
+        old_path=change.old_path,
+        kind=change.kind,
+        no_lines=outlines.no_lines,
+        hunks=hunks,
+        states=standing.states(hunks, ids),
+        comments=standing.comments(hunks, ids),
+        edits=chain.edits,
+        size=(change.before.size, change.after.size),
+        mode=(change.before.mode, change.after.mode),
+    )

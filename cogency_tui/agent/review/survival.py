@@ -1,0 +1,189 @@
+"""Survival of edits: determines whether their changes are still in the files, and where. Blocks, and
+changes no file.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.review.hunk_cache import content
+from cogency_tui.agent.review.model import LARGEST, Fate, HunkFate, Outline
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.file_versions import FileChange, Version
+from cogency_tui.workspace.diff import Check, Difference, differences
+from cogency_tui.workspace.merge import Range, hunks, lines
+
+
+@dataclass(frozen=True, slots=True)
+class EditFate:
+    """The survival of an edit.
+
+    Of several hunks, `there` of `hunks` are still as it left them; both are 0 if there is only one, or they
+    cannot be separated. `reason` is why the state is unknown.
+    """
+
+    state: Fate
+    there: int = 0
+    hunks: int = 0
+    reason: str = ""
+
+
+def fate_of(change: FileChange, contents: Contents, blobs: Blobs) -> EditFate:
+    """The survival of a change; other changes of the same file are ignored.
+
+    Raises:
+        StoreError: a stored content cannot be read.
+    """
+    after = change.after
+    try:
+        now = contents.now(change.path, LARGEST)
+    except WorkspaceError as error:
+        return EditFate("unknown", reason=str(error))
+    if now.equals(after):
+        return EditFate("still there")
+    if now.kind == "absent":
+        return EditFate("gone")
+    if not after.known:
+        return EditFate("unknown", reason="what it left there is not known")
+    parts = _content(change, now, blobs)
+    counted = len(parts)
+    if change.before.kind == after.kind == "file" and change.before.mode != after.mode:
+        parts.append(_side(now.mode, change.before.mode, after.mode))
+    state = parts[0] if len(set(parts)) == 1 else "changed since"
+    if counted < 2:
+        return EditFate(state)
+    return EditFate(state, parts[:counted].count("still there"), counted)
+
+
+def fates_of(
+    change: FileChange,
+    outlines: Sequence[Outline],
+    path: str,
+    contents: Contents,
+    blobs: Blobs,
+    check: Check | None = None,
+) -> list[HunkFate]:
+    """The survival of each hunk of a change, in the file that is now at `path`.
+
+    Raises:
+        StoreError: a stored content cannot be read.
+    """
+    try:
+        now = contents.now(path, LARGEST)
+    except WorkspaceError:
+        return [HunkFate(each.id, "unknown", path, 0) for each in outlines]
+    if now.kind == "absent":
+        # Lines that were removed with the file are still removed.
+        lost: Fate = "still there" if change.after.kind == "absent" else "gone"
+        return [HunkFate(each.id, lost, path, 0) for each in outlines]
+    if not _is_readable(now):
+        return [HunkFate(each.id, "changed since", path, 0) for each in outlines]
+    sides = lines(*(content(side, blobs) for side in (change.before, change.after, now)))
+    if sides is None:
+        return [HunkFate(each.id, "changed since", path, 0) for each in outlines]
+    old, new, present = sides
+    found = _found(new, present, [(each.new, old[slice(*each.base)]) for each in outlines], check)
+    return [
+        HunkFate(each.id, fate, path, line + 1) for each, (fate, line) in zip(outlines, found, strict=True)
+    ]
+
+
+def _content(change: FileChange, now: Version, blobs: Blobs) -> list[Fate]:
+    """The state of the lines, hunk by hunk, or of the whole; none if only the mode was changed."""
+    before, after = change.before, change.after
+    if change.kind == "mode":
+        return []
+    if now.holds(after) or now.holds(before):
+        return ["still there" if now.holds(after) else "gone"]
+    if after.kind != "file" or not all(_is_readable(side) for side in (before, after, now)):
+        return ["changed since"]
+    contents = [content(side, blobs) for side in (before, after, now)]
+    sides, found = lines(*contents), hunks(contents[0], contents[1])
+    if not found or sides is None:
+        return ["changed since"]
+    old, new, present = sides
+    fates = _found(new, present, [(hunk.new, old[slice(*hunk.old)]) for hunk in found], None)
+    # A moved hunk is not as the edit left it.
+    return ["changed since" if fate == "moved" else fate for fate, _ in fates]
+
+
+def _found(
+    new: Sequence[bytes],
+    present: Sequence[bytes],
+    wanted: Sequence[tuple[Range, Sequence[bytes]]],
+    check: Check | None,
+) -> list[tuple[Fate, int]]:
+    """For hunks, given by their lines in `new` with the lines before the edit: the state of each, and its
+    current or last line in `present`.
+    """
+    changes = [*differences(_texts(new), _texts(present), check)]
+    ends = [change[1] for change in changes]
+    found: list[tuple[Fate, int]] = []
+    for (start, end), before in wanted:
+        index = bisect_left(ends, start)
+        shift = changes[index - 1][3] - changes[index - 1][1] if index else 0
+        hits: list[Difference] = []
+        while index < len(changes) and changes[index][0] <= end:
+            change = changes[index]
+            if _hits(change, start, end):
+                hits.append(change)
+            elif change[1] <= start:
+                shift = change[3] - change[1]
+            index += 1
+        if not hits:
+            found.append(("still there", start + shift))
+            continue
+        first = hits[0][2] if hits[0][0] <= start else start + shift
+        last = hits[-1][3] + max(0, end - hits[-1][1])
+        found.append(_judged(new[start:end], before, present, (first, last), changes))
+    return found
+
+
+def _hits(change: Difference, start: int, end: int) -> bool:
+    """Whether a change touches these lines, or the place if there are none."""
+    first, last = change[0], change[1]
+    if start == end:
+        return first <= start <= last
+    return start < first < end if first == last else first < end and start < last
+
+
+def _judged(
+    own: Sequence[bytes],
+    before: Sequence[bytes],
+    present: Sequence[bytes],
+    at: Range,
+    changes: Sequence[Difference],
+) -> tuple[Fate, int]:
+    place = _place(own, present, changes)
+    if place is not None:
+        return "moved", place
+    here = list(present[slice(*at)])
+    return ("gone" if not here or here == list(before) else "changed since"), at[0]
+
+
+def _place(own: Sequence[bytes], present: Sequence[bytes], changes: Sequence[Difference]) -> int | None:
+    """The current place of these lines, if they are distinctive enough to be recognised."""
+    if not any(line.strip() for line in own):
+        return None
+    for _, _, start, end in changes:
+        for index in range(start, end - len(own) + 1):
+            if present[index] == own[0] and list(present[index : index + len(own)]) == list(own):
+                return index
+    return None
+
+
+def _texts(data: Sequence[bytes]) -> list[str]:
+    return [line.decode("latin-1") for line in data]
+
+
+def _is_readable(version: Version) -> bool:
+    is_small_file = version.kind == "file" and version.kept and version.size <= LARGEST
+    return is_small_file or version.kind == "absent"
+
+
+def _side(now: int, before: int, after: int) -> Fate:
+    if now == after:
+        return "still there"
+    return "gone" if now == before else "changed since"

@@ -1,0 +1,217 @@
+"""The tools of a conversation, and `agent`: named sub-agents that do a task by themselves.
+
+A sub-agent runs on the same engine in a conversation of its own, which the store links to the call that
+started it.
+
+Invariant: a sub-agent never has more permissions than its caller, and it ends with the call, whatever ends
+that.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from cogency_tui.agent.event_queue import Outbox
+from cogency_tui.agent.llm import Llm, asking
+from cogency_tui.agent.named_tools import AgentArgs, choose, listed, require_current, told_to_model
+from cogency_tui.agent.permissions.taint import sources_below
+from cogency_tui.agent.relics import Relic
+from cogency_tui.agent.running import Running
+from cogency_tui.agent.subagent_progress import Progress, ended
+from cogency_tui.agent.variables import as_text
+from cogency_tui.agent.workflows import Workflow
+from cogency_tui.config.schema import AgentSettings
+from cogency_tui.errors import ToolError
+from cogency_tui.protocol.sources import Sources
+from cogency_tui.providers.base import Provider
+from cogency_tui.redaction import Redactor
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, Tool, ToolContext, Touch
+from cogency_tui.tools.recall import Recall
+from cogency_tui.tools.registry import Registry, default_tools
+from cogency_tui.tools.web.search import Search
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.recall.tool import PastConversations
+
+DEPTH = 2
+"""Levels of sub-agents below the user's agent."""
+
+_READING = frozenset({"read", "list", "find", "recall", "search", "fetch", "relic", "llm"})
+"""Tools that change no file: two sub-agents with no other tools may work at the same time."""
+
+
+def assemble(running: Running, only: Collection[str] | None = None) -> Registry:
+    """The tools of a conversation: all available ones, or `only` those."""
+    engine = running.engine
+    own = [*engine.servers.tools, *engine.tools]
+    tools = [*default_tools(running.background, engine.sandbox), *_delegates(running), *own]
+    return Registry(tool for tool in tools if only is None or tool.name in only)
+
+
+def _delegates(running: Running) -> list[Tool[Any]]:
+    there = running.delegates
+    tools: list[Tool[Any]] = []
+    if there.agents and running.depth < DEPTH:
+        tools.append(SubAgents(running))
+    if there.workflows:
+        tools.append(Workflow(running))
+    return [*tools, _recall(running), Relic(running.engine, running.gate), Llm(running)]
+
+
+def _recall(running: Running) -> Recall:
+    engine = running.engine
+
+    async def memory() -> "PastConversations":
+        # Loaded on first use.
+        from cogency_tui.agent.recall.tool import PastConversations
+
+        return PastConversations(engine.recall, engine.store, running.conversation_id, engine.workspace)
+
+    return Recall(memory)
+
+
+class SubAgents:
+    """Runs a turn of a configured sub-agent for the conversation `parent`."""
+
+    name = "agent"
+    args = AgentArgs
+    aliases = Aliases(
+        Spellings({"subagent_type": "name", "agent": "name", "prompt": "task"}),
+        dict.fromkeys(("task", "dispatch_agent", "subagent"), PLAIN),
+    )
+
+    def __init__(self, parent: Running) -> None:
+        self._parent = parent
+        self._agents = parent.delegates.agents
+        there = listed({name: agent.description for name, agent in self._agents.items()})
+        self.description = (
+            'Have a sub-agent do a task by itself and get its answer: {"name": …, "task": …}. It knows '
+            f"nothing of this conversation: task must say all that it needs. Names: {there}."
+        )
+
+    def touch(self, args: AgentArgs, _context: ToolContext, /) -> Touch:
+        agent = self._agents.get(args.name)
+        if agent is None:
+            return Touch()
+        reads = agent.permissions == "plan" or (agent.tools is not None and _READING.issuperset(agent.tools))
+        return Touch(everything=True, writes=not reads)
+
+    async def plan(self, args: AgentArgs, context: ToolContext) -> Intent:
+        """The intent to use the sub-agent's model if that is on another host; the sub-agent's own calls are
+        checked one by one.
+        """
+        agent = choose(self.name, args.name, self._agents)
+        task = _task(args, agent)
+        with told_to_model():
+            provider = self._provider(agent)()
+        self._check_tools(args.name, agent)
+        return asking(self._parent, provider, f"Have {args.name} do a task", task)
+
+    async def run(self, args: AgentArgs, context: ToolContext) -> Outcome:
+        agent = choose(self.name, args.name, self._agents)
+        require_current("sub-agent", args.name, agent, (await self._parent.configured()).agents)
+        with told_to_model():
+            progress, sources = await self._turn(args, agent, context)
+        if progress.problem:
+            told = f"{args.name} did not finish: {progress.problem}"
+            said = f"{progress.answer}\n\n[{told}]" if progress.answer else None
+            return Outcome(told, said, failed=True, sources=sources)
+        if not progress.answer:
+            return Outcome(f"{args.name} ended without an answer", value="", sources=sources)
+        calls = f"{progress.calls} call{'' if progress.calls == 1 else 's'}"
+        return Outcome(f"{args.name} answered after {calls}", progress.answer, sources=sources)
+
+    async def _turn(
+        self, args: AgentArgs, agent: AgentSettings, context: ToolContext
+    ) -> tuple[Progress, Sources]:
+        """Run the turn to its end; also return the sources of what it has read."""
+        engine = self._parent.engine
+        provider = self._provider(agent)
+        dialect = self._parent.dialect
+        store = await engine.store()
+        conversation = await store.create_conversation(
+            engine.project,
+            dialect=dialect,
+            provider=provider().name,
+            model=provider().model,
+            parent=self._parent.conversation_id,
+            call=context.call_id,
+        )
+        asker = f"the sub-agent {args.name}"
+        running = Running(
+            engine,
+            conversation.id,
+            self._parent.gate.narrowed(agent.permissions, call_id=context.call_id, asker=asker),
+            provider,
+            partial(assemble, only=self._allowed(agent)),
+            settings=replace(engine.settings, max_iterations=agent.max_iterations),
+            role=_role(args.name, agent),
+            depth=self._parent.depth + 1,
+            budget=self._parent.budget,
+        )
+        running.instructions = self._parent.instructions
+        progress = Progress(context.report)
+        outbox = Outbox()
+        turn = running.prepare(store, dialect, outbox, chunks=True)
+        given = Redactor(engine.secrets).text(_task(args, agent))
+        task = asyncio.create_task(turn.run(given, outbox.close))
+        try:
+            async for event in outbox:
+                progress.add(event)
+        finally:
+            if not outbox.closed:
+                turn.interrupt()
+            await ended(task)
+            await running.close()
+        task.result()
+        return progress, await sources_below(store, conversation.id, engine.workspace)
+
+    def _provider(self, agent: AgentSettings) -> Callable[[], Provider]:
+        own = self._parent.provider()
+        if agent.provider in ("", own.name) and agent.model in ("", own.model):
+            return self._parent.provider
+        chosen = self._parent.engine.named(agent.provider or own.name, agent.model)
+        return lambda: chosen
+
+    def _allowed(self, agent: AgentSettings) -> set[str]:
+        """The tools of the sub-agent: those that its configuration allows, out of its caller's."""
+        there = {tool.name for tool in self._parent.registry}
+        return there if agent.tools is None else there.intersection(agent.tools)
+
+    def _check_tools(self, name: str, agent: AgentSettings) -> None:
+        engine = self._parent.engine
+        tools = [*default_tools(self._parent.background), *engine.servers.tools, *engine.tools]
+        there = {tool.name for tool in tools} | {"agent", "workflow", "recall", "relic", "llm", Search.name}
+        missing = [tool for tool in agent.tools or () if tool not in there]
+        if missing:
+            raise ToolError(
+                f'The sub-agent {name} cannot run: its tools name "{missing[0]}", which there is not.',
+                f"The person can correct [agents.{name}]; tools: {', '.join(sorted(there))}.",
+            )
+
+
+def _role(name: str, agent: AgentSettings) -> str:
+    return (
+        f"You are the sub-agent {name} of another agent, which sees nothing but your answer: put all that it "
+        f"needs into it. Nobody can answer questions.\n{agent.instructions.strip()}".strip()
+    )
+
+
+def _task(args: AgentArgs, agent: AgentSettings) -> str:
+    """The message for a sub-agent: the task, and further parameters by name.
+
+    Raises:
+        ToolError: the task is given twice, or missing while the sub-agent has no instructions of its own.
+    """
+    form = f'Form: {{"name": "{args.name}", "task": …}}'
+    if args.task and "task" in args.parameters:
+        raise ToolError(f'agent {args.name}: "task" is given twice, also among the parameters.', form)
+    task: Any = args.task or args.parameters.get("task")
+    parts = [as_text(task)] if task else []
+    parts += [f"{name}: {as_text(value)}" for name, value in args.parameters.items() if name != "task"]
+    if not parts and not agent.instructions.strip():
+        raise ToolError(f'agent {args.name}: "task" is missing.', form)
+    return "\n".join(parts) or "Do what your instructions say."

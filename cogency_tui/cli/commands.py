@@ -1,0 +1,315 @@
+"""The commands besides the interface: each passes its arguments to the module that runs it."""
+
+import argparse
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cogency_tui.cli.arguments import whole_parser
+from cogency_tui.config.layers import load_settings
+from cogency_tui.config.schema import config_path, data_path
+from cogency_tui.errors import UsageError
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.recall.recall import Recall
+    from cogency_tui.store.conversations import Store
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def project_of(options: argparse.Namespace) -> Path:
+    """The given project directory, or the current one.
+
+    Raises:
+        UsageError: it is no directory.
+    """
+    project = (options.cwd or Path.cwd()).resolve()
+    if not project.is_dir():
+        raise UsageError(f"{project} is no directory.", "Give one with --cwd.")
+    return project
+
+
+def _flags_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The options given on the command line, None for the others."""
+    names = ("provider", "model", "mode", "dialect", "permissions", "max_iterations")
+    return {name: getattr(options, name) for name in names}
+
+
+async def agent_of(options: argparse.Namespace, max_cost: float | None = None) -> "Agent":
+    """The agent for these options, after the changes of killed processes have been settled."""
+    from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.edits.startup_recovery import settle_left
+
+    await settle_left(data_path())
+
+    flags = _flags_of(options)
+    return Agent(flags.pop("provider"), **flags, max_cost=max_cost, project=project_of(options))
+
+
+@asynccontextmanager
+async def opened_store() -> "AsyncGenerator[Store]":
+    """The user's store for one command, which prints the store's notices on stderr.
+
+    Raises:
+        StoreError: it cannot even be read.
+    """
+    from cogency_tui.cli.output import talk
+    from cogency_tui.store.conversations import Store
+
+    async with await Store.open(data_path()) as store:
+        try:
+            yield store
+        finally:
+            await store.report(talk)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run one turn without the interface."""
+    if options.json_schema:
+        from cogency_tui.cli.event_schema import print_event_schema
+
+        print_event_schema()
+        return 0
+    from cogency_tui.cli.run import RunOptions, read_prompt, run_turn
+
+    prompt = read_prompt(options.prompt)
+    run_options = RunOptions(
+        prompt, options.conversation, as_json=options.json, chunks=options.chunks, timeout=options.timeout
+    )
+
+    async def run() -> int:
+        return await run_turn(await agent_of(options, max_cost=options.max_cost), run_options)
+
+    return asyncio.run(run())
+
+
+def _parse(options: argparse.Namespace) -> int:
+    """Turn wire text into events, one JSON object a line."""
+    from cogency_tui.cli.parse import parse_file
+
+    return parse_file(options.file, options.dialect, size=options.chunk, chunks=options.chunks)
+
+
+def _conversations(options: argparse.Namespace) -> int:
+    """List past conversations, show them, carry them out, put them in order."""
+    from cogency_tui.cli import conversations as commands
+
+    async def run(recall: "Recall", store: "Store") -> int:
+        if options.action == "list" and options.trash:
+            return await commands.list_trash(store, limit=options.limit, as_json=options.json)
+        if options.action == "list":
+            project = None if options.all else Path.cwd().resolve()
+            return await commands.list_conversations(
+                store, project, limit=options.limit, as_json=options.json
+            )
+        if options.action == "show":
+            return await commands.show_conversation(
+                store, options.id, as_json=options.json, numbered=options.numbers
+            )
+        if options.action == "export":
+            theme = options.theme or (load_settings().theme if options.format == "html" else "")
+            return await commands.export_conversation(recall, store, options.id, options.format, theme)
+        if options.action == "compare":
+            both = (options.id, options.other)
+            return await commands.compare_conversations(recall, store, both, as_json=options.json)
+        if options.action == "tree":
+            return await commands.show_tree(recall, store, options.id)
+        title, through = getattr(options, "title", ""), getattr(options, "at", None)
+        return await commands.change_conversation(
+            recall, store, options.action, options.id, title=title, through=through
+        )
+
+    return _with_recall(run)
+
+
+def _recall(options: argparse.Namespace) -> int:
+    """Search past conversations: everything that was said, done and changed."""
+    from cogency_tui.cli.recall import print_statistics, search_conversations
+
+    async def run(recall: "Recall", _store: "Store") -> int:
+        where = "everywhere" if options.all else "project"
+        query = " ".join(options.query)
+        if options.stats:
+            return await print_statistics(recall, query, where=where, as_json=options.json)
+        return await search_conversations(
+            recall, query, where=where, limit=options.limit, best=options.best, as_json=options.json
+        )
+
+    return _with_recall(run)
+
+
+def _import(options: argparse.Namespace) -> int:
+    """Take in a conversation that was exported as JSON lines."""
+    from cogency_tui.cli.conversations import import_conversation
+
+    return _with_recall(lambda recall, _store: import_conversation(recall, options.file))
+
+
+def _with_recall(run: "Callable[[Recall, Store], Awaitable[int]]") -> int:
+    from cogency_tui.agent.recall.recall import Recall
+
+    async def opened() -> int:
+        async with opened_store() as store:
+
+            async def given() -> "Store":
+                return store
+
+            recall = Recall(given, str(Path.cwd().resolve()))
+            try:
+                return await run(recall, store)
+            finally:
+                await recall.close()
+
+    return asyncio.run(opened())
+
+
+def _edits(options: argparse.Namespace) -> int:
+    """List what the agent changed, show it, take it back, or put a file back."""
+    from cogency_tui.cli.edit_review import print_blame, print_patch
+    from cogency_tui.cli.edits import Choice, Consent, EditCommands
+
+    async def run() -> int:
+        async with opened_store() as store:
+            project = Path.cwd().resolve()
+            if options.action == "blame":
+                return await print_blame(store, project, options.file, as_json=options.json)
+            if options.action == "show" and options.patch:
+                return await print_patch(store, project, options.conversation, options.turn)
+            commands = EditCommands(store, project, options.conversation, as_json=options.json)
+            if options.action == "list":
+                return await commands.list_all(options.turn, options.path)
+            if options.action == "show":
+                return await commands.show(options.id)
+            consent = Consent(dry_run=options.dry_run, for_good=options.for_good, yes=options.yes)
+            if options.action == "restore":
+                return await commands.restore(options.id, consent, before=options.before)
+            choice = Choice(options.ids, options.turn or None, options.to, options.redo, options.path)
+            return await commands.revert(choice, consent)
+
+    return asyncio.run(run())
+
+
+def _permissions(options: argparse.Namespace) -> int:
+    """List what runs without being asked about, and take it back."""
+    from cogency_tui.cli.permissions import list_permissions, revoke_permissions
+
+    project = Path.cwd().resolve()
+    if options.action == "list":
+        return list_permissions(project, as_json=options.json)
+    return revoke_permissions(project, options.ids, as_json=options.json)
+
+
+def _profile(options: argparse.Namespace) -> int:
+    """Show what is known of you, learn from what you write or not, or forget it."""
+    from cogency_tui.agent.profile.profile import Profile
+    from cogency_tui.cli.profile import run_profile
+
+    async def run() -> int:
+        async with opened_store() as store:
+
+            async def given() -> "Store":
+                return store
+
+            profile = Profile(given, config_path(), load_settings())
+            return await run_profile(profile, options.action, as_json=options.json)
+
+    return asyncio.run(run())
+
+
+def _trust(options: argparse.Namespace) -> int:
+    """Show what a project brings in .cogency/, and say whether it may be used."""
+    from cogency_tui.cli.trust import list_trust, revoke_trust, trust_project
+
+    if options.list:
+        return list_trust(as_json=options.json)
+    if options.revoke:
+        return revoke_trust(project_of(options))
+    return trust_project(project_of(options), yes=options.yes, as_json=options.json)
+
+
+def _config(options: argparse.Namespace) -> int:
+    """Show every option and where its value is from, and change it."""
+    from cogency_tui.cli.config import print_path, set_option, show_config, unset_option
+
+    if options.action == "path":
+        return print_path()
+    if options.action == "set":
+        return set_option(options.key, options.value)
+    if options.action == "unset":
+        return unset_option(options.key)
+    return show_config(project_of(options), _flags_of(options), as_json=options.json)
+
+
+def _acp(options: argparse.Namespace) -> int:
+    """Serve an editor over the Agent Client Protocol, on stdin and stdout."""
+    from cogency_tui.acp.server import serve_editor
+
+    return serve_editor(_flags_of(options))
+
+
+def _serve(options: argparse.Namespace) -> int:
+    """Serve the interface to a browser on this machine."""
+    from cogency_tui.agent.edits.startup_recovery import settle_left
+    from cogency_tui.cli.serve import serve_browser
+
+    asyncio.run(settle_left(data_path()))
+    given = {**_flags_of(options), "cwd": project_of(options)}
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
+    return serve_browser(flags, options.port)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    """Say what works here, what does not, and what to do about it."""
+    from cogency_tui.cli.doctor import examine, rebuild, repair
+
+    if options.repair:
+        return repair()
+    if options.rebuild:
+        return rebuild()
+    from cogency_tui.tui.doctor import examine_interface
+
+    return asyncio.run(examine(as_json=options.json, online=options.online, interface=examine_interface))
+
+
+def _completions(options: argparse.Namespace) -> int:
+    """Print what makes a shell complete our commands and options."""
+    from cogency_tui.cli.completions import print_completions
+
+    commands = {name: run.__doc__ or "" for name, run in COMMANDS.items()}
+    print_completions(options.shell, whole_parser(commands))
+    return 0
+
+
+def _bench(options: argparse.Namespace) -> int:
+    """Measure here what the documentation claims."""
+    from cogency_tui.cli.bench import run_benchmark
+
+    arguments = ["--json"] if options.json else []
+    if options.what == "tokens" and options.turns:
+        arguments += ["--turns", ",".join(map(str, options.turns))]
+    if options.what == "store" and options.events:
+        arguments += ["--events", str(options.events)]
+    return run_benchmark(options.what, arguments)
+
+
+COMMANDS: dict[str, Command] = {
+    "run": _run,
+    "parse": _parse,
+    "recall": _recall,
+    "conversations": _conversations,
+    "import": _import,
+    "edits": _edits,
+    "permissions": _permissions,
+    "profile": _profile,
+    "trust": _trust,
+    "config": _config,
+    "acp": _acp,
+    "serve": _serve,
+    "doctor": _doctor,
+    "completions": _completions,
+    "bench": _bench,
+}
+"""By name; the docstring of each is its help text."""

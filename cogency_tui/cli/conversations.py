@@ -1,0 +1,186 @@
+"""`cogency-tui conversations` and `import`: lists, shows, manages, exports and imports conversations."""
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from cogency_tui.agent.export import as_markdown, as_page
+from cogency_tui.agent.recall.recall import Recall, Tree
+from cogency_tui.cli.output import print_json, print_json_line, print_text, standard_input, talk
+from cogency_tui.errors import UsageError
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.transcript import call_record
+from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.trash import Trash
+from cogency_tui.text import one_line
+
+Form = Literal["md", "html", "jsonl"]
+Change = Literal["rename", "fork", "trash", "restore"]
+
+_LARGEST = 1 << 30
+"""Characters of an export that are read."""
+
+
+async def list_conversations(store: Store, project: Path | None, *, limit: int, as_json: bool) -> int:
+    """Print conversations, newest first: those of `project`, or all."""
+    conversations = await store.conversations(str(project) if project else None, limit=limit)
+    for conversation in conversations:
+        if as_json:
+            print_json(msgspec.to_builtins(conversation))
+        else:
+            print_text(_line(conversation))
+    if not conversations and not as_json:
+        where = f"in {project}" if project else "in the store"
+        talk(f"No conversations {where} yet. --all lists those of every project.")
+    return 0
+
+
+async def list_trash(store: Store, *, limit: int, as_json: bool) -> int:
+    """Print the conversations in the trash, the last moved first."""
+    found = await Trash(store.database).listed(limit=limit)
+    for conversation in found:
+        if as_json:
+            print_json(msgspec.to_builtins(conversation))
+        else:
+            print_text(_line(conversation))
+    if not found and not as_json:
+        talk("The trash is empty.")
+    return 0
+
+
+async def show_conversation(store: Store, prefix: str, *, as_json: bool, numbered: bool = False) -> int:
+    """Print the events of one conversation, named by its id or the beginning of it; `numbered` prints the
+    event numbers that `fork --at` takes.
+    """
+    conversation = await store.resolve(prefix)
+    numbered_events = await store.numbered_events(conversation.id)
+    if as_json:
+        for _, event in numbered_events:
+            print_json(event)
+        return 0
+    print_text(f"# {conversation.title or 'Untitled'}\n\n{_line(conversation)}\n")
+    for number, event in numbered_events:
+        print_text(f"{number:>8} {_text(event).lstrip()}" if numbered else _text(event))
+    return 0
+
+
+async def export_conversation(recall: Recall, store: Store, prefix: str, form: Form, theme: str) -> int:
+    """Print one conversation as Markdown, HTML in the colours of `theme`, or JSON lines for `import`."""
+    conversation = await store.resolve(prefix)
+    if form == "jsonl":
+        for line in await recall.export_lines(conversation.id):
+            print_json_line(line)
+        return 0
+    events = await store.events(conversation.id)
+    text = as_markdown(conversation, events) if form == "md" else as_page(conversation, events, theme)
+    print_text(text.removesuffix("\n"))
+    return 0
+
+
+async def import_conversation(recall: Recall, path: Path | None) -> int:
+    """Store an export, read from the file at `path` or from stdin.
+
+    Raises:
+        UsageError: it cannot be read, or is no export.
+    """
+    source = path or "stdin"
+    try:
+        text = _read(path)
+    except (OSError, UnicodeDecodeError) as exc:
+        raise UsageError(f"{source} cannot be read: {exc}.", "Give a file of JSON lines.") from exc
+    if len(text) > _LARGEST:
+        raise UsageError(f"{source} is too large: at most {_LARGEST >> 20:,} MiB are taken.")
+    try:
+        conversation = await recall.import_lines(text.split("\n"))
+    except UsageError as exc:
+        raise UsageError(f"{source}: {exc}", exc.hint) from exc
+    print_text(_line(conversation))
+    return 0
+
+
+async def change_conversation(
+    recall: Recall, store: Store, action: Change, prefix: str, *, title: str = "", through: int | None = None
+) -> int:
+    """Rename, fork, trash or restore one conversation, and print its new state."""
+    id = (await store.resolve(prefix)).id
+    if action == "rename":
+        await recall.rename(id, title)
+    elif action == "trash":
+        await recall.trash(id)
+        talk(f"In the trash. `cogency-tui conversations restore {id}` takes it back.")
+    elif action == "restore":
+        await recall.restore(id)
+    else:
+        id = (await recall.fork(id, through)).id
+    print_text(_line(await store.resolve(id)))
+    return 0
+
+
+async def show_tree(recall: Recall, store: Store, prefix: str) -> int:
+    """Print the forks around one conversation as a tree."""
+    found = await store.resolve(prefix)
+    _print_tree(await recall.tree(found.id), 0, found.id)
+    return 0
+
+
+async def compare_conversations(
+    recall: Recall, store: Store, prefixes: tuple[str, str], *, as_json: bool
+) -> int:
+    """Print what two conversations share, and what each has since."""
+    left, right = [(await store.resolve(prefix)).id for prefix in prefixes]
+    found = await recall.compare(left, right)
+    if as_json:
+        print_json(asdict(found))
+        return 0
+    print_text(f"{found.shared} events in common")
+    for side in (found.left, found.right):
+        print_text(f"\n{_line(side.conversation)}\n  {side.tokens:,} tokens, ${side.cost:.2f}")
+        for path, kind in side.files:
+            print_text(f"  ✎ {path} {kind}")
+        for answer in side.answers:
+            print_text(f"\n{answer}")
+    return 0
+
+
+def _read(path: Path | None) -> str:
+    """The content of the file or of stdin, up to one character beyond the limit."""
+    if path is None:
+        return standard_input().read(_LARGEST + 1)
+    with path.open(encoding="utf-8", newline="") as file:
+        return file.read(_LARGEST + 1)
+
+
+def _print_tree(tree: Tree, depth: int, current: str) -> None:
+    conversation = tree.conversation
+    mark = "●" if conversation.id == current else "○"
+    trashed = "" if conversation.trashed is None else "  (in the trash)"
+    print_text(f"{'  ' * depth}{mark} {_line(conversation)}{trashed}")
+    for fork in tree.forks:
+        _print_tree(fork, depth + 1, current)
+
+
+def _line(conversation: Conversation) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.updated))
+    turns = f"{conversation.turns} turn" + ("" if conversation.turns == 1 else "s")
+    imported = "  (imported)" if conversation.imported else ""
+    return f"{conversation.id}  {when}  {turns:>9}  {one_line(conversation.title) or 'Untitled'}{imported}"
+
+
+def _text(event: Event) -> str:
+    if event["type"] == "user":
+        return f"\n> {event['content']}\n"
+    if event["type"] == "think":
+        return f"(thought) {event['content']}"
+    if event["type"] == "respond":
+        return f"\n{event['content']}"
+    if event["type"] == "call":
+        record = call_record(event)
+        args = json.dumps(record.get("args"), ensure_ascii=False)
+        return one_line(f"· {record.get('name')} {args}")
+    if event["type"] == "result":
+        return f"{'✗' if event['payload']['error'] else '✓'} {event['tool']}: {event['payload']['outcome']}"
+    return ""

@@ -1,0 +1,193 @@
+"""`cogency-tui run`: one turn without the interface, for quick use and for scripts."""
+
+import asyncio
+import select
+import signal
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from time import time
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
+from cogency_tui.cli.output import describe_args, print_json, print_text, talk
+from cogency_tui.cli.trust import tell_unused
+from cogency_tui.errors import CogencyError, UsageError
+from cogency_tui.protocol.events import Event, error_event
+from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.redaction import Redactor
+from cogency_tui.signals import on_signal
+from cogency_tui.store.conversations import new_conversation_id
+from cogency_tui.text import one_line, reveal
+
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+
+_STDIN_PATIENCE = 3.0
+
+_MOST_PIPED = 4 << 20
+"""Characters that are read from stdin."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The command line's options for the turn; `timeout` in seconds."""
+
+    prompt: str
+    conversation: str | None = None
+    as_json: bool = False
+    chunks: bool = False
+    timeout: float | None = None
+
+
+async def run_turn(agent: Agent, options: RunOptions) -> int:
+    """Run one turn and print it; return the exit status."""
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
+        agent.ask = _ask
+    status: int | None = None
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        on_signal(loop, number, agent.interrupt)
+
+    def report(_type: object, error: BaseException | None, _trace: object) -> None:
+        """Print the end of a turn that could not begin."""
+        if options.as_json and status is None and isinstance(error, CogencyError):
+            print_json(error_event(error, time()))
+            print_json({"type": "end", "timestamp": time()})
+
+    async with AsyncExitStack() as stack:
+        stack.push(report)
+        stack.push_async_callback(agent.close)
+        await agent.open(patient=True)
+        conversation = options.conversation
+        if conversation is not None:
+            conversation = (await (await agent.store()).resolve(conversation)).id
+        else:
+            conversation = new_conversation_id()
+        await asyncio.to_thread(tell_unused, agent.project_settings)
+        printer = partial(_print_json, conversation) if options.as_json else _print_event
+        late = _Late(agent)
+        watch = loop.call_later(options.timeout, late.stop) if options.timeout else None
+        async for event in agent.stream(
+            options.prompt, conversation_id=conversation, chunks=options.chunks and options.as_json
+        ):
+            printer(event)
+            status = status_after(event, status)
+        if watch is not None:
+            watch.cancel()
+        if late.stopped and status == INTERRUPTED:
+            talk(f"Error: the turn was stopped after {options.timeout:g} s. Raise --timeout to let it go on.")
+            status = FAILED
+        for problem in agent.instructions(conversation).problems:
+            talk(f"Instructions are not read: {problem}")
+        gate = agent.gate(conversation)
+        refusals = gate.refusals if gate is not None else ()
+    for refusal in refusals:
+        talk(_advice(refusal))
+    return FAILED if status is None or (refusals and status == DONE) else status
+
+
+def status_after(event: Event, status: int | None) -> int | None:
+    """The exit status after `event`, given `status` before it; None while the turn continues."""
+    if event["type"] == "end":
+        return DONE if status is None else status
+    if event["type"] == "interrupt":
+        return INTERRUPTED
+    return FAILED if event["type"] == "error" and not event["payload"].get("notice") else None
+
+
+def read_prompt(prompt: str) -> str:
+    """The prompt with the piped text.
+
+    Raises:
+        UsageError: there is neither, or the piped text is too long.
+    """
+    piped = ""
+    if sys.stdin is not None and not sys.stdin.isatty():
+        # A script may leave an idle pipe as stdin; with a prompt, that is no reason to wait.
+        if not prompt or select.select([sys.stdin], [], [], _STDIN_PATIENCE)[0]:
+            piped = sys.stdin.read(_MOST_PIPED + 1)
+            if len(piped) > _MOST_PIPED:
+                told = f"More than {_MOST_PIPED:,} characters came on stdin."
+                raise UsageError(told, "No model reads that much: name the file in the prompt instead.")
+        else:
+            talk("Nothing came on stdin; going on without it.")
+    if prompt.strip():
+        # The piped text is not the user's prompt, but its subject.
+        piped = Redactor({}).text(piped)
+    text = "\n\n".join(part for part in (prompt.strip(), piped.strip()) if part)
+    if not text:
+        raise UsageError("There is nothing to ask.", "Give a prompt, or pipe one in.")
+    return text
+
+
+class _Late:
+    """Stops the turn of `agent` when its time is up."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.stopped = False
+        self._agent = agent
+
+    def stop(self) -> None:
+        self.stopped = True
+        self._agent.interrupt()
+
+
+async def _ask(question: Question) -> Answer:
+    """Ask at the terminal. Nothing that the user judges is hidden from them, or left out."""
+    talk(f"\n{reveal(question.detail)}\n\n{one_line(question.summary)}: {question.reason}.")
+    wider = ", [a]ll in this conversation" if question.grant else ""
+    if question.grant:
+        talk(f"[a]: {question.grant}")
+    answer = await _read_answer(wider)
+    if answer in ("y", "yes"):
+        return Answer(allow=True)
+    if answer in ("a", "all") and question.grant:
+        return Answer(allow=True, scope="conversation")
+    return Answer(allow=False)
+
+
+def _advice(refusal: Refusal) -> str:
+    """The refused call, the reason, and what would allow it."""
+    if refusal.enough:
+        cure = f"Allow it with --permissions {refusal.enough}."
+    else:
+        cure = "No permission mode allows it unasked: run it in a terminal, where you are asked."
+    return f"Refused: {one_line(refusal.summary)} ({refusal.reason}). {cure}"
+
+
+async def _read_answer(wider: str) -> str:
+    talk(f"Allow it? [y]es{wider}, [N]o: ", end="")
+    # A thread that waits for a line would delay the end of the program.
+    loop, typed = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, typed.set)
+    try:
+        await typed.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
+    return sys.stdin.readline().strip().lower()
+
+
+def _print_json(conversation: str, event: Event) -> None:
+    """Print an event; the first and the last include the id of their conversation."""
+    if event["type"] == "user" or event["type"] == "end":
+        event = event.copy()
+        event["conversation"] = conversation
+    print_json(event)
+
+
+def _print_event(event: Event) -> None:
+    if event["type"] == "respond":
+        print_text(event["content"])
+    elif event["type"] == "call":
+        call = as_tool_call(call_record(event))
+        talk(f"· {call['name']} {describe_args(call['args'])}")
+    elif event["type"] == "result":
+        mark = "✗" if event["payload"]["error"] else "✓"
+        talk(f"{mark} {event['tool']} {event['payload']['outcome']} ({event['duration'] * 1000:.0f} ms)")
+    elif event["type"] == "error":
+        payload = event["payload"]
+        mark = "◇" if payload.get("notice") else "Error:"
+        talk(f"{mark} {payload['error']} {payload.get('hint', '')}".rstrip())
+    elif event["type"] == "interrupt":
+        talk("Interrupted.")

@@ -1,0 +1,125 @@
+"""`cogency-tui trust`: shows a project's `.cogency/`, and gives or revokes trust in it."""
+
+from pathlib import Path
+
+from cogency_tui.agent.project.files import FOLDER, Entry
+from cogency_tui.agent.project.settings import ProjectSettings
+from cogency_tui.agent.project.trust import FILE_NAME, Standing, Survey, Trust
+from cogency_tui.cli.output import agreed, print_json, print_text, talk, unread
+from cogency_tui.config.layers import load_settings
+from cogency_tui.config.schema import config_directory
+from cogency_tui.errors import UsageError
+from cogency_tui.text import one_line
+
+_MEANS = (
+    "Trusting it adds its sub-agents, workflows, commands and MCP servers (programs that are started here) "
+    "below your own, and a few options, those of safety only where they are narrower, until a file changes; "
+    "it can choose no provider, model or key, and allows nothing."
+)
+
+
+def project_settings_of(project: Path) -> ProjectSettings:
+    """The settings that `project` (resolved) adds to the user's.
+
+    Raises:
+        ConfigError: the user's own cannot be read.
+    """
+    folder = config_directory()
+    return ProjectSettings(Trust(folder / FILE_NAME), project, load_settings, folder)
+
+
+def trust_project(project: Path, *, yes: bool, as_json: bool) -> int:
+    """Show the project's files and, if the user agrees, trust it; return the exit status: 1 if it is not
+    trusted in the end.
+
+    Raises:
+        ConfigError, UsageError, WorkspaceError: it cannot be trusted as it is.
+    """
+    settings = project_settings_of(project)
+    survey = settings.survey()
+    if survey.standing is Standing.NOTHING:
+        raise UsageError(f"{project} brings nothing to trust: there is no {FOLDER}/ with files in it.")
+    if not as_json:
+        with unread():
+            _print_survey(project, survey)
+    if survey.standing is not Standing.TRUSTED and survey.digest and (yes or agreed("Trust it as it is?")):
+        settings.accept(survey)
+        survey = settings.survey()
+    settings.refresh()
+    trusted = survey.standing is Standing.TRUSTED
+    if as_json:
+        print_json(_as_json(project, survey, settings.problem))
+    elif settings.problem:
+        print_text(f"✗ {settings.problem}")
+    else:
+        print_text("It is trusted." if trusted else "It is not trusted: nothing of it is used.")
+    return 0 if trusted and not settings.problem else 1
+
+
+def revoke_trust(project: Path) -> int:
+    """Remove the decision on a project."""
+    if Trust(config_directory() / FILE_NAME).revoke(project):
+        print_text(f"{one_line(str(project))} is not trusted any more, and is asked about again.")
+        return 0
+    raise UsageError(f"Nothing was decided on {project}.", "`cogency-tui trust --list` shows what was.")
+
+
+def list_trust(*, as_json: bool) -> int:
+    """Print every project with a decision."""
+    decisions = Trust(config_directory() / FILE_NAME).decisions()
+    for trusted in decisions.projects:
+        if as_json:
+            known = {"path": trusted.path, "state": "trusted", "added": trusted.added}
+            print_json({**known, "files": sorted(trusted.files)})
+        else:
+            count = f"{len(trusted.files)} file{'' if len(trusted.files) == 1 else 's'}"
+            print_text(f"trusted      {trusted.added:<10}  {one_line(trusted.path)}  {count}")
+    for refused in decisions.refused:
+        if as_json:
+            print_json({"path": refused.path, "state": "never asked about", "added": refused.added})
+        else:
+            print_text(f"never asked  {refused.added:<10}  {one_line(refused.path)}")
+    return 0
+
+
+def tell_unused(settings: ProjectSettings) -> None:
+    """Print, apart from the data, which of the project's files are not used."""
+    settings.refresh()
+    if told := settings.problem:
+        talk(told)
+    elif told := settings.ignored():
+        talk(f"{told} `cogency-tui trust` shows it, and lets you use it.")
+
+
+def _print_survey(project: Path, survey: Survey) -> None:
+    print_text(f"{one_line(str(project / FOLDER))}: {survey.standing.value}")
+    for entry in survey.entries:
+        mark = "  changed" if entry.name in survey.changed else ""
+        print_text(f"  {_size(entry):>16}  {one_line(entry.name)}{mark}")
+    for name in survey.changed:
+        if name not in survey.files:
+            print_text(f"  {'gone':>16}  {one_line(name)}")
+    for command in survey.unknown:
+        print_text(f"✗ It cannot be told what of the project this starts: {one_line(command)}")
+    if survey.problem:
+        print_text(f"✗ {survey.problem}")
+    elif survey.standing is not Standing.TRUSTED:
+        print_text(_MEANS)
+
+
+def _size(entry: Entry) -> str:
+    return entry.kind or f"{entry.size:,} bytes"
+
+
+def _as_json(project: Path, survey: Survey, problem: str) -> dict[str, object]:
+    return {
+        "path": str(project),
+        "state": survey.standing.value,
+        "files": [
+            {"name": entry.name, "size": entry.size, **({"kind": entry.kind} if entry.kind else {})}
+            for entry in survey.entries
+        ],
+        "changed": list(survey.changed),
+        "unknown": list(survey.unknown),
+        "problem": survey.problem or problem,
+    }

@@ -1,0 +1,203 @@
+"""The options as a table: those that `Settings` declares, by dotted keys, with their descriptions.
+
+`config show`, the settings screen, the environment and the limits for projects are all derived from it.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Literal, cast, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import FieldInfo, fields
+
+from cogency_tui.config.schema import Applied, Giver, Settings
+from cogency_tui.config.workflows import problem_of
+
+Kind = Literal["switch", "choice", "number", "text", "table"]
+
+_FLAGS: Mapping[str, str] = {"budget.turn.hard": "--max-cost"}
+"""Flags whose names differ from their options."""
+
+_SWITCH: Mapping[str, bool] = {
+    **dict.fromkeys(("true", "on", "yes", "1"), True),
+    **dict.fromkeys(("false", "off", "no", "0"), False),
+}
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One option; `key` is dotted, as `budget.turn.hard`."""
+
+    key: str
+    meaning: str
+    group: str
+    kind: Kind
+    when: Applied
+    project: Giver
+    default: Any
+    choices: tuple[str, ...]
+    owner: type[msgspec.Struct]
+    base: type[Any]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The tables and the key in them."""
+        return tuple(self.key.split("."))
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it; none for a table."""
+        return "" if self.kind == "table" else f"COGENCY_{self.key.upper().replace('.', '_')}"
+
+    @property
+    def flag(self) -> str:
+        """The spelling of its flag, if it has one."""
+        return _FLAGS.get(self.key) or f"--{self.key.replace('_', '-')}"
+
+    def read(self, text: str) -> Any:
+        """Parse the text that a user has written.
+
+        Raises:
+            ValueError: it is invalid; the message gives the reason.
+        """
+        value: Any = text
+        if self.kind == "switch":
+            value = _SWITCH.get(text.strip().lower())
+            if value is None:
+                raise ValueError(f"must be on or off, not {text!r}")
+        elif self.kind == "number":
+            value = _number(text, self.base)
+            if isinstance(value, str):
+                whole = "" if self.base is float else "whole "
+                raise ValueError(f"must be a {whole}number, not {text!r}")
+        if problem := self.problem(value):
+            raise ValueError(problem)
+        return value
+
+    def problem(self, value: Any) -> str:
+        """The problem with a value, in words; empty if there is none."""
+        if isinstance(value, float) and not math.isfinite(value):
+            return "must be a number"
+        name = self.path[-1]
+        return problem_of({name: value}, self.owner).removeprefix(f'"{name}": ')
+
+    def narrows(self, value: Any, current: Any) -> bool:
+        """Whether a project may replace `current` with `value`."""
+        if self.project == "any":
+            return True
+        if self.project == "less":
+            return 0 < value < current or (value > 0 and not current)
+        if self.project in ("earlier", "later"):
+            step = self.choices.index(value) - self.choices.index(current)
+            return step < 0 if self.project == "earlier" else step > 0
+        return False
+
+    def value_in(self, settings: Settings) -> Any:
+        """Its value in these settings."""
+        value: Any = settings
+        for name in self.path:
+            value = getattr(value, name)
+        return value
+
+
+@cache
+def options() -> Mapping[str, Option]:
+    """All options by key, in the order in which they are shown."""
+    found: dict[str, Option] = {}
+    group = ""
+    for option in _declared(Settings):
+        group = option.group or group
+        found[option.key] = msgspec.structs.replace(option, group=group)
+    return found
+
+
+def find_option(key: str) -> Option:
+    """The option with this key.
+
+    Raises:
+        KeyError: there is none; its argument is the message, with the nearest key.
+    """
+    from difflib import get_close_matches
+
+    known = options()
+    if key in known:
+        return known[key]
+    near = get_close_matches(key, [*known, *(each.rpartition(".")[2] for each in known)], n=1)
+    full = next((each for each in known if near and near[0] in (each, each.rpartition(".")[2])), "")
+    meant = f'Did you mean "{full}"?' if full else "`cogency-tui config show` lists all of them."
+    raise KeyError(f'there is no option "{key}". {meant}')
+
+
+def flattened(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The values of options in a table of a file, by their keys; other keys are left out."""
+    known = options()
+
+    def walk(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+        for name, value in values.items():
+            key = f"{prefix}{name}"
+            if key in known:
+                yield key, value
+            elif isinstance(value, dict):
+                yield from walk(cast("dict[str, Any]", value), f"{key}.")
+
+    return walk(table, "")
+
+
+def placed(values: dict[str, Any], key: str, value: Any) -> None:
+    """Set the value of an option at its place in a table of a file."""
+    *tables, name = key.split(".")
+    for table in tables:
+        values = values.setdefault(table, {})
+    values[name] = value
+
+
+def _declared(owner: type[msgspec.Struct], prefix: str = "", span: str = "") -> Iterator[Option]:
+    for field in fields(owner):
+        assert get_origin(field.type) is Annotated
+        base, *metas = get_args(field.type)
+        told = next(meta for meta in metas if isinstance(meta, Meta) and meta.extra)
+        key = f"{prefix}{field.name}"
+        if not (isinstance(base, type) and issubclass(base, msgspec.Struct)):
+            yield _option(key, field, owner, base, told, span)
+            continue
+        for number, option in enumerate(_declared(base, f"{key}.", told.description or "")):
+            group = "" if number or told.extra is None else told.extra["group"]
+            yield msgspec.structs.replace(option, group=option.group or group)
+
+
+def _option(
+    key: str, field: FieldInfo, owner: type[msgspec.Struct], base: Any, told: Meta, span: str
+) -> Option:
+    extra = told.extra or {}
+    choices: tuple[str, ...] = get_args(base) if get_origin(base) is Literal else ()
+    kind: Kind = "choice" if choices else "table"
+    if base is bool:
+        kind = "switch"
+    elif base in (int, float):
+        kind = "number"
+    elif base is str:
+        kind = "text"
+    return Option(
+        key=key,
+        meaning=(told.description or "").format(span=span),
+        group=extra["group"],
+        kind=kind,
+        when=extra["when"],
+        project=extra["project"],
+        default=field.default_factory() if kind == "table" else field.default,
+        choices=choices,
+        owner=owner,
+        base=base if isinstance(base, type) else NoneType,
+    )
+
+
+def _number(text: str, base: type[Any]) -> Any:
+    plain = text.strip().replace("_", "").replace(",", "")
+    for kind in (int, float) if base is float else (int,):
+        try:
+            return kind(plain)
+        except ValueError:
+            continue
+    return text

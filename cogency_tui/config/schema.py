@@ -1,0 +1,208 @@
+"""Settings: the options, their meaning, and the paths of the user's files.
+
+`Settings` is the one declaration of all options: `config show`, the settings screen and the environment
+read it through `options`. It also declares what a project's own file may set: a cloned repository must not
+choose endpoints, keys or wider permissions.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from cogency_tui.config.mcp import McpSettings
+from cogency_tui.config.workflows import WorkflowSettings
+
+Mode = Literal["auto", "resume", "replay"]
+Dialect = Literal["xml", "delimiter", "action"]
+Permissions = Literal["plan", "ask", "edits", "auto"]
+
+MODES: tuple[Mode, ...] = ("auto", "resume", "replay")
+DIALECTS: tuple[Dialect, ...] = ("xml", "delimiter", "action")
+PERMISSIONS: tuple[Permissions, ...] = ("plan", "ask", "edits", "auto")
+
+Applied = Literal["now", "turn", "conversation", "start"]
+"""When a change applies: at once, with the next message, in the next conversation, at the next start."""
+
+Giver = Literal["", "any", "less", "earlier", "later"]
+"""The values that a trusted project may set: none, any, a smaller number, an earlier or a later choice."""
+
+
+def _option(meaning: str, *, group: str = "", when: Applied = "now", project: Giver = "") -> Meta:
+    """The description of an option; without a `group` it is in that of the option before it. The
+    description of a nested table replaces `{span}` in those of its options.
+    """
+    return Meta(description=meaning, extra={"group": group, "when": when, "project": project})
+
+
+class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[providers.NAME]` table. `key_env` is the name of a variable, never a key.
+
+    `api` is the wire protocol, by default the preset's, else Chat Completions; `resume`: the provider has
+    sessions, over WebSocket for `responses`.
+    """
+
+    base_url: str = ""
+    model: str = ""
+    key_env: str = ""
+    api: Literal["", "chat", "responses", "anthropic", "gemini"] = ""
+    resume: bool | None = None
+    context_size: Annotated[int, Meta(ge=0)] = 0
+
+
+class AgentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[agents.NAME]` table: a sub-agent.
+
+    Without `provider` and `model` it uses those of its caller, without `tools` all of its caller's tools.
+    `permissions` is the most that it may do; it never may do more than its caller.
+    """
+
+    description: str = ""
+    instructions: str = ""
+    provider: str = ""
+    model: str = ""
+    permissions: Permissions = "auto"
+    max_iterations: Annotated[int, Meta(ge=1, le=1000)] = 20
+    tools: list[str] | None = None
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[budget.SPAN]` table; 0 is no limit."""
+
+    soft: Annotated[
+        float,
+        Meta(ge=0),
+        _option("Dollars that are told of before they are spent {span}; 0: none", project="less"),
+    ] = 0.0
+    hard: Annotated[
+        float,
+        Meta(ge=0),
+        _option("Dollars that are asked about before they are spent {span}; 0: none", project="less"),
+    ] = 0.0
+    soft_tokens: Annotated[
+        int,
+        Meta(ge=0),
+        _option("As soft, in tokens {span}, for a model without a known price", project="less"),
+    ] = 0
+    hard_tokens: Annotated[
+        int,
+        Meta(ge=0),
+        _option("As hard, in tokens {span}, for a model without a known price", project="less"),
+    ] = 0
+
+
+class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The `[budget]` tables: of one turn, of one conversation, and of a day in the user's own time zone."""
+
+    turn: Annotated[Limits, _option("in a turn")] = Limits()
+    conversation: Annotated[Limits, _option("in a conversation")] = Limits()
+    day: Annotated[Limits, _option("in a day, by your own clock")] = Limits()
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All options. Field names are the keys of the configuration file."""
+
+    provider: Annotated[
+        str, _option("Who is asked: offline, a vendor, or a [providers] table", group="Model")
+    ] = "offline"
+    model: Annotated[str, _option("Which of its models answers; empty for its own choice")] = ""
+    mode: Annotated[
+        Mode,
+        _option("How turns are run: in one session, as new requests, or as each provider can", project="any"),
+    ] = "auto"
+    dialect: Annotated[
+        Dialect, _option("The language that the model writes calls in", when="conversation", project="any")
+    ] = "xml"
+    permissions: Annotated[
+        Permissions, _option("What the agent may do without asking", group="Safety", project="earlier")
+    ] = "ask"
+    sandbox: Annotated[
+        Literal["off", "auto", "require"],
+        _option(
+            "Commands without network and with only the project to write to", when="start", project="later"
+        ),
+    ] = "off"
+    max_iterations: Annotated[
+        int, Meta(ge=1, le=1000), _option("Cycles that a turn may have", when="turn", project="less")
+    ] = 50
+    budget: Annotated[BudgetSettings, _option("", group="Budget")] = BudgetSettings()
+    history_window: Annotated[
+        int,
+        Meta(ge=0),
+        _option("Turns that the model is sent; 0 for all", group="Context", when="turn", project="any"),
+    ] = 0
+    compact_at: Annotated[
+        float,
+        Meta(ge=0, le=0.95),
+        _option(
+            "Share of the context after which a summary is made; 0 for never", when="turn", project="any"
+        ),
+    ] = 0.8
+    output_limit: Annotated[
+        int,
+        Meta(ge=1000),
+        _option("Characters of a result that the model is sent", when="turn", project="any"),
+    ] = 30_000
+    payload_limit: Annotated[
+        int, Meta(ge=1000), _option("Characters that the arguments of a call may have", when="turn")
+    ] = 32 * 1024 * 1024
+    profile: Annotated[
+        Literal["ask", "off", "on"],
+        _option("It remembers you, from your own words; ask: off, and offered once", group="Profile"),
+    ] = "ask"
+    profile_every: Annotated[
+        int, Meta(ge=1, le=20), _option("Your messages after which something is learned")
+    ] = 5
+    theme: Annotated[str, _option("The colours of the screen", group="Interface")] = "night"
+    footer: Annotated[bool, _option("The line of keys at the bottom")] = True
+    mouse: Annotated[bool, _option("The mouse is taken; off leaves it to the terminal", when="start")] = True
+    animation: Annotated[bool, _option("Things may move by themselves")] = True
+    notify: Annotated[
+        Literal["auto", "off", "bell", "osc9"],
+        _option("How you are told that the agent waits while you look elsewhere", when="start"),
+    ] = "auto"
+    first_byte_timeout: Annotated[
+        float, Meta(gt=0), _option("Seconds until a model's first byte", group="Network", when="start")
+    ] = 120.0
+    idle_timeout: Annotated[
+        float, Meta(gt=0), _option("Seconds that a model may be silent after it", when="start")
+    ] = 60.0
+    providers: Annotated[
+        dict[str, ProviderSettings], _option("Endpoints of your own", group="Tables", when="start")
+    ] = {}
+    keys: Annotated[dict[str, str], _option("Keys of your own, by the id that /keys shows")] = {}
+    agents: Annotated[dict[str, AgentSettings], _option("Sub-agents", when="start", project="any")] = {}
+    workflows: Annotated[
+        dict[str, WorkflowSettings], _option("Named sequences of actions", when="start", project="any")
+    ] = {}
+    mcp: Annotated[
+        dict[str, McpSettings], _option("Servers of the Model Context Protocol", when="start", project="any")
+    ] = {}
+
+
+def config_path(environ: Mapping[str, str] | None = None) -> Path:
+    """The user's configuration file; `COGENCY_CONFIG` names another."""
+    environ = os.environ if environ is None else environ
+    if given := environ.get("COGENCY_CONFIG"):
+        return Path(given).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("cogency-tui", appauthor=False)) / "config.toml"
+
+
+def config_directory(environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of the user's configuration file, which contains the user's other files as well."""
+    return config_path(environ).parent
+
+
+def data_path(environ: Mapping[str, str] | None = None) -> Path:
+    """The user's data directory; `COGENCY_DATA` names another."""
+    environ = os.environ if environ is None else environ
+    if given := environ.get("COGENCY_DATA"):
+        return Path(given).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("cogency-tui", appauthor=False))

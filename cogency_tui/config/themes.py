@@ -1,0 +1,163 @@
+"""Theme files: TOML that names colours after their meaning, for the screen and for exported pages.
+
+A file of the user's own hides a shipped one of the same name. Errors are reported with their line.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from cogency_tui.config import toml
+from cogency_tui.config.schema import config_directory
+from cogency_tui.config.toml import line_of_key
+from cogency_tui.errors import ConfigError
+
+DEFAULT = "night"
+SIXTEEN = "ansi"
+"""The theme for terminals with no more than 16 colours."""
+COLOURLESS = "mono"
+"""The theme for `NO_COLOR`."""
+
+_ANSI = "default|(bright_)?(black|red|green|yellow|blue|magenta|cyan|white)"
+_PLACE = re.compile(r" - at `\$\.?(?P<keys>[\w.]*)(?:\[\.{3}\])?`$")
+_UNKNOWN = re.compile(r"unknown field `(?P<key>[^`]+)`")
+_HINT = "Correct it, or choose another."
+
+Paint = Annotated[str, Meta(pattern=f"^(#[0-9a-f]{{6}}|ansi_({_ANSI}))$")]
+"""`#rrggbb`, or one of the terminal's own 16 colours by its name in Textual (`ansi_bright_red`)."""
+
+Attributes = Annotated[
+    str, Meta(pattern="^(bold|dim|italic|underline|reverse)( (bold|dim|italic|underline|reverse))*$")
+]
+
+
+class Colors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Surfaces first, then what is drawn on them."""
+
+    background: Paint
+    surface: Paint
+    raised: Paint
+    cursor: Paint
+    added: Paint
+    removed: Paint
+    rule: Paint
+    text: Paint
+    dim: Paint
+    accent: Paint
+    edit: Paint
+    good: Paint
+    bad: Paint
+    branch: Paint
+
+
+class Syntax(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The colours of code; everything else is `text`."""
+
+    keyword: Paint
+    builtin: Paint
+    function: Paint
+    type: Paint
+    string: Paint
+    number: Paint
+    comment: Paint
+    operator: Paint
+
+
+class Palette(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One theme file.
+
+    `attributes` are for roles that a colour alone cannot distinguish: those of a surface apply to whatever
+    is drawn on it. The name is that of the file.
+    """
+
+    name: str
+    dark: bool
+    colors: Colors
+    syntax: Syntax
+    attributes: dict[str, Attributes] = {}
+
+    @property
+    def ansi(self) -> bool:
+        """Whether the colours are the terminal's own."""
+        return self.colors.text.startswith("ansi_")
+
+    @property
+    def flat(self) -> bool:
+        """Whether surfaces look the same, so that their contents need another distinction."""
+        colors = self.colors
+        return colors.background == colors.surface == colors.raised
+
+
+SURFACES = ("background", "surface", "raised", "cursor", "added", "removed")
+"""The roles that other roles are drawn on."""
+
+
+def theme_directories() -> list[Path]:
+    """The directories of themes; the user's own comes first."""
+    package = Path(__file__).parents[1]
+    shipped = package / "themes"
+    return [config_directory() / "themes", shipped if shipped.is_dir() else package.parent / "themes"]
+
+
+def theme_names() -> list[str]:
+    """The names of all themes."""
+    return sorted({path.stem for directory in theme_directories() for path in directory.glob("*.toml")})
+
+
+@cache
+def load_palette(name: str) -> Palette:
+    """The palette of the theme `name`, as it was on first use.
+
+    Raises:
+        ConfigError: there is no such theme, or its file is invalid.
+    """
+    for directory in theme_directories():
+        path = directory / f"{name}.toml"
+        if path.name == f"{name}.toml" and path.is_file():
+            return read_palette(path)
+    raise ConfigError(f"There is no theme called {name!r}.", f"There are: {', '.join(theme_names())}.")
+
+
+def read_palette(path: Path) -> Palette:
+    """The palette in the file at `path`, as it is now.
+
+    Raises:
+        ConfigError: it cannot be read or is invalid; the message names the line.
+    """
+    try:
+        text = toml.read(path)
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigError(f"The theme {path} cannot be read: {exc}.", _HINT) from exc
+    try:
+        table = toml.loads(text)
+    except (ValueError, RecursionError) as exc:
+        # A number of very many digits is no TOMLDecodeError, whose message has its line.
+        raise ConfigError(f"The theme {path} is not valid TOML: {exc}.", _HINT) from exc
+    try:
+        palette = msgspec.convert(table, Palette)
+    except msgspec.ValidationError as exc:
+        raise ConfigError(_describe(path, text, str(exc)), _HINT) from exc
+    return replace(palette, name=path.stem)
+
+
+def _describe(path: Path, text: str, problem: str) -> str:
+    """An error of msgspec in words, with its line."""
+    place = _PLACE.search(problem)
+    keys = tuple(place["keys"].split(".")) if place and place["keys"] else ()
+    if unknown := _UNKNOWN.search(problem):
+        keys = (*keys, unknown["key"])
+    what = problem[: place.start()] if place else problem
+    if "matching regex" in what:
+        written = "is no colour: write #rrggbb in small letters, or ansi_red and the like"
+        what = "is none of bold, dim, italic, underline, reverse" if keys[:1] == ("attributes",) else written
+        what = f"`{'.'.join(keys)}` {what}"
+    elif keys and not unknown:
+        what = f"`{'.'.join(keys)}`: {what}"
+    line = line_of_key(text, keys)
+    where = f"{path}, line {line}" if line else str(path)
+    return f"The theme {where} cannot be used: {what}."

@@ -1,0 +1,162 @@
+"""Reads untrusted TOML, limited in size and in the depth of its keys, and locates tables and keys.
+
+tomllib takes memory with the square of the parts of a key, so they are counted before it receives the text.
+It returns values without their lines; these are found in one pass over the text that skips strings and
+comments, so that a header in one does not count.
+"""
+
+import os
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any, cast
+
+LONGEST = 1 << 20
+"""Characters of a text, and bytes of a file."""
+
+MOST_PARTS = 32
+"""Parts of a key, separated by dots."""
+
+_TOKEN = re.compile(
+    r'"""(?:\\[\s\S]|[^\\])*?(?:"""|\Z)'
+    r"|'''[\s\S]*?(?:'''|\Z)"
+    r'|"(?:\\.|[^"\\\n])*+"?'
+    r"|'[^'\n]*+'?"
+    r"|[\w-]++"
+    r"|(?P<dot>\.)"
+    r"|#.*"
+    r"|(?P<other>[^\s])"
+)
+
+
+def read(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        OSError: it cannot be read, or is too large.
+        UnicodeDecodeError: it is no UTF-8.
+    """
+    if not stat.S_ISREG(path.stat().st_mode) and str(path) != os.devnull:
+        # Opening a FIFO would wait for a writer.
+        raise OSError("it is no regular file")
+    with path.open("rb") as file:
+        data = file.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise OSError(f"it has more than {LONGEST:,} bytes")
+    return data.decode("utf-8-sig")
+
+
+def loads(text: str) -> dict[str, Any]:
+    """Parse a text as TOML.
+
+    Raises:
+        ValueError: it is no TOML, or exceeds the limits.
+        RecursionError: it is nested too deeply.
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"it has more than {LONGEST:,} characters")
+    parts, end = 1, 0
+    for token in _TOKEN.finditer(text) if text.count(".") >= MOST_PARTS else ():
+        if token["dot"]:
+            parts += 1
+            if parts > MOST_PARTS:
+                line = text.count("\n", 0, token.start()) + 1
+                raise ValueError(f"a key has more than {MOST_PARTS} parts (at line {line})")
+        elif token["other"] or "\n" in text[end : token.start()]:
+            parts = 1
+        end = token.end()
+    return tomllib.loads(text)
+
+
+_KEY = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\]\n"'#])+"""
+_LINE_TOKEN = re.compile(
+    rf"^[ \t]*(?:\[\[(?P<array>{_KEY})\]\]|\[(?P<table>{_KEY})\])[ \t]*(?:#.*)?$"
+    r'|"""(?:\\[\s\S]|[^\\])*?"""'
+    r"|'''[\s\S]*?'''"
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|'[^'\n]*'"
+    r"|#.*",
+    re.MULTILINE,
+)
+_ASSIGNED = re.compile(r"^[ \t]*(?P<key>[\w-]+(?:[ \t]*\.[ \t]*[\w-]+)*)[ \t]*=", re.MULTILINE)
+_EQUALS = re.compile(r"[ \t]*=")
+
+
+def headers(text: str) -> list[tuple[tuple[str, ...], int]]:
+    """The tables that have a header, as the parts of their keys, and where the header's line begins."""
+    return [
+        (path, token.start())
+        for token in _LINE_TOKEN.finditer(text)
+        if (path := _path(token["array"] or token["table"] or ""))
+    ]
+
+
+def line_of(text: str, keys: tuple[str, ...], index: int = 0) -> int:
+    """The line, counted from 1, of the header of the table `keys`, or of the `index`-th in an array of
+    them.
+
+    For a table without a header of its own (an inline table), that of the nearest table around it; 0 for
+    none.
+    """
+    text = text.replace("\r\n", "\n")
+    found: dict[tuple[str, ...], list[int]] = {}
+    line, end = 1, 0
+    for token in _LINE_TOKEN.finditer(text):
+        line += text.count("\n", end, token.end())
+        end = token.end()
+        if path := _path(token["array"] or token["table"] or ""):
+            found.setdefault(path, []).append(line)
+    for length in range(len(keys), 0, -1):
+        lines = found.get(keys[:length], [])
+        if length == len(keys) and index < len(lines):
+            return lines[index]
+        if length < len(keys) and lines:
+            return lines[-1]
+    return 0
+
+
+def _path(key: str) -> tuple[str, ...]:
+    """The parts of a header's key, none if it is no header after all."""
+    if not key:
+        return ()
+    try:
+        table: Any = loads(f"[{key}]")
+    except ValueError:
+        return ()
+    parts: list[str] = []
+    while table:
+        part, table = next(iter(cast("dict[str, Any]", table).items()))
+        parts.append(part)
+    return tuple(parts)
+
+
+def line_of_key(text: str, keys: tuple[str, ...]) -> int:
+    """The line, counted from 1, that assigns the last of `keys` in the table of those before it, whether
+    its dots are quoted or not.
+
+    If none does, that of the table's header, or of a table around it; 0 for none.
+    """
+    text = text.replace("\r\n", "\n")
+    wanted = ".".join(keys)
+    table: tuple[str, ...] = ()
+    end = 0
+    for token in _LINE_TOKEN.finditer(text):
+        place = _assignment(text, end, token.start(), table, wanted)
+        if place < 0 and token[0][0] in "\"'" and _EQUALS.match(text, token.end()):
+            place = token.start() if ".".join((*table, token[0].strip("\"'"))) == wanted else -1
+        if place >= 0:
+            return text.count("\n", 0, place) + 1
+        end = token.end()
+        if path := _path(token["array"] or token["table"] or ""):
+            table = path
+    place = _assignment(text, end, len(text), table, wanted)
+    return text.count("\n", 0, place) + 1 if place >= 0 else line_of(text, keys)
+
+
+def _assignment(text: str, start: int, end: int, table: tuple[str, ...], wanted: str) -> int:
+    """The position of the assignment to `wanted` in a range without strings and headers; -1 for none."""
+    for found in _ASSIGNED.finditer(text, start, end):
+        if ".".join((*table, *(part.strip() for part in found["key"].split(".")))) == wanted:
+            return found.start("key")
+    return -1

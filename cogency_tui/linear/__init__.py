@@ -1,0 +1,1 @@
+"""The interface as plain lines: for screen readers, for pipes, for minimal terminals."""

@@ -1,0 +1,119 @@
+"""Turns events into sentences: describes what happens, in order. Pure.
+
+The answer is announced line by line, as its lines are complete; thoughts only by their beginning and
+duration; a call by its beginning and its end.
+"""
+
+from cogency_tui.cli.output import describe_args
+from cogency_tui.protocol.events import ErrorPayload, Event, Measure, ResultEvent
+from cogency_tui.protocol.transcript import INTERRUPTED, as_tool_call, call_record
+from cogency_tui.text import Sanitizer, one_line
+
+_LONG = 1.0
+"""Minimum seconds of thought for which a line is printed when they end."""
+
+
+class Announcer:
+    """Announces the events of one turn, deltas included."""
+
+    def __init__(self) -> None:
+        self.total: Measure = {}
+        """The usage of the conversation, as last reported."""
+        self.last_output = ""
+        """The output of the last call, as text."""
+        self._subjects: dict[str, str] = {}
+        self._started: set[str] = set()
+        self._unit: tuple[str, str] | None = None
+        self._since = 0.0
+        self._sanitizer = Sanitizer()
+        self._line = ""
+        self._failed = False
+
+    def feed(self, event: Event) -> list[str]:
+        """The lines that `event` completes."""
+        failed = self._failed
+        self._failed = event["type"] == "error" and not event["payload"].get("notice")
+        if event["type"] == "think" or event["type"] == "respond":
+            return self._write(event["type"], event["id"], event["content"], event["timestamp"])
+        lines = self._close(event["timestamp"])
+        match event["type"]:
+            case "call":
+                if not event.get("partial"):
+                    args = as_tool_call(call_record(event))["args"]
+                    self._subjects[event["id"]] = one_line(describe_args(args, 200))
+            case "result":
+                lines += self._report(event)
+            case "error":
+                lines.append(_describe_error(event["payload"]))
+            case "interrupt":
+                lines.append("Interrupted.")
+            case "end" if not failed:
+                lines.append("Done.")
+            case "metric":
+                self.total = event["total"]
+            case "user" | "execute" | "end":
+                pass
+        return lines
+
+    def _write(self, kind: str, unit: str, text: str, now: float) -> list[str]:
+        lines: list[str] = []
+        if self._unit != (kind, unit):
+            lines = self._close(now)
+            self._unit, self._since = (kind, unit), now
+            lines.append("Thinking." if kind == "think" else "Answer:")
+        if kind == "respond":
+            *complete, self._line = (self._line + self._sanitizer.feed(text)).split("\n")
+            lines += [line.rstrip() for line in complete]
+        return lines
+
+    def _close(self, now: float) -> list[str]:
+        """End the unit that was being written."""
+        unit, self._unit = self._unit, None
+        if unit is None:
+            return []
+        if unit[0] == "think":
+            took = now - self._since
+            return [f"Thought for {spoken(took)}."] if took >= _LONG else []
+        rest, self._line = (self._line + self._sanitizer.close()).rstrip(), ""
+        return [rest] if rest else []
+
+    def _report(self, event: ResultEvent) -> list[str]:
+        tool, subject = one_line(event["tool"]), self._subjects.get(event["id"], "")
+        if event.get("partial"):
+            if event["id"] in self._started:
+                return []
+            self._started.add(event["id"])
+            return [f"Tool {tool} started{f': {subject}' if subject else ''}"]
+        payload = event["payload"]
+        content = payload["content"]
+        self.last_output = content if isinstance(content, str) else ""
+        outcome = one_line(payload["outcome"])
+        if event["id"] not in self._started:
+            # It never ran: it was refused, skipped, or could not be parsed.
+            about = f" ({subject})" if subject else ""
+            return [f"Tool {tool}{about} did not run: {outcome or 'no reason is given'}"]
+        if payload["error"] and outcome == INTERRUPTED:
+            return [f"Tool {tool} was interrupted."]
+        how = "failed after" if payload["error"] else "done in"
+        said = f": {outcome}" if outcome else ""
+        return [f"Tool {tool} {how} {spoken(event['duration'])}{said}"]
+
+
+def _describe_error(payload: ErrorPayload) -> str:
+    notice = payload.get("notice")
+    text = f"{'Note' if notice else 'Error'}: {payload['error']}"
+    if wait := payload.get("retry"):
+        text += f" Asking again in {spoken(wait)}."
+    if hint := payload.get("hint"):
+        text += f" Next step: {hint}"
+    return text
+
+
+def spoken(seconds: float) -> str:
+    """A duration as it is read aloud: `12 ms`, `2.1 s`, `3 min 5 s`."""
+    if seconds < 0.9995:
+        return f"{max(0, round(seconds * 1000))} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"

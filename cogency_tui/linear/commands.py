@@ -1,0 +1,178 @@
+"""The slash commands of the plain-line interface."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import msgspec
+
+from cogency_tui.cli.edits import Choice, Consent, EditCommands
+from cogency_tui.cli.output import print_text
+from cogency_tui.cli.profile import run_profile
+from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS
+from cogency_tui.errors import UsageError
+from cogency_tui.text import clean, one_line
+
+if TYPE_CHECKING:
+    from cogency_tui.linear.session import Session
+
+_LISTED = 10
+
+Name = TypeVar("Name", bound=str)
+Carry = Callable[["Session", str], Awaitable[None]]
+
+
+class Command(msgspec.Struct, frozen=True):
+    """`takes` describes the argument."""
+
+    name: str
+    takes: str
+    summary: str
+    carry: Carry
+
+
+async def run_command(session: "Session", text: str) -> None:
+    """Run the command `text` (with its slash).
+
+    Raises:
+        CogencyError: there is no such command, or it failed; the message gives the reason.
+    """
+    name, _space, argument = text.removeprefix("/").partition(" ")
+    command = next((command for command in COMMANDS if command.name == name), None)
+    if command is None:
+        settings = session.agent.project_settings
+        await asyncio.to_thread(settings.refresh)
+        if custom := settings.now.commands.get(name):
+            await session.turn(custom.message(argument.strip()))
+            return
+        names = " ".join(f"/{each}" for each in (*(each.name for each in COMMANDS), *settings.now.commands))
+        raise UsageError(f"There is no command /{one_line(name)}.", f"There are: {names}")
+    await command.carry(session, argument.strip())
+
+
+async def _help(session: "Session", _argument: str) -> None:
+    del session
+    for command in COMMANDS:
+        print_text(f"/{command.name}{f' {command.takes}' if command.takes else ''}: {command.summary}")
+
+
+async def _status(session: "Session", _argument: str) -> None:
+    agent, total = session.agent, session.total
+    print_text(f"Project {one_line(str(agent.project))}.")
+    print_text(f"Model {one_line(agent.provider.name)}/{one_line(agent.provider.model)}.")
+    print_text(f"Mode {agent.mode}. Permissions {agent.permissions}. Commands are {agent.sandbox}.")
+    if total.get("input"):
+        cost = f", {total['cost']:.4f} US dollars" if "cost" in total else ""
+        print_text(f"{total.get('input', 0)} tokens sent, {total.get('output', 0)} received{cost}.")
+
+
+async def _new(session: "Session", _argument: str) -> None:
+    session.begin(None)
+    print_text("A new conversation.")
+
+
+async def _resume(session: "Session", argument: str) -> None:
+    store = await session.agent.store()
+    past = await store.conversations(str(session.agent.project), limit=_LISTED)
+    if not argument:
+        for number, each in enumerate(past, 1):
+            print_text(f"{number}: {one_line(each.title) or 'Untitled'}, {each.turns} turns")
+        print_text(
+            "/resume and a number goes on with one." if past else "There are no conversations here yet."
+        )
+        return
+    known = argument.isdecimal() and 0 < int(argument) <= len(past)
+    conversation = past[int(argument) - 1] if known else await store.resolve(argument)
+    await session.open(conversation.id)
+
+
+async def _model(session: "Session", argument: str) -> None:
+    agent = session.agent
+    if argument:
+        provider, _slash, model = argument.partition("/")
+        await agent.choose_model(provider, model)
+    print_text(f"The model is {one_line(agent.provider.name)}/{one_line(agent.provider.model)}.")
+
+
+async def _mode(session: "Session", argument: str) -> None:
+    agent = session.agent
+    agent.mode = _one_of(argument, MODES, "mode") if argument else agent.mode
+    print_text(f"The mode is {agent.mode}. There are: {', '.join(MODES)}.")
+
+
+async def _permissions(session: "Session", argument: str) -> None:
+    agent = session.agent
+    agent.permissions = _one_of(argument, PERMISSIONS, "permissions") if argument else agent.permissions
+    print_text(f"Permissions are {agent.permissions}. There are: {', '.join(PERMISSIONS)}.")
+
+
+async def _dialect(session: "Session", argument: str) -> None:
+    agent = session.agent
+    agent.dialect = _one_of(argument, DIALECTS, "dialect") if argument else agent.dialect
+    print_text(f"The dialect is {agent.dialect or agent.settings.dialect}. There are: {', '.join(DIALECTS)}.")
+
+
+async def _output(session: "Session", _argument: str) -> None:
+    text = clean(session.last_output).rstrip("\n")
+    print_text(text or "No call has returned any text in this turn.")
+
+
+async def _compact(session: "Session", _argument: str) -> None:
+    done = await session.agent.compact(_begun(session))
+    print_text(f"{done.events} events are now a summary: {done.before} tokens became {done.after}.")
+
+
+async def _take_back(session: "Session", kind: Literal["undo", "redo"]) -> None:
+    store = await session.agent.store()
+    commands = EditCommands(store, session.agent.project, _begun(session), as_json=False)
+    await commands.revert(Choice(redo=kind == "redo"), Consent())
+
+
+async def _undo(session: "Session", _argument: str) -> None:
+    await _take_back(session, "undo")
+
+
+async def _redo(session: "Session", _argument: str) -> None:
+    await _take_back(session, "redo")
+
+
+async def _profile(session: "Session", argument: str) -> None:
+    profile = session.agent.profile
+    if argument == "on":
+        await session.agent.remember(session.conversation_id)
+    await run_profile(profile, argument if argument not in ("", "on") else "show")
+
+
+async def _quit(session: "Session", _argument: str) -> None:
+    session.leave()
+
+
+def _one_of(argument: str, names: Sequence[Name], noun: str) -> Name:
+    for name in names:
+        if name == argument:
+            return name
+    raise UsageError(f"There is no {noun} {one_line(argument)!r}.", f"There are: {', '.join(names)}.")
+
+
+def _begun(session: "Session") -> str:
+    if session.conversation_id is None:
+        raise UsageError("This conversation has not begun yet.", "Send a message first.")
+    return session.conversation_id
+
+
+COMMANDS = (
+    Command("help", "", "these commands", _help),
+    Command("status", "", "model, mode, permissions, and what the conversation took", _status),
+    Command("new", "", "begin a new conversation", _new),
+    Command("resume", "[NUMBER or ID]", "go on with a past conversation, or list them", _resume),
+    Command("output", "", "what the last tool call returned", _output),
+    Command("model", "[PROVIDER/MODEL]", "which model answers", _model),
+    Command("mode", "[MODE]", "how turns are run", _mode),
+    Command("permissions", "[PERMISSIONS]", "what runs without asking", _permissions),
+    Command("dialect", "[DIALECT]", "the language that the model writes calls in", _dialect),
+    Command("compact", "", "have the conversation summarised", _compact),
+    Command("profile", "[on, off or clear]", "what is known of you, and whether anything is", _profile),
+    Command("undo", "", "take back what the last turn changed", _undo),
+    Command("redo", "", "bring back what was taken back", _redo),
+    Command("quit", "", "leave; so does the end of the input (Ctrl+D)", _quit),
+)

@@ -1,0 +1,83 @@
+"""Permission questions in words, answered by a line. A question shows all of what will happen."""
+
+from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.cli.output import print_text
+from cogency_tui.linear.input import Lines
+from cogency_tui.text import fold_blanks, one_line, reveal
+
+_VERBS = {
+    "write": "change files",
+    "command": "run a command",
+    "network": "reach the network",
+    "tool": "do its work",
+    "money": "pass a limit",
+}
+_YES, _NO = ("y", "yes"), ("n", "no", "")
+
+
+class Questions:
+    """Asks questions, and reads the answers from `lines`."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+
+    async def ask(self, question: Question) -> Answer | None:
+        """The user's answer; None if no more lines come."""
+        for line in describe_question(question):
+            print_text(line)
+        while (line := await self._lines.answer()) is not None:
+            if (answer := read_answer(line, question)) is not None:
+                print_text(_outcome(answer, question))
+                return answer
+            print_text(f"{one_line(line)!r} is no answer. {_choices(question)}")
+        print_text("Refused: there is nobody to answer.")
+        return None
+
+
+def describe_question(question: Question) -> list[str]:
+    """The lines of a question: what would happen, why it is asked, and the possible answers."""
+    done = question.effect == "changed"
+    deed = "has changed files" if done else f"wants to {_VERBS.get(question.effect, 'read')}"
+    lines = [f"Permission needed: {one_line(question.tool)} {deed}: {reveal(question.summary)}"]
+    lines.append(f"Asked because {reveal(question.reason)}.")
+    if question.detail.strip():
+        lines.append("This is what was done:" if done else "This is what would be done:")
+        shown = "".join(text for text, _note in fold_blanks(reveal(question.detail.rstrip("\n"))))
+        lines += [f"  {line}" for line in shown.split("\n")]
+    if question.grant:
+        lines.append(f"With a: {reveal(question.grant)}")
+    if question.pattern:
+        lines.append(f"With always: {reveal(question.pattern)}")
+    return [*lines, _choices(question)]
+
+
+def read_answer(line: str, question: Question) -> Answer | None:
+    """The answer in a line; None if it is none. Text after `n` is the reason."""
+    word, _space, rest = line.strip().partition(" ")
+    word = word.lower()
+    if word in _YES and not rest:
+        return Answer(allow=True)
+    if word in ("a", "all") and not rest and question.grant:
+        return Answer(allow=True, scope="conversation")
+    if word == "always" and not rest and question.pattern:
+        return Answer(allow=True, scope="always")
+    if word in _NO:
+        return Answer(allow=False, reason=rest.strip())
+    return None
+
+
+def _outcome(answer: Answer, question: Question) -> str:
+    if question.effect == "changed":
+        return "Kept." if answer.allow else "Put back."
+    return "Allowed." if answer.allow else "Refused."
+
+
+def _choices(question: Question) -> str:
+    if question.effect == "changed":
+        return "Answer y keep, or n put back:"
+    choices = ["y once"]
+    if question.grant:
+        choices.append("a for this conversation")
+    if question.pattern:
+        choices.append("always by a rule in this project")
+    return f"Answer {', '.join(choices)}, n no, or n and a reason:"

@@ -1,0 +1,178 @@
+"""The plain-line loop: a line in, a turn or a command, lines out. Ctrl+C interrupts what runs; twice, it
+leaves.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import aclosing
+from time import monotonic
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.profile.profile import OFFER
+from cogency_tui.cli.output import print_text
+from cogency_tui.cli.run import DONE, FAILED, status_after
+from cogency_tui.cli.trust import tell_unused
+from cogency_tui.errors import CogencyError
+from cogency_tui.linear.announcer import Announcer
+from cogency_tui.linear.commands import run_command
+from cogency_tui.linear.input import Lines
+from cogency_tui.linear.questions import Questions
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.signals import on_signal
+from cogency_tui.text import one_line
+
+_TWICE = 2.0
+"""Seconds within which a second Ctrl+C leaves."""
+
+
+async def run_session(agent: Agent, prompt: str, conversation_id: str | None) -> int:
+    """Converse with the user, or with a pipe; return the exit status: for a pipe that of the last turn."""
+    async with agent:
+        return await Session(agent).run(prompt, conversation_id)
+
+
+class Session:
+    """One conversation after the other, in plain lines."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.conversation_id: str | None = None
+        self.total: Measure = {}
+        self.last_output = ""
+        self._interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        self._lines = Lines(sys.stdin.fileno(), interactive=self._interactive)
+        self._status = DONE
+        self._working = False
+        self._left = False
+        self._pressed = 0.0
+        self._task: asyncio.Task[int] | None = None
+        agent.ask = Questions(self._lines).ask
+
+    async def run(self, prompt: str, conversation_id: str | None) -> int:
+        """Greet, then process lines until there are no more."""
+        self._task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        on_signal(loop, signal.SIGINT, self._interrupt)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            on_signal(loop, number, self._stop)
+        self._lines.open()
+        try:
+            self._greet()
+            await (await self.agent.store()).report(lambda notice: print_text(f"Note: {notice}"))
+            await asyncio.to_thread(tell_unused, self.agent.project_settings)
+            if conversation_id is not None:
+                await self.open(conversation_id)
+            if prompt:
+                await self.turn(prompt)
+            while not self._left and (text := await self._message()) is not None:
+                await self._take(text.strip())
+        except asyncio.CancelledError:
+            # Only this class cancels the task: the user leaves.
+            if not self._left:
+                raise
+        finally:
+            self._lines.close()
+        return DONE if self._interactive else self._status
+
+    def begin(self, conversation_id: str | None) -> None:
+        """Switch to another conversation, None for a new one."""
+        self.conversation_id = conversation_id
+        self.total = {}
+        self.last_output = ""
+
+    async def open(self, conversation_id: str) -> None:
+        """Resume a past conversation, and print its last exchange."""
+        store = await self.agent.store()
+        conversation = await store.resolve(conversation_id)
+        events = await store.events(conversation.id)
+        self.begin(conversation.id)
+        self.total = await store.usage(conversation.id)
+        print_text(f"Conversation: {one_line(conversation.title) or 'Untitled'}, {conversation.turns} turns.")
+        for text in _last_exchange(events):
+            print_text(text)
+
+    def leave(self) -> None:
+        """Process no further line."""
+        self._left = True
+
+    def _greet(self) -> None:
+        agent = self.agent
+        print_text(f"cogency in plain lines. Project {one_line(str(agent.project))}.")
+        model = f"{one_line(agent.provider.name)}/{one_line(agent.provider.model)}"
+        print_text(f"Model {model}, mode {agent.mode}, permissions {agent.permissions}.")
+        print_text("Type a message. /help lists the commands, Ctrl+C interrupts, /quit leaves.")
+
+    async def _message(self) -> str | None:
+        if self._interactive and not self._lines.queued:
+            print("> ", end="", flush=True)
+        return await self._lines.message()
+
+    async def _take(self, text: str) -> None:
+        if not text:
+            return
+        if not text.startswith("/"):
+            await self.turn(text)
+            return
+        try:
+            await run_command(self, text)
+        except CogencyError as exc:
+            print_text(f"Error: {exc} Next step: {exc.hint}" if exc.hint else f"Error: {exc}")
+
+    async def turn(self, text: str) -> None:
+        from cogency_tui.store.conversations import new_conversation_id
+
+        self.conversation_id = self.conversation_id or new_conversation_id()
+        announcer = Announcer()
+        status: int | None = None
+        self._working = True
+        try:
+            typed = text if self._interactive else ""
+            stream = self.agent.stream(text, conversation_id=self.conversation_id, chunks=True, typed=typed)
+            async with aclosing(stream) as events:
+                async for event in events:
+                    for line in announcer.feed(event):
+                        print_text(line)
+                    status = status_after(event, status)
+            if self._interactive and await self.agent.profile.offers(self.conversation_id):
+                print_text(f"Note: {OFFER}")
+        except CogencyError as exc:
+            print_text(f"Error: {exc.advice}")
+        finally:
+            self._working = False
+            self._status = FAILED if status is None else status
+        self.total = announcer.total or self.total
+        self.last_output = announcer.last_output
+
+    def _interrupt(self) -> None:
+        """Interrupt what runs; otherwise ask for another Ctrl+C to leave."""
+        now = monotonic()
+        again, self._pressed = now - self._pressed < _TWICE, now
+        if self._working and not again:
+            self.agent.interrupt(self.conversation_id)
+        elif again:
+            self._stop()
+        else:
+            print_text(f"{os.linesep}Press Ctrl+C again to leave.")
+
+    def _stop(self) -> None:
+        self._left = True
+        if self._interactive:
+            # The shell's next output must not follow our prompt on the same line.
+            print(flush=True)
+        if self._task is not None:
+            self._task.cancel()
+
+
+def _last_exchange(events: list[Event]) -> list[str]:
+    """The last message of the user, and the answers to it."""
+    said = [event for event in events if event["type"] in ("user", "respond")]
+    asked = next((at for at in range(len(said) - 1, -1, -1) if said[at]["type"] == "user"), len(said))
+    lines: list[str] = []
+    for event in said[asked:]:
+        if event["type"] == "user":
+            lines.append(f"You: {event['content']}")
+        elif event["type"] == "respond":
+            lines.append(f"Answer: {event['content']}")
+    return lines

@@ -1,1 +1,0 @@
-"""The embedded model's mind: messages in, the next reply out. No I/O, no clock, no memory of its own."""

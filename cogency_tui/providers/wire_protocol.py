@@ -1,0 +1,132 @@
+"""The contract of an HTTP wire protocol: it encodes requests and reads the events of answers.
+
+Wires are pure: they know no sockets. Retries and time-outs (`transport`), estimates (`usage`) and the
+errors that the user sees (`failures`) are the same for all of them.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, cast
+
+from cogency_tui.errors import ProviderProtocolError
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers.base import Usage
+from cogency_tui.providers.endpoint import Endpoint
+
+Finish: TypeAlias = Literal["", "stop", "length", "filter", "other"]
+"""Reason for the end of an answer: the model stopped, a limit of tokens, a filter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The content of one event. `finish` is the reason for the end of the answer, where the event has one;
+    `complete` marks the last event."""
+
+    text: str = ""
+    reasoning: str = ""
+    finish: Finish = ""
+    usage: Usage | None = None
+    complete: bool = False
+
+
+class Reader(Protocol):
+    """Reads the events of one answer, in order."""
+
+    def read(self, name: str, data: str) -> Frame:
+        """Read one event. `name` is the event's own, `message` where it has none.
+
+        Raises:
+            ProviderProtocolError: it is nothing that this wire has.
+            ProviderError: it is an error that the endpoint reports in mid-stream.
+        """
+        ...
+
+
+class Wire(Protocol):
+    """A wire protocol with one endpoint."""
+
+    @property
+    def label(self) -> str:
+        """Name for the user: `Chat Completions`, …"""
+        ...
+
+    @property
+    def path(self) -> str:
+        """Path of requests below the base URL."""
+        ...
+
+    @property
+    def models_path(self) -> str:
+        """Path of the list of models below the base URL."""
+        ...
+
+    def headers(self) -> Mapping[str, str]:
+        """Return the key, as this wire sends it, and other headers of each request."""
+        ...
+
+    def encode(self, messages: Sequence[Message], refused: Iterable[str]) -> bytes:
+        """Encode the body of a request, without the optional parameters that were `refused` before. The
+        same messages always give the same bytes."""
+        ...
+
+    def reader(self) -> Reader:
+        """Create a reader for one answer."""
+        ...
+
+    def models(self, body: Mapping[str, Any]) -> list[str]:
+        """Return the names in the endpoint's list of models."""
+        ...
+
+
+def bearer(endpoint: Endpoint) -> dict[str, str]:
+    """Return the header with the key that most endpoints accept."""
+    return {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
+
+
+def read_object(endpoint: Endpoint, label: str, data: str) -> dict[str, Any]:
+    """Parse the JSON object in an event's data.
+
+    Raises:
+        ProviderProtocolError: it is none.
+    """
+    try:
+        value: object = json.loads(data)
+    except (ValueError, RecursionError) as exc:
+        raise malformed(endpoint, label, data) from exc
+    if not isinstance(value, dict):
+        raise malformed(endpoint, label, data)
+    return cast("dict[str, Any]", value)
+
+
+def malformed(endpoint: Endpoint, label: str, data: str) -> ProviderProtocolError:
+    """Build the error for an event that this wire does not have."""
+    return ProviderProtocolError(
+        f"{endpoint.name} sent something that is no {label} frame: {endpoint.quote(data)}",
+        f"Check that base_url names a {label} server; try again.",
+    )
+
+
+def table(value: object) -> dict[str, Any]:
+    """Return `value` if it is an object, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def items(value: object) -> list[Any]:
+    """Return `value` if it is an array, else an empty one."""
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def text_of(value: object) -> str:
+    """Return `value` if it is text, else an empty text."""
+    return value if isinstance(value, str) else ""
+
+
+def count_of(value: object) -> int | None:
+    """Return `value` if it is a count of tokens, else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def names_in(models: object, key: str = "id") -> list[str]:
+    """Return the names in a list of objects, sorted."""
+    return sorted({text_of(table(each).get(key)) for each in items(models)} - {""})

@@ -1,0 +1,141 @@
+"""The journal of changes as tools use it; the engine implements it."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from cogency_tui.store.file_versions import Version
+from cogency_tui.tools.shell.git_updates import Bringing
+from cogency_tui.tools.shell.moved_files import MovedFiles
+
+if TYPE_CHECKING:
+    from cogency_tui.tools.changes import Change
+
+
+Keeps = Callable[[Sequence[str], str], Awaitable[bool | None]]
+"""Asks the user whether a command's changes of guarded files stay: names with reasons, and a diff. None
+where there is no user to ask; the changes are then reverted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The changes of guarded files that a command may make.
+
+    `keeps` is asked about files that are not covered; None where all are. `covers` are resolved files and
+    directories that the user was asked about before. `brings` is untrusted content that the command may
+    bring with commits, which stay; None for nothing. `destinations` are the remotes and addresses that the
+    command itself configures for git.
+    """
+
+    keeps: Keeps | None
+    covers: Collection[Path] = ()
+    brings: Bringing | None = None
+    destinations: Collection[str] = ()
+
+    def allows(self, path: Path) -> bool:
+        """Whether the user has allowed any change at a resolved path."""
+        return self.keeps is None or not set(self.covers).isdisjoint((path, *path.parents))
+
+
+ALL = Consent(None)
+
+
+class Kept(Protocol):
+    """Copies of the files that a command is about to destroy: all but `left_out` of them."""
+
+    @property
+    def left_out(self) -> int: ...
+
+
+class Found(Protocol):
+    """The changes of a command, complete when its block is left."""
+
+    @property
+    def at_stake(self) -> Kept: ...
+
+    @property
+    def edits(self) -> Sequence[object]: ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Lines about changes that were seen and are in no edit."""
+        ...
+
+    @property
+    def put_back(self) -> Sequence[str]:
+        """Guarded files that the command changed and that were reverted, and directories that lead to
+        them."""
+        ...
+
+    @property
+    def left(self) -> Sequence[str]:
+        """Guarded files that could not be reverted, in whole or in part."""
+        ...
+
+    @property
+    def signs(self) -> Path | None:
+        """File whose time is the command's last sign of life; the command's guard sets it, too."""
+        ...
+
+    def goes_on(self, over: Callable[[], Awaitable[object]]) -> None:
+        """Record changes beyond the block, until the awaitable of `over` is done: the command continues."""
+        ...
+
+    def stays(self) -> None:
+        """Record changes of guarded files beyond the block, until the turn ends: the program continues."""
+        ...
+
+
+class Recorded(Protocol):
+    """The result of recording changes, complete when their block is left."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Lines about changes that were made and could not be recorded."""
+        ...
+
+
+class Journal(Protocol):
+    """The record of what one conversation's calls change, with the previous contents."""
+
+    def writing(
+        self, call: str, tool: str, changes: "Sequence[Change]"
+    ) -> AbstractAsyncContextManager[Recorded]:
+        """Record the changes of this block, also if it fails.
+
+        Raises:
+            JournalError: they cannot be recorded beforehand; the block does not begin.
+        """
+        ...
+
+    def around_command(
+        self,
+        call: str,
+        tool: str,
+        at_stake: Sequence[Path] = (),
+        consent: Consent = ALL,
+    ) -> AbstractAsyncContextManager[Found]:
+        """Record the project's changes while a command runs in this block. `at_stake` are files and
+        directories that the command is about to destroy. Changes of guarded files are reverted unless
+        `consent` covers or accepts them.
+
+        Raises:
+            JournalError: its changes cannot be recorded; the block does not begin.
+        """
+        ...
+
+    @property
+    def moved(self) -> MovedFiles:
+        """Files that commands moved out of sight and that have no copy."""
+        ...
+
+    async def made(self) -> Mapping[Path, Version]:
+        """Versions that the calls of this turn, and nothing else, left in files that did not exist before
+        or equalled the last commit.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        ...

@@ -1,0 +1,268 @@
+"""Background commands, which outlive the call that started them.
+
+Invariant: they end when they are stopped, when their conversation is closed, and with the program, however
+that ends; their output is stored in bounded memory, whatever its size. There is one `Background` for an
+agent; each conversation has a view of it (`of`) with only its own commands.
+"""
+
+import asyncio
+import codecs
+import time
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from cogency_tui.errors import ToolError
+from cogency_tui.redaction import KnownSecrets, RedactedStream, Redactor
+from cogency_tui.tools.bounded_output import Kept, cut_mark
+from cogency_tui.tools.shell.command import Command, Ended
+from cogency_tui.tools.threads import completed
+from cogency_tui.workspace.names import shown
+
+MOST = 16
+"""Most background commands that run at once, and most ended ones that are remembered."""
+
+_HEAD = 50_000
+_TAIL = 150_000
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A background command and its state.
+
+    `started` is in seconds since the epoch, `seconds` is its running time; `ended` describes how it ended,
+    once it has.
+    """
+
+    id: str
+    owner: str
+    command: str
+    cwd: Path
+    started: float
+    seconds: float
+    ended: Ended | None
+
+    @property
+    def told(self) -> str:
+        """Describe its state."""
+        if self.ended is None:
+            return f"running for {self.seconds:.1f} s"
+        return f"{self.ended.told} after {self.seconds:.1f} s"
+
+
+class Background:
+    """The background commands of an agent; they have `grace` seconds between TERM and KILL."""
+
+    def __init__(self, grace: float = 2.0) -> None:
+        self._grace = grace
+        self._owner: str | None = None
+        self._all: dict[str, _Process] = {}
+        self._numbers = count(1)
+
+    def of(self, owner: str) -> "Background":
+        """Return the view of one conversation."""
+        view = copy(self)
+        view._owner = owner
+        return view
+
+    async def start(
+        self,
+        command: str,
+        cwd: Path,
+        environ: Mapping[str, str],
+        wrapper: Sequence[str] = (),
+        secrets: Mapping[str, str] | None = None,
+        known: KnownSecrets | None = None,
+    ) -> str:
+        """Start a command and return its id; `secrets` and `known` ones are redacted in its output.
+
+        Raises:
+            ToolError: too many run already.
+            OSError, ValueError: it could not be started.
+        """
+        self._make_room()
+        id = f"p{next(self._numbers)}"
+        redactors = Redactor(secrets or {}, known), RedactedStream(secrets or {}, known)
+        process = _Process(id, self._owner or "", command, cwd, redactors, self._grace)
+        self._all[id] = process
+        try:
+            await process.start(environ, wrapper)
+        except BaseException:
+            await completed(process.stop())
+            del self._all[id]
+            raise
+        return id
+
+    def listed(self) -> list[Listed]:
+        """List all of them, in the order of their start."""
+        return [process.listed() for process in self._processes()]
+
+    def pids(self) -> list[int]:
+        """Return the topmost processes of the running commands."""
+        return [process.pid for process in self._processes() if process.pid and process.ended is None]
+
+    def get(self, id: str) -> Listed:
+        """Return one of them.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        return self._process(id).listed()
+
+    def read(self, id: str) -> str:
+        """Return its output since the last read; for the agent.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        return self._process(id).unread()
+
+    def output(self, id: str) -> str:
+        """Return its whole stored output; for the user.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        return self._process(id).output()
+
+    async def over(self, id: str) -> None:
+        """Return when it has ended, and none of its processes runs.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        await self._process(id).wait(None)
+
+    async def settle(self, id: str, seconds: float) -> Listed:
+        """Return its state when it has ended, or after `seconds`.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        process = self._process(id)
+        await process.wait(seconds)
+        return process.listed()
+
+    async def stop(self, id: str) -> Listed:
+        """End it, with all its processes.
+
+        Raises:
+            ToolError: there is none with this id.
+        """
+        process = self._process(id)
+        await process.stop()
+        return process.listed()
+
+    async def close(self) -> None:
+        """End and forget all of them."""
+        ending = self._processes()
+        await asyncio.gather(*(process.stop() for process in ending))
+        for process in ending:
+            self._all.pop(process.id, None)
+
+    def _processes(self) -> "list[_Process]":
+        return [process for process in self._all.values() if self._owner in (None, process.owner)]
+
+    def _process(self, id: str) -> "_Process":
+        there = {process.id: process for process in self._processes()}
+        if id not in there:
+            known = f"There are: {', '.join(there)}." if there else "There are none."
+            raise ToolError(f'There is no background command "{shown(id[:40])}".', known)
+        return there[id]
+
+    def _make_room(self) -> None:
+        ended = [process.id for process in self._all.values() if process.ended is not None]
+        if len(self._all) - len(ended) >= MOST:
+            raise ToolError(f"{MOST} background commands run already.", "Stop one with processes first.")
+        for id in ended[: max(0, len(ended) - MOST + 1)]:
+            del self._all[id]
+
+
+class _Process:
+    """A background command. It has ended when none of its processes runs."""
+
+    def __init__(
+        self,
+        id: str,
+        owner: str,
+        command: str,
+        cwd: Path,
+        redactors: tuple[Redactor, RedactedStream],
+        grace: float,
+    ) -> None:
+        self.id = id
+        self.owner = owner
+        self.pid = 0
+        self.ended: Ended | None = None
+        self._command = command
+        self._cwd = cwd
+        self._redactor, self._stream = redactors
+        self._grace = grace
+        self._kept = Kept(_HEAD, _TAIL)
+        self._unread = Kept(_HEAD, _TAIL)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._began = time.monotonic()
+        self._started = time.time()
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self, environ: Mapping[str, str], wrapper: Sequence[str]) -> None:
+        """Start it.
+
+        Raises:
+            OSError, ValueError: it could not be started.
+        """
+        running = await Command.start(self._command, self._cwd, environ, self._feed, wrapper)
+        self.pid = running.pid
+        self._task = asyncio.create_task(self._follow(running))
+
+    async def wait(self, seconds: float | None) -> None:
+        """Wait until it has ended, at most `seconds` if given."""
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=seconds)
+
+    async def stop(self) -> None:
+        """End it."""
+        self._stopping.set()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    def listed(self) -> Listed:
+        """Return its state."""
+        seconds = self.ended.seconds if self.ended else time.monotonic() - self._began
+        return Listed(self.id, self.owner, self._command, self._cwd, self._started, seconds, self.ended)
+
+    def unread(self) -> str:
+        """Return its output since the last read."""
+        head, missing, tail = self._unread.parts()
+        self._unread = Kept(_HEAD, _TAIL)
+        final = self.ended is not None
+        text = self._decoder.decode(head, final and not tail)
+        if missing:
+            text += self._decoder.decode(b"", True) + cut_mark(missing)
+        if tail:
+            text += self._decoder.decode(tail, final)
+        return self._stream.feed(text, final=final)
+
+    def output(self) -> str:
+        """Return its whole stored output."""
+        return self._redactor.text(self._kept.text())
+
+    def _feed(self, data: bytes) -> None:
+        self._kept.feed(data)
+        self._unread.feed(data)
+
+    async def _follow(self, running: Command) -> None:
+        over = asyncio.ensure_future(running.over())
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({over, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped = not over.done()
+            over.cancel()
+            stopping.cancel()
+            await completed(running.stop(self._grace))
+            self.ended = running.ended("", stopped=stopped)
+            running.close()

@@ -1,0 +1,83 @@
+"""The tool `processes`: lists, reads and stops the background commands of `shell`."""
+
+from typing import Literal
+
+import msgspec
+
+from cogency_tui.errors import ToolError
+from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, Touch
+from cogency_tui.tools.shell.background import Background, Listed
+
+_SUMMARY = 80
+
+
+class ProcessesArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: str = ""
+    action: Literal["list", "read", "stop"] = "list"
+
+
+class Processes:
+    """Lists, reads and stops the commands in `background`."""
+
+    name = "processes"
+    description = (
+        "List the commands that shell has started in the background, read what is new in the output of one, "
+        "or stop it, by the id that shell reported."
+    )
+    brief = True
+    args = ProcessesArgs
+    aliases = Aliases(
+        tools={
+            "bash_output": Spellings({"bash_id": "id"}, {"action": "read"}),
+            "kill_shell": Spellings({"shell_id": "id"}, {"action": "stop"}),
+            "kill_bash": Spellings({"shell_id": "id", "bash_id": "id"}, {"action": "stop"}),
+        }
+    )
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+
+    def touch(self, args: ProcessesArgs, _context: ToolContext, /) -> Touch:
+        """Order the call with commands in its block, whose processes it shows and stops."""
+        return Touch(everything=True, writes=args.action == "stop")
+
+    async def plan(self, args: ProcessesArgs, context: ToolContext) -> Intent:
+        del context
+        if args.action == "list":
+            return Intent("read", "List background commands")
+        process = self._named(args)
+        line = f"{process.id}: {summary(process.command)}"
+        if args.action == "read":
+            return Intent("read", f"Read the output of {line}")
+        return Intent("command", f"Stop {line}", detail=f"stop {process.id}: {process.command}", own=True)
+
+    async def run(self, args: ProcessesArgs, context: ToolContext) -> Outcome:
+        del context
+        if args.action == "list":
+            return self._listed(args.id)
+        process = self._named(args)
+        if args.action == "stop":
+            process = await self._background.stop(process.id)
+        output = self._background.read(process.id).rstrip("\n") or "(nothing new)"
+        return Outcome(f"{process.id}: {process.told}", "\n".join([process.told, output, *_notes(process)]))
+
+    def _named(self, args: ProcessesArgs) -> Listed:
+        if not args.id:
+            raise ToolError(f"processes cannot {args.action} without an id.", "List them to see their ids.")
+        return self._background.get(args.id)
+
+    def _listed(self, id: str) -> Outcome:
+        there = [self._background.get(id)] if id else self._background.listed()
+        lines = [f"{process.id}  {process.told}  {summary(process.command)}" for process in there]
+        running = sum(process.ended is None for process in there)
+        return Outcome(f"{running} running, {len(there) - running} ended", "\n".join(lines) or "(none)")
+
+
+def summary(command: str) -> str:
+    """Return the beginning of a command, on one line."""
+    first, _, rest = command.strip().partition("\n")
+    return f"{first[:_SUMMARY]}{' …' if rest or len(first) > _SUMMARY else ''}"
+
+
+def _notes(process: Listed) -> list[str]:
+    return process.ended.notes if process.ended else []

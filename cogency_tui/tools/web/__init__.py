@@ -1,0 +1,1 @@
+"""The tools `fetch` and `web_search`."""

@@ -1,0 +1,1 @@
+"""The pane of tool calls: its rows, its list and the detail of a call."""

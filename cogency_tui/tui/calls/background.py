@@ -1,0 +1,96 @@
+"""The background commands: listed in the tool calls pane, with readable output, stopped on request.
+
+Commands send no notification when they end or write output: they are polled when results arrive, when a turn
+begins or ends, and once a second while any runs. No timer runs otherwise.
+"""
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+from textual.timer import Timer
+
+from cogency_tui.errors import ToolError
+from cogency_tui.text import one_line
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.calls.pane import ToolCalls
+from cogency_tui.tui.calls.rows import BackgroundCommand
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.transcript.calls import State
+
+if TYPE_CHECKING:
+    from cogency_tui.tools.shell.background import Listed
+
+INTERVAL = 1.0
+"""Seconds between two polls while a command runs."""
+
+
+class BackgroundCommands(FeatureCommands):
+    """Updates the tool calls pane of `screen` with the agent's background commands."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge) -> None:
+        super().__init__(screen, bridge)
+        self._timer: Timer | None = None
+        self._pane: ToolCalls | None = None
+        self._shown: list[BackgroundCommand] = []
+
+    def handlers(self) -> dict[str, Handler]:
+        return {}
+
+    def look(self) -> None:
+        """Refresh the pane with the present state of the commands."""
+        background = self._bridge.agent.background
+        commands = [_as_shown(each) for each in background.listed()] if background else []
+        if commands or self._shown:
+            self._shown = commands
+            # A poll may come after the screen's widgets are removed, when a query would fail.
+            self._pane = self._pane or self._screen.query_one(ToolCalls)
+            self._pane.show_commands(commands, self._output)
+        running = any(command.state == "running" for command in commands)
+        if running and self._timer is None:
+            self._timer = self._screen.set_interval(INTERVAL, self.look, name="background")
+        elif not running and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def ask_to_stop(self, command: BackgroundCommand) -> None:
+        """Ask for confirmation, then stop the command."""
+        from cogency_tui.tui.kit.dialogs import Confirmation
+
+        question = f"Stop {command.id}?\n\n$ {one_line(command.command)}"
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._screen.run_worker(partial(self._stop, command.id), group="stop")
+
+        app_of(self._screen).push_screen(Confirmation(question), answered)
+
+    async def _stop(self, id: str) -> None:
+        background = self._bridge.agent.background
+        if background is None:
+            return
+        try:
+            # A stop once begun is completed: a half-stopped command would be left without an owner.
+            stopped = await asyncio.shield(background.stop(id))
+        except ToolError as exc:
+            self.complain(exc)
+        else:
+            self.say(f"{stopped.id}: {stopped.told}")
+        self.look()
+
+    def _output(self, id: str) -> str:
+        background = self._bridge.agent.background
+        try:
+            return background.output(id) if background else ""
+        except ToolError:
+            # The command has been dropped in favour of later ones.
+            return ""
+
+
+def _as_shown(listed: "Listed") -> BackgroundCommand:
+    ended = listed.ended
+    state: State = "running" if ended is None else "done" if ended.status == 0 else "failed"
+    told = ended.told if ended is not None else ""
+    return BackgroundCommand(listed.id, listed.command, listed.started, listed.seconds, state, told)

@@ -1,0 +1,158 @@
+"""The detail of the selected call or background command, scrolling on its own.
+
+The view follows a running call at its end until the user scrolls away, and again once the user is back at
+the end.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+
+from cogency_tui.text import reveal
+from cogency_tui.tui.calls.rows import BackgroundCommand, cause_of_skip, waits_for
+from cogency_tui.tui.kit.figures import duration, plural, size
+from cogency_tui.tui.kit.line_view import LineView
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
+from cogency_tui.tui.kit.long_text import Fixed, Sheet, Stack
+from cogency_tui.tui.kit.output import Output
+from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.transcript.call_detail import CallSheet
+from cogency_tui.tui.transcript.calls import GLYPHS, ROLES, Call
+
+
+class CommandSheet:
+    """The lines of a background command, `width` cells wide: its state, running time and output."""
+
+    def __init__(self, width: int, inks: Inks) -> None:
+        self.width = width
+        self.inks = inks
+        self.command = BackgroundCommand("", "", 0.0, 0.0, "running")
+        self._output = Output()
+        self._fed = ""
+        self._sheet = Sheet(self._output, width, inks)
+        self._stack = Stack([Fixed([]), self._sheet])
+
+    def __len__(self) -> int:
+        return len(self._stack)
+
+    def line(self, y: int) -> Line:
+        return self._stack.line(y)
+
+    def take(self, command: BackgroundCommand, output: str, now: float) -> None:
+        """Update the sheet to the state at `now`, with all output still stored."""
+        self.command = command
+        if not output.startswith(self._fed):
+            # The middle of a long output is dropped: the new output does not continue the old.
+            self._output, self._fed = Output(), ""
+            self._sheet = Sheet(self._output, self.width, self.inks)
+        self._output.feed(output[len(self._fed) :])
+        self._fed = output
+        self._sheet.grow()
+        self._stack = Stack([Fixed(self._head(now)), self._sheet])
+
+    def _head(self, now: float) -> list[Line]:
+        command, inks, width = self.command, self.inks, self.width
+        state = command.state
+        head = [
+            Segment("in the background  ", inks("text", attributes="bold")),
+            Segment(f"{GLYPHS[state]} {state} {duration(command.elapsed(now))}", inks(ROLES[state])),
+        ]
+        facts = [command.id, *([command.told] if command.told else [])]
+        facts.append(f"{size(self._output.size)}, {plural(self._output.total, 'line')}")
+        return [
+            *wrap(head, width),
+            *wrap([Segment(reveal(" · ".join(facts)), inks("dim"))], width),
+            *wrap([Segment(f"$ {reveal(command.command)}", inks("edit"))], width),
+            BLANK,
+        ]
+
+
+class CallDetail(LineView):
+    """Shows one `CallSheet` or `CommandSheet`."""
+
+    BINDING_GROUP_TITLE = "In the detail of a call"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False, id="detail.up"),
+        Binding("down,j", "move(1)", "Down", show=False, id="detail.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="detail.page_up"),
+        Binding("pagedown,space", "page(1)", "Page down", show=False, id="detail.page_down"),
+        Binding("home,g", "move(-100000000)", "Beginning", show=False, id="detail.home"),
+        Binding("end,G", "move(100000000)", "End, and follow", show=False, id="detail.end"),
+    ]
+
+    def __init__(self, clock: Callable[[], float], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._clock = clock
+        self._sheet: CallSheet | CommandSheet | None = None
+        self._following = True
+        self._placing = False
+        self._loading = False
+
+    def show(self, call: Call | None, before: Sequence[Call] = ()) -> None:
+        """Show a call; `before` are the calls that it may depend on."""
+        sheet = self._sheet if isinstance(self._sheet, CallSheet) and self._sheet.call is call else None
+        if call is None:
+            self._sheet = None
+        else:
+            waits, cause = waits_for(call, before), cause_of_skip(call, before)
+            now = self._clock()
+            if sheet is None or sheet.stale or not self._fits(sheet):
+                self._sheet = CallSheet(
+                    call, self.text_width, self.inks, now, waits=waits, cause=cause, gradual=True
+                )
+            else:
+                sheet.refresh(now, waits=waits, cause=cause)
+        self._place(live=call is not None and not call.settled, other=sheet is None)
+
+    def show_command(self, command: BackgroundCommand, output: str) -> None:
+        """Show a background command and its output so far."""
+        sheet = self._sheet if isinstance(self._sheet, CommandSheet) else None
+        other = sheet is None or sheet.command.id != command.id
+        if sheet is None or other or not self._fits(sheet):
+            sheet = self._sheet = CommandSheet(self.text_width, self.inks)
+        sheet.take(command, output, self._clock())
+        self._place(live=command.state == "running", other=other)
+
+    def line_at(self, y: int) -> Line | None:
+        return self._sheet.line(y) if self._sheet and y < len(self._sheet) else None
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if not self._placing:
+            self._following = self.scroll_offset.y >= self.max_scroll_y
+
+    def action_move(self, lines: int) -> None:
+        self.jump(self.scroll_offset.y + lines)
+
+    def action_page(self, direction: int) -> None:
+        self.jump(self.scroll_offset.y + direction * max(1, self.page - 1))
+
+    def _fits(self, sheet: CallSheet | CommandSheet) -> bool:
+        return sheet.width == self.text_width and sheet.inks is self.inks
+
+    def _place(self, *, live: bool, other: bool) -> None:
+        self._placing = True
+        self.resize_column(len(self._sheet) if self._sheet else 0)
+        if other:
+            self._following = True
+        if live and self._following:
+            self.jump(self.max_scroll_y)
+        elif other:
+            self.jump(0)
+        self._placing = False
+        self.refresh()
+        self._load_later()
+
+    def _load_later(self) -> None:
+        if isinstance(self._sheet, CallSheet) and self._sheet.loading and not self._loading:
+            self._loading = True
+            self.call_later(self._load)
+
+    def _load(self) -> None:
+        self._loading = False
+        if isinstance(self._sheet, CallSheet) and self._sheet.loading:
+            self._sheet.load()
+            self._place(live=not self._sheet.call.settled, other=False)

@@ -1,1 +1,0 @@
-"""What the prompt offers while one types: files after `@`, commands after `/`."""

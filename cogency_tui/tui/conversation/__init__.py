@@ -1,0 +1,1 @@
+"""The conversation pane: its view, find bar, forks, links and welcome text."""

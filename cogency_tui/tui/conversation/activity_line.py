@@ -1,0 +1,127 @@
+"""The line under the conversation: the current activity and its duration, and new units below the view."""
+
+import math
+
+import msgspec
+from rich.segment import Segment
+from textual.message import Message
+
+from cogency_tui.text import one_line
+from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.figures import plural, whole_seconds
+from cogency_tui.tui.kit.lines import fit, width_of
+from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.transcript.cards import SPINNER
+from cogency_tui.tui.transcript.units import Notice, Prose, Transcript, Unit
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """One line: `Running pytest`, `Waiting for openai/…`. A countdown includes its own time."""
+
+    text: str
+    counts_down: bool = False
+
+
+def live_units(transcript: Transcript) -> list[int]:
+    """The units of this turn that show a running time."""
+    return [
+        index
+        for index in range(transcript.turn_start, len(transcript.units))
+        if _is_live(transcript.units[index])
+    ]
+
+
+def describe_activity(transcript: Transcript, model: str, now: float) -> Activity:
+    """Describe the activity of this turn at `now`, in Unix seconds, from the transcript."""
+    units = transcript.units[transcript.turn_start :]
+    last = units[-1] if units else None
+    if isinstance(last, Notice) and last.due > now:
+        left = whole_seconds(math.ceil(last.due - now))
+        return Activity(f"Asking again in {left} · attempt {last.attempt}", counts_down=True)
+    return Activity(_describe_work(units, model))
+
+
+def _describe_work(units: list[Unit], model: str) -> str:
+    calls = [unit for unit in units if isinstance(unit, Call) and not unit.settled]
+    if any(call.state == "waiting" for call in calls):
+        return "Waiting for your answer"
+    if running := [call for call in calls if call.state == "running"]:
+        return (
+            f"Running {one_line(running[0].name)}"
+            if len(running) == 1
+            else f"Running {plural(len(running), 'call')}"
+        )
+    if writing := [call for call in calls if call.state == "writing"]:
+        return f"Writing a call of {one_line(writing[-1].name)}" if writing[-1].name else "Writing a call"
+    last = units[-1] if units else None
+    if isinstance(last, Prose) and last.open:
+        return "Thinking" if last.thinking else "Writing"
+    attempt = f" · attempt {last.attempt}" if isinstance(last, Notice) and last.due else ""
+    return f"Waiting for {one_line(model)}{attempt}"
+
+
+def _is_live(unit: object) -> bool:
+    if isinstance(unit, Call):
+        return unit.state == "running"
+    return isinstance(unit, Prose) and unit.thinking and unit.open
+
+
+PATIENCE = 0.5
+"""Seconds after which activity is shown."""
+
+
+class LiveLine(Bar):
+    """Shows the activity; empty while idle."""
+
+    SURFACE = "surface"
+
+    class Pressed(Message):
+        """The user asks to go to the end."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._activity: Activity | None = None
+        self._elapsed = 0.0
+        self._frame = 0
+        self._following = True
+        self._new = 0
+        self._queued = 0
+
+    def work(self, activity: Activity | None, elapsed: float, frame: int, queued: int) -> None:
+        """Show the activity (or none), its duration in seconds, and the number of queued messages."""
+        if queued != self._queued:
+            self._queued = queued
+            self.refresh()
+        shown = activity if elapsed > PATIENCE else None
+        if shown or self._activity:
+            self._activity, self._elapsed, self._frame = shown, elapsed, frame
+            self.refresh()
+
+    def follow(self, following: bool, new: int) -> None:
+        """Show whether the view follows the end, and how many units came in below."""
+        if (following, new) != (self._following, self._new):
+            self._following, self._new = following, new
+            self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        inks = self.inks
+        left = [Segment("  ", inks())]
+        right: list[Segment] = []
+        if not self._following:
+            label = f"↓ {self._new} new" if self._new else "↓ end"
+            right = [Segment(f"{label}  ", inks("accent", attributes="bold"))]
+        if self._queued:
+            left.append(Segment(f"{self._queued} queued   ", inks("accent", attributes="bold")))
+        if activity := self._activity:
+            time = "" if activity.counts_down else f"  {whole_seconds(self._elapsed)}"
+            left.append(Segment(SPINNER[self._frame % len(SPINNER)], inks("accent")))
+            room = width - width_of(left) - width_of(right) - len(time) - 2
+            left.append(Segment(f" {fit(activity.text, room)}{time}", inks("dim")))
+            hint = [Segment("   Esc", inks("accent")), Segment(" interrupts", inks("dim"))]
+            if width_of(left) + width_of(hint) + width_of(right) < width:
+                left += hint
+        return end_to_end(left, right, width, inks, "surface")
+
+    def on_click(self) -> None:
+        if not self._following:
+            self.post_message(self.Pressed())

@@ -1,0 +1,111 @@
+"""Commands that switch the conversation of the main screen: to a new one, a past one, or a fork."""
+
+from collections.abc import Callable
+from time import time
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.protocol.events import Measure, error_event
+from cogency_tui.store.prompts import Written
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.conversation.forking import Forking
+from cogency_tui.tui.conversation.pane import ConversationPane
+from cogency_tui.tui.display import Display
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.transcript.document import prepare
+from cogency_tui.tui.transcript.units import Said, Transcript
+
+
+class ConversationCommands(FeatureCommands):
+    """Switches the conversation, in the bridge and on `display`."""
+
+    def __init__(
+        self,
+        screen: Screen[Any],
+        bridge: Bridge,
+        display: Display,
+        moved: Callable[[], None],
+    ) -> None:
+        """`moved` is called when another conversation is shown."""
+        super().__init__(screen, bridge)
+        self._display = display
+        self._moved = moved
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"new_conversation": self.begin, "find": self.find, "fork": self.fork}
+
+    async def fork(self, _argument: str = "", *, unit: int | None = None) -> None:
+        """Switch to a fork that ends with `unit`, by default with the whole conversation. A fork at a
+        message of the user puts that message back into the prompt, to be rephrased."""
+        if not self.idle() or (conversation_id := self.begun()) is None:
+            return
+        transcript = self._display.transcript
+        said = transcript.units[unit] if unit is not None else None
+        try:
+            fork = await Forking(self._bridge.agent).fork(conversation_id, transcript, unit)
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        self.enter_fork(fork, said.text if isinstance(said, Said) else "")
+
+    def enter_fork(self, fork: str | None, said: str = "") -> None:
+        """Open a fork (a new conversation if None) with the text `said` in the prompt, for editing."""
+        if fork is None:
+            self.begin()
+        else:
+            self.open(fork)
+        self._display.edit_again([Written(said)] if said else [])
+        self.say("This is a fork now. The conversation that it comes from stays as it is.")
+
+    def find(self, _argument: str = "") -> None:
+        """Find text in the shown conversation."""
+        self._screen.query_one(ConversationPane).begin_find()
+
+    def show_links(self, addresses: list[str]) -> None:
+        """Show addresses of the conversation, and open the one that the user chooses."""
+        from cogency_tui.tui.conversation.links import LinksScreen
+
+        app_of(self._screen).push_screen(LinksScreen(addresses), self._open_link)
+
+    async def _open_link(self, address: str | None) -> None:
+        from cogency_tui.tui.terminal.opener import open_address
+
+        if address is None:
+            return
+        try:
+            await open_address(address)
+        except CogencyError as exc:
+            self.complain(exc)
+
+    def begin(self, _argument: str = "") -> None:
+        """Begin a new conversation."""
+        if self.idle():
+            self._bridge.begin()
+            self._display.show(Transcript(), Measure())
+            self._moved()
+
+    def open(self, conversation_id: str, prompt: str = "", *, then: Callable[[], None] | None = None) -> None:
+        """Switch to a past conversation, and send `prompt` in it; call `then` when it is shown."""
+
+        async def reopen() -> None:
+            try:
+                transcript, total = await self._bridge.reopen(conversation_id)
+                imported = await self._bridge.is_imported()
+                await prepare()
+            except CogencyError as exc:
+                transcript, total = Transcript(), Measure()
+                transcript.feed([error_event(exc, time())])
+                imported = False
+            self._display.show(transcript, total)
+            self._moved()
+            if imported:
+                self.say("This conversation was imported: you are asked before its edits are applied.")
+            if then is not None:
+                then()
+            if prompt:
+                self._bridge.send(Written(prompt))
+
+        self._screen.run_worker(reopen, group="reopen", exclusive=True)

@@ -1,0 +1,116 @@
+"""The find field, in place of the pane's title, with the number of finds at its end."""
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input
+
+from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.lines import fit
+
+
+class FindField(Input):
+    """The text to find. Reports every change at once, in the order in which keys were typed."""
+
+    BINDING_GROUP_TITLE = "While finding"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "keep", "Stay here", id="find.keep", tooltip="Stay at this find; n and N go on"),
+        Binding("down", "step(1)", "Next", id="find.next", tooltip="Next find"),
+        Binding("up", "step(-1)", "Previous", id="find.previous", tooltip="Previous find"),
+        Binding("escape", "cancel", "Back", id="find.cancel", tooltip="Back to where the search began"),
+    ]
+
+    class Kept(Message):
+        """The user accepts the position that the search has reached."""
+
+    class Stepped(Message):
+        """The user asks for the next find, or with -1 the previous one."""
+
+        def __init__(self, step: int) -> None:
+            self.step = step
+            super().__init__()
+
+    class Cancelled(Message):
+        """The user asks to return to where the search began."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(placeholder="Find in the conversation", id=id)
+        self.cursor_blink = False
+
+    def action_keep(self) -> None:
+        self.post_message(self.Kept())
+
+    def action_step(self, step: int) -> None:
+        self.post_message(self.Stepped(step))
+
+    def action_cancel(self) -> None:
+        self.post_message(self.Cancelled())
+
+
+class FindCount(Bar):
+    """Shows `3 of 17`, or that there are no finds."""
+
+    SURFACE = "surface"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._text = ""
+        self._found = True
+
+    def tell(self, nth: int, total: int, query: str) -> None:
+        """Show that the view is at the `nth` of `total` finds of `query`."""
+        self._found = total > 0 or not query
+        count = f"{nth:,} of {total:,}" if nth else f"{total:,} found"
+        self._text = "" if not query else count if total else "nothing found"
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        ink = self.inks("dim" if self._found else "bad")
+        text = Segment(fit(self._text, width - 2) + "  ", ink)
+        return end_to_end([], [text], width, self.inks, "surface")
+
+
+class FindBar(Horizontal):
+    """Composes the field and its count. Visible while a search is active."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, classes="pane-title")
+
+    def compose(self) -> ComposeResult:
+        yield FindSign(id="find-sign")
+        yield FindField(id="find-field")
+        yield FindCount(id="find-count")
+
+    @property
+    def query_text(self) -> str:
+        """The text to find."""
+        return self.query_one(FindField).value
+
+    def begin(self) -> None:
+        """Focus the field; the previous text is selected, to be replaced."""
+        field = self.query_one(FindField)
+        field.focus()
+        field.select_all()
+
+    def tell(self, nth: int, total: int) -> None:
+        """Show that the view is at the `nth` of `total` finds."""
+        self.query_one(FindCount).tell(nth, total, self.query_text)
+
+
+class FindSign(Bar):
+    """The slash before the field."""
+
+    SURFACE = "surface"
+
+    def segments(self, width: int) -> list[Segment]:
+        return [Segment(fit("  / ", width), self.inks("accent", attributes="bold"))]
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        self.screen.query_one(FindField).focus()

@@ -1,0 +1,75 @@
+"""The conversation pane: its title or the find field, the conversation, and the activity line."""
+
+from textual import events
+from textual.app import ComposeResult
+from textual.widgets import Input
+
+from cogency_tui.tui.conversation.activity_line import LiveLine
+from cogency_tui.tui.conversation.find_bar import FindBar, FindField
+from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.kit.bar import Surface
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.transcript.find_view import FindView
+
+
+class ConversationPane(Surface):
+    """Composes the pane, and connects the find field with the conversation."""
+
+    def __init__(self, conversation: Conversation, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._conversation = conversation
+
+    def compose(self) -> ComposeResult:
+        yield PaneTitle("Conversation", id="conversation-title")
+        yield FindBar(id="find-bar")
+        yield self._conversation
+        yield LiveLine(id="live-line")
+
+    def on_mount(self) -> None:
+        self.query_one(FindBar).display = False
+
+    def begin_find(self) -> None:
+        """Show and focus the find field."""
+        if self._conversation.transcript.units:
+            self._show_field(True)
+            self.query_one(FindBar).begin()
+            self._conversation.find(self.query_one(FindBar).query_text)
+
+    def on_conversation_find_wanted(self, event: Conversation.FindWanted) -> None:
+        event.stop()
+        self.begin_find()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.query_one(FindBar).display:
+            self._conversation.find(event.value)
+
+    def on_find_field_kept(self, event: FindField.Kept) -> None:
+        event.stop()
+        self._conversation.focus()
+        self._conversation.keep_find()
+
+    def on_find_field_stepped(self, event: FindField.Stepped) -> None:
+        event.stop()
+        self._conversation.go_to_find(event.step)
+
+    def on_find_field_cancelled(self, event: FindField.Cancelled) -> None:
+        event.stop()
+        self._conversation.focus()
+        self._conversation.end_find()
+
+    def on_find_view_found(self, event: FindView.Found) -> None:
+        event.stop()
+        self.query_one(FindBar).tell(event.nth, event.total)
+
+    def on_find_view_find_ended(self, event: FindView.FindEnded) -> None:
+        event.stop()
+        self._show_field(False)
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        if isinstance(event.widget, FindField) and not self.query_one(FindBar).query_text:
+            self._conversation.end_find()
+
+    def _show_field(self, shown: bool) -> None:
+        self.query_one(FindBar).display = shown
+        self.query_one(PaneTitle).display = not shown

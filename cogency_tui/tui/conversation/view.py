@@ -1,0 +1,189 @@
+"""The view of the conversation pane: reading, finding, and actions on the block at the cursor."""
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.transcript.copy_text import answers_of_turn, code_in, links_in, outcome_of, text_of
+from cogency_tui.tui.transcript.find_view import FindView
+from cogency_tui.tui.transcript.units import Prose, Unit
+
+
+def _key(
+    key: str, action: str, description: str, id: str, tooltip: str = "", *, show: bool = False
+) -> Binding:
+    return Binding(key, action, description, show=show, id=f"conversation.{id}", tooltip=tooltip)
+
+
+class Conversation(FindView):
+    """A view of a transcript whose blocks can be copied, opened, searched and forked from."""
+
+    BINDING_GROUP_TITLE = "In the conversation"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        _key("y", "copy", "Copy", "copy", "Copy the block, or what is selected", show=True),
+        _key(
+            "Y",
+            "copy_code",
+            "Copy code",
+            "copy_code",
+            "Copy the code of the block, or of the answer",
+            show=True,
+        ),
+        _key("a", "copy_answer", "Copy answer", "copy_answer", "Copy all that was answered in this turn"),
+        _key("enter,space", "expand", "Open", "expand", "Open or close the block", show=True),
+        _key("slash", "find", "Find", "find", "Find in the conversation", show=True),
+        _key("n", "find_next(1)", "Next find", "find_next"),
+        _key("N", "find_next(-1)", "Previous find", "find_previous"),
+        _key("v", "select_lines", "Select", "select", "Select lines from this block on", show=True),
+        _key("shift+down", "extend(1)", "Select a line more", "extend_down"),
+        _key("shift+up", "extend(-1)", "Select a line more upwards", "extend_up"),
+        _key("f", "fork", "Fork", "fork", "Go on from here in a fork of the conversation", show=True),
+        _key("r", "review", "Review", "review", "See what the call changed, and decide about it", show=True),
+        _key("o", "links", "Links", "links", "Open an address of the block"),
+        _key("left_square_bracket", "block(-1)", "Previous block", "previous"),
+        _key("right_square_bracket", "block(1)", "Next block", "next"),
+        _key("up,k", "line(-1)", "Up", "up"),
+        _key("down,j", "line(1)", "Down", "down"),
+        _key("pageup", "page_up", "Page up", "page_up"),
+        _key("pagedown", "page_down", "Page down", "page_down"),
+        _key("home,g", "first", "Beginning", "home"),
+        _key("end,G", "last", "End, and follow", "end"),
+        _key("escape", "leave", "Leave", "leave", "Select nothing, find nothing"),
+    ]
+
+    class FindWanted(Message):
+        """The user asks to find text."""
+
+    class ForkWanted(Message):
+        """The user asks to continue from unit `unit` in a fork."""
+
+        def __init__(self, unit: int) -> None:
+            self.unit = unit
+            super().__init__()
+
+    class ReviewWanted(Message):
+        """The user asks for the changes made by the call with this id."""
+
+        def __init__(self, call: str) -> None:
+            self.call = call
+            super().__init__()
+
+    class LinksWanted(Message):
+        """The user asks to open one of these addresses."""
+
+        def __init__(self, addresses: list[str]) -> None:
+            self.addresses = addresses
+            super().__init__()
+
+    def action_copy(self) -> None:
+        """Copy the selection, else the source of the block."""
+        text = self.screen.get_selected_text() if self.text_selection is not None else None
+        if text:
+            self.screen.clear_selection()
+        self._copy(text or self._block_text())
+
+    def action_copy_code(self) -> None:
+        """Copy the code of the block; if it has none, the whole answer that it belongs to."""
+        if (cursor := self.cursor) is None:
+            return
+        unit = self.transcript.units[cursor.unit]
+        if isinstance(unit, Call):
+            self._copy(outcome_of(unit))
+            return
+        code = code_in(self._block_text())
+        if not code and isinstance(unit, Prose):
+            code = code_in(unit.text)
+        self._copy("\n\n".join(code), "There is no code here.")
+
+    def action_copy_answer(self) -> None:
+        """Copy all answers of the turn that the block belongs to."""
+        if (cursor := self.cursor) is not None:
+            self._copy(answers_of_turn(self.transcript, cursor.unit), "There is no answer here yet.")
+
+    def action_fork(self) -> None:
+        """Request a fork that ends with the unit of the block."""
+        if (cursor := self.cursor) is not None:
+            self.post_message(self.ForkWanted(cursor.unit))
+
+    def action_review(self) -> None:
+        """Request the review of the changes made by the call of the block."""
+        cursor = self.cursor
+        if cursor is not None and isinstance(unit := self.transcript.units[cursor.unit], Call):
+            self.post_message(self.ReviewWanted(unit.id))
+
+    def action_links(self) -> None:
+        """Request the list of the block's addresses, to open one."""
+        addresses = links_in(self._block_text())
+        if addresses:
+            self.post_message(self.LinksWanted(addresses))
+        else:
+            self.notify("There is no address here.", markup=False)
+
+    def action_find(self) -> None:
+        """Request the find field."""
+        self.post_message(self.FindWanted())
+
+    def action_find_next(self, step: int) -> None:
+        self.go_to_find(step)
+
+    def action_leave(self) -> None:
+        """Clear the selection; without one end the search."""
+        if self.text_selection is not None:
+            self.screen.clear_selection()
+        else:
+            self.end_find()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        cursor = self.cursor
+        if action == "leave":
+            return self.text_selection is not None or self.finding
+        if action == "find_next":
+            return self.finding
+        if action == "review":
+            return cursor is not None and _may_have_changed(self.transcript.units[cursor.unit])
+        if action == "expand":
+            return cursor is not None and self.document.is_expandable(cursor.unit)
+        if action in ("copy", "copy_code", "copy_answer", "fork", "links", "select_lines", "extend", "find"):
+            return cursor is not None
+        return super().check_action(action, parameters)
+
+    def action_line(self, step: int) -> None:
+        """Scroll by a line; while lines are selected, extend or shrink the selection by one."""
+        if self.selects_lines:
+            self.action_extend(step)
+        else:
+            self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+
+    def action_page_up(self) -> None:
+        self.jump(max(0, self.scroll_offset.y - self.page + 2))
+
+    def action_page_down(self) -> None:
+        self.jump(min(self.max_scroll_y, self.scroll_offset.y + self.page - 2))
+
+    def action_first(self) -> None:
+        self.jump(0)
+
+    def action_last(self) -> None:
+        self.follow()
+
+    def _block_text(self) -> str:
+        """The source of the block."""
+        if (cursor := self.cursor) is None:
+            return ""
+        unit, source = self.transcript.units[cursor.unit], self.document.source(*cursor)
+        return text_of(unit) if source is None else text_of(unit)[slice(*source)]
+
+    def _copy(self, text: str, otherwise: str = "There is nothing to copy here.") -> None:
+        if text:
+            app_of(self).copy_to_clipboard(text)
+        else:
+            self.notify(otherwise, markup=False)
+
+
+def _may_have_changed(unit: Unit) -> bool:
+    """Whether the unit may have edits: a command does not report the files that it changed."""
+    return isinstance(unit, Call) and unit.settled and (bool(unit.changes()) or unit.name == "shell")

@@ -1,0 +1,121 @@
+"""The welcome text of an empty conversation: the program, the model and its origin, and suggestions."""
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.segment import Segment
+
+from cogency_tui.config.layers import Origin
+from cogency_tui.config.schema import config_path
+from cogency_tui.providers.catalog import known_providers
+from cogency_tui.text import one_line
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
+from cogency_tui.tui.theme import Inks
+from cogency_tui.workspace.names import short_path
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+
+
+OFFLINE = "offline"
+_TRY = (
+    "explain what this project does",
+    "find where the settings are read",
+    "write a test for the part that has none",
+)
+_TRY_OFFLINE = (
+    "list the files",
+    "explain README.md",
+    "create notes.txt then run the tests",
+)
+_WAY_COLUMN = 15
+_WAYS = (
+    ("F2", "which model answers"),
+    ("/mode", "how turns are run"),
+    ("/permissions", "what runs without asking"),
+    ("F1", "all keys and commands"),
+)
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """The model in force and where it was chosen; the variables that hold keys for other providers, and
+    the path of the user's configuration."""
+
+    provider: str
+    model: str
+    origin: Origin
+    keys: tuple[str, ...]
+    config: str
+
+
+def draw_welcome(situation: Situation, width: int, inks: Inks) -> list[Line]:
+    """The welcome text in `width` cells."""
+    text, dim, strong = inks("text"), inks("dim"), inks("text", attributes="bold")
+    model = f"{one_line(situation.provider)}/{one_line(situation.model)}"
+    lines = wrap([Segment("A coding agent in this directory.", strong)], width)
+    lines += wrap(
+        [Segment("It reads, searches, edits and runs; you see each step, and are asked first.", dim)], width
+    )
+    why = _why(situation)
+    lines += [BLANK, *wrap([Segment(model, inks("accent")), Segment(f" {why}", text)], width)]
+    tries = _TRY_OFFLINE if situation.provider == OFFLINE else _TRY
+    lines += [BLANK, Line([Segment("Try", strong)])]
+    lines += [
+        line.indented(Segment("  › ", inks("accent")))
+        for line in (Line([Segment(each, text)]) for each in tries)
+    ]
+    if situation.provider == OFFLINE:
+        lines += [BLANK, Line([Segment("Have a real model answer", strong)])]
+        lines += _indent(wrap([Segment(_how(situation), text)], width - 2), inks)
+        lines += [BLANK, Line([Segment("See all of it", strong)])]
+        tour = "cogency-tui --tour shows it in a few minutes, in a scratch project."
+        lines += _indent(wrap([Segment(tour, text)], width - 2), inks)
+    lines.append(BLANK)
+    for key, meaning in _WAYS:
+        lines.append(Line([Segment(key.ljust(_WAY_COLUMN), inks("accent")), Segment(meaning, dim)]))
+    return lines
+
+
+def _why(situation: Situation) -> str:
+    """The origin of the choice."""
+    offline = situation.provider == OFFLINE
+    built_in = " It is built in: no key, no network, no real model." if offline else ""
+    origin = situation.origin
+    if origin.source == "default":
+        why = "because no other is configured" if offline else "as the configuration says"
+    elif origin.source == "flag":
+        why = f"as {origin.where} says"
+    elif origin.source == "environment":
+        why = f"as {origin.where} in the environment says"
+    else:
+        why = f"as {one_line(origin.where)} says"
+    return f"answers, {why}.{built_in}"
+
+
+def _how(situation: Situation) -> str:
+    """The step that selects another model."""
+    if situation.keys:
+        found = " and ".join(map(one_line, situation.keys))
+        return f"A key is here, in {found}: F2 lists its models, tests one, and keeps it if you say so."
+    return (
+        "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and start again, or run a local server "
+        "(ollama, llama.cpp). F2 shows what each needs, tests it, and keeps your choice in "
+        f"{one_line(situation.config)}."
+    )
+
+
+def _indent(lines: list[Line], inks: Inks) -> list[Line]:
+    return [line.indented(Segment("  ", inks())) for line in lines]
+
+
+def situation_of(agent: "Agent") -> Situation:
+    """The situation of `agent` now."""
+    keys: list[str] = []
+    if agent.provider.name == OFFLINE:
+        known = known_providers(agent.settings, os.environ)
+        keys = [each.key_source for each in known if each.key_source and each.key_found]
+    chosen = agent.provider.name == agent.settings.provider
+    origin = agent.configured.origin("provider") if chosen else Origin()
+    path = short_path(config_path())
+    return Situation(agent.provider.name, agent.provider.model, origin, tuple(keys), path)

@@ -1,0 +1,1 @@
+"""The cost of requests (`/cost`) and the contents of the context (`/context`)."""

@@ -1,0 +1,121 @@
+"""The usage of a conversation as a table in a dialog: a row for each model, then the savings."""
+
+from collections.abc import Iterable
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from cogency_tui.text import one_line
+from cogency_tui.tui.cost.facts import Spent
+from cogency_tui.tui.cost.model import Cost, Saving, by_model, in_all, saving
+from cogency_tui.tui.kit.dialogs import Choices, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.figures import dollars, duration, plural, ratio, tokens
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.theme import Inks
+
+_COLUMNS = (("sent", 9), ("billed", 9), ("cached", 8), ("generated", 11), ("cost", 9), ("time", 13))
+_FIGURES = sum(size for _name, size in _COLUMNS)
+_LEFT_OUT = ("time", "billed", "cached")
+"""Columns omitted where space is short, in this order."""
+
+_NAME = 20
+"""Cells of a name beside its figures; with less space the name has a line of its own above them."""
+
+
+def draw_costs(costs: list[Cost], total: Cost, saved: Saving, width: int, inks: Inks) -> list[Line]:
+    """One row for each of `costs`, the `total` if there are several, and an explanation of the figures."""
+    beside = width >= _NAME + _FIGURES
+    head = "".join(name.rjust(size) for name, size in _fitting(width))
+    lines = [_figures("", head, width, inks("dim"), inks)]
+    for cost in costs:
+        lines += _row(cost, width, inks, beside=beside)
+    if len(costs) > 1:
+        lines.append(Line([Segment("─" * width, inks("rule"))]))
+        lines += _row(total, width, inks, beside=beside)
+    for remark in _remarks(total, saved):
+        lines += [BLANK, *wrap([Segment(remark, inks("dim"))], width)]
+    return lines
+
+
+def _row(cost: Cost, width: int, inks: Inks, *, beside: bool) -> list[Line]:
+    about = "~" if cost.estimated else ""
+    shown = (
+        about + tokens(cost.sent),
+        about + tokens(cost.billed),
+        "–" if cost.cached is None else tokens(cost.cached),
+        about + tokens(cost.generated),
+        "–" if cost.dollars is None else about + dollars(cost.dollars) + ("+" if cost.unpriced else ""),
+        duration(cost.seconds),
+    )
+    columns = zip(shown, _COLUMNS, strict=True)
+    figures = "".join(text.rjust(column[1]) for text, column in columns if column in _fitting(width))
+    name = one_line(cost.name)
+    if beside:
+        return [_figures(name, figures, width, inks("text"), inks)]
+    above = Line([Segment(fit(name, width), inks("text", attributes="bold"))])
+    return [above, _figures("", figures, width, inks("text"), inks)]
+
+
+def _fitting(width: int) -> list[tuple[str, int]]:
+    """The columns that fit."""
+    columns = [*_COLUMNS]
+    for name in _LEFT_OUT:
+        if sum(size for _name, size in columns) > width:
+            columns = [column for column in columns if column[0] != name]
+    return columns
+
+
+def _figures(name: str, figures: str, width: int, style: Style, inks: Inks) -> Line:
+    label = fit(name, width - cells(figures))
+    space = " " * max(0, width - cells(label) - cells(figures))
+    return Line([Segment(label + space, inks("text", attributes="bold")), Segment(figures, style)])
+
+
+def _remarks(total: Cost, saved: Saving) -> Iterable[str]:
+    yield (
+        "In tokens: sent to the provider, billed by it as input, of that taken from its cache at a lower "
+        "price, and generated. Time includes tools and questions."
+    )
+    if total.dollars is None:
+        yield "No price is known for what was used, so neither is the cost."
+    elif total.unpriced:
+        yield f"+: the price of {plural(total.unpriced, 'request')} of {total.requests} is not known."
+    if total.estimated:
+        yield "~: our own estimate, where the provider reported nothing."
+    yield _describe_saving(saved)
+
+
+def _describe_saving(saved: Saving) -> str:
+    if saved.replayed <= saved.sent or not saved.sent:
+        return "Everything was sent again with each request, as replay mode does: resume mode saved nothing."
+    replayed = tokens(saved.replayed)
+    if saved.estimated:
+        replayed = f"about {replayed} (that figure is our own estimate)"
+    less = ratio(saved.replayed / saved.sent)
+    return f"Sent were {tokens(saved.sent)}; replay mode would have sent {replayed}: {less} less."
+
+
+class CostScreen(ReadingScreen[None]):
+    """Shows what was `spent`: at least one request."""
+
+    def __init__(self, spent: Spent) -> None:
+        super().__init__()
+        self._costs = [*by_model(spent.own), *by_model(spent.delegated, " (sub-agents)")]
+        self._total = in_all(self._costs)
+        self._saved = saving([*spent.own, *spent.delegated])
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="cost"):
+            yield PaneTitle("Cost", id="cost-title")
+            yield DialogBody(self._draw, id="cost-body")
+            with Vertical(classes="dialog-foot"):
+                yield Choices([("escape", "close", "close")])
+
+    def on_mount(self) -> None:
+        self.query_one(PaneTitle).state(plural(self._total.requests, "request"))
+
+    def _draw(self, width: int, inks: Inks) -> list[Line]:
+        return draw_costs(self._costs, self._total, self._saved, width, inks)

@@ -1,0 +1,1 @@
+"""The file tree, the preview of a file, and git's marks in the tree."""

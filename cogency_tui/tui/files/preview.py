@@ -1,0 +1,114 @@
+"""The read-only preview of a file over the conversation, with syntax colours; Esc closes it."""
+
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from cogency_tui.text import one_line
+from cogency_tui.tui.kit.bar import Surface
+from cogency_tui.tui.kit.code import SourceSheet
+from cogency_tui.tui.kit.figures import plural, size
+from cogency_tui.tui.kit.file_text import Preview
+from cogency_tui.tui.kit.line_view import LineView
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
+from cogency_tui.tui.kit.long_text import Fixed, Sheet
+from cogency_tui.tui.kit.pane_title import PaneTitle
+
+
+class PreviewLines(LineView):
+    """The lines of one preview."""
+
+    BINDING_GROUP_TITLE = "In the preview of a file"
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "ask('close')", "Close", id="preview.close", tooltip="Back to the conversation"),
+        Binding("o", "ask('edit')", "Edit", id="preview.edit", tooltip="Open the file in your editor"),
+        Binding("at", "ask('mention')", "Put into the prompt", id="preview.mention"),
+        Binding("up,k", "move(-1)", "Up", show=False, id="preview.up"),
+        Binding("down,j", "move(1)", "Down", show=False, id="preview.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="preview.page_up"),
+        Binding("pagedown,space", "page(1)", "Page down", show=False, id="preview.page_down"),
+        Binding("home,g", "move(-100000000)", "Beginning", show=False, id="preview.home"),
+        Binding("end,G", "move(100000000)", "End", show=False, id="preview.end"),
+    ]
+
+    class Asked(Message):
+        """Requests `close`, `edit` or `mention` for the shown file."""
+
+        def __init__(self, what: str, path: str) -> None:
+            self.what = what
+            self.path = path
+            super().__init__()
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._preview: Preview | None = None
+        self._sheet: Sheet | Fixed = Fixed([])
+        self._drawn_for: tuple[object, ...] = ()
+
+    def show(self, preview: Preview) -> None:
+        """Show a file; for the same file the scroll position stays."""
+        same = self._preview is not None and self._preview.path == preview.path
+        self._preview = preview
+        self._drawn_for = ()
+        self._draw()
+        if not same:
+            self.jump(0)
+
+    def line_at(self, y: int) -> Line | None:
+        self._draw()
+        return self._sheet.line(y) if y < len(self._sheet) else None
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def action_ask(self, what: str) -> None:
+        if self._preview is not None:
+            self.post_message(self.Asked(what, self._preview.path))
+
+    def action_move(self, lines: int) -> None:
+        self.jump(self.scroll_offset.y + lines)
+
+    def action_page(self, direction: int) -> None:
+        self.jump(self.scroll_offset.y + direction * max(1, self.page - 1))
+
+    def _draw(self) -> None:
+        """Lay out for the present width and theme, unless already done."""
+        preview, width, inks = self._preview, self.text_width, self.inks
+        if preview is None or self._drawn_for == (width, inks):
+            return
+        self._drawn_for = (width, inks)
+        if preview.problem:
+            self._sheet = Fixed(wrap([Segment(preview.problem, inks("dim"))], width))
+        elif preview.lines.total:
+            self._sheet = SourceSheet(preview.lines, preview.language, width, inks)
+        else:
+            self._sheet = Fixed([Line([Segment("The file is empty.", inks("dim"))]), BLANK])
+        self.resize_column(len(self._sheet))
+        self.refresh()
+
+
+class FilePreview(Surface):
+    """A title and the file."""
+
+    def compose(self) -> ComposeResult:
+        yield PaneTitle("Preview", id="preview-title")
+        yield PreviewLines(id="preview-lines")
+
+    def show(self, preview: Preview) -> None:
+        """Show a file."""
+        facts = [one_line(preview.path)]
+        if not preview.problem:
+            facts += [plural(preview.lines.total, "line"), size(preview.size)]
+            facts += [preview.encoding] if preview.encoding else []
+        self.query_one(PaneTitle).state(" · ".join(facts))
+        self.query_one(PreviewLines).show(preview)
+
+    def on_descendant_focus(self) -> None:
+        self.query_one(PaneTitle).light(True)
+
+    def on_descendant_blur(self) -> None:
+        self.query_one(PaneTitle).light(False)

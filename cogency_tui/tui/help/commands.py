@@ -1,0 +1,39 @@
+"""The commands `/help` and `/keys`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.commands import Command
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+
+
+class HelpCommands(FeatureCommands):
+    """Shows dialogs over `screen`; `commands` are the available ones."""
+
+    def __init__(
+        self, screen: Screen[Any], bridge: Bridge, commands: Callable[[], Sequence[Command]]
+    ) -> None:
+        super().__init__(screen, bridge)
+        self._commands = commands
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"help": self.show_help, "show_keys": self.show_keys}
+
+    def show_help(self, _argument: str = "") -> None:
+        """Show the keys that work at the focus, and the commands."""
+        from cogency_tui.tui.help.screen import HelpScreen, collect_keys, command_rows
+
+        groups = [*collect_keys(self._screen), command_rows(self._commands())]
+        app_of(self._screen).push_screen(HelpScreen("Help", groups))
+
+    def show_keys(self, _argument: str = "") -> None:
+        """Show every key, with the id by which it can be remapped."""
+        from cogency_tui.tui.help.key_table import describe_problems, key_rows
+        from cogency_tui.tui.help.screen import HelpScreen
+
+        keys = self._bridge.agent.settings.keys
+        app_of(self._screen).push_screen(HelpScreen("Keys", key_rows(keys), describe_problems(keys)))

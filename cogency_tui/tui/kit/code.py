@@ -1,0 +1,246 @@
+"""Code as lines on the raised surface, coloured by pygments with the theme's syntax colours.
+
+The number of lines is known without colouring any: each is coloured when it is rendered. A short block is
+coloured as a whole once it is complete; in others each row is coloured alone, which changes only tokens that
+span several rows (a docstring).
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import Any
+
+from rich.segment import Segment
+
+from cogency_tui.tui.kit.lines import Line, cells, chop, fit, width_of
+from cogency_tui.tui.kit.long_text import MOST_LAID, Recent, Sheet
+from cogency_tui.tui.kit.output import Lines, TextLine
+from cogency_tui.tui.theme import Inks
+
+_WHOLE_LIMIT = 3_000
+_ROW_LIMIT = 2_000
+_PIECE = 8_192
+_LEXERS = 64
+"""The size of the lexer cache: any text may be given as a language."""
+
+_ROLES = {
+    "Keyword.Type": "type",
+    "Keyword.Constant": "number",
+    "Keyword": "keyword",
+    "Operator.Word": "keyword",
+    "Operator": "operator",
+    "Name.Function": "function",
+    "Name.Class": "type",
+    "Name.Exception": "type",
+    "Name.Builtin": "builtin",
+    "Name.Decorator": "function",
+    "Name.Tag": "keyword",
+    "Name.Attribute": "function",
+    "Literal.String": "string",
+    "Literal.Number": "number",
+    "Comment": "comment",
+    "Generic.Heading": "keyword",
+    "Generic.Inserted": "good",
+    "Generic.Deleted": "bad",
+    "Generic.Prompt": "keyword",
+}
+
+
+@cache
+def _role(token: Any) -> str:
+    name = str(token).removeprefix("Token.")
+    while name:
+        if name in _ROLES:
+            return _ROLES[name]
+        name = name.rpartition(".")[0]
+    return "text"
+
+
+@lru_cache(_LEXERS)
+def _lexer(language: str) -> Any:
+    # Pygments creates these names at import time.
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+def read_code(language: str, text: str) -> Iterator[list[tuple[str, str]]]:
+    """The rows of `text` in pieces, each with its colour role. Unknown languages, and text with a row too
+    long to lex quickly, have no colours."""
+    lexer = _lexer(language.lower()) if language else None
+    if lexer is not None and all(len(row) <= _ROW_LIMIT for row in text.split("\n")):
+        yield from _read(lexer, text)
+        return
+    for row in text.split("\n"):
+        yield [(row, "text")] if row else []
+
+
+def _read(lexer: Any, text: str) -> Iterator[list[tuple[str, str]]]:
+    tokens: Iterable[tuple[Any, str]] = lexer.get_tokens(text)
+    row: list[tuple[str, str]] = []
+    for token, value in tokens:
+        first, *others = value.split("\n")
+        role = _role(token)
+        if first:
+            row.append((first, role))
+        for other in others:
+            yield row
+            row = [(other, role)] if other else []
+    yield row
+
+
+class CodeLines:
+    """The lines of code that grows at its end, `width` cells wide with a cell of surface left and right.
+
+    The first line names the language, if there is one.
+    """
+
+    def __init__(self, language: str, width: int, inks: Inks) -> None:
+        self._lexer = _lexer(language.lower()) if language else None
+        self._width = min(_PIECE, max(4, width))
+        self._inks = inks
+        self._label = [self._draw_label(language)] if language else []
+        self._rows: list[str] = []
+        self._joints: list[str] = []
+        self._ends: list[int] = []
+        self._drawn: Recent[list[Line]] = Recent(MOST_LAID)
+        self._partial = 0
+        self._whole = False
+
+    def __len__(self) -> int:
+        return len(self._label) + (self._ends[-1] if self._ends else 0)
+
+    def line(self, y: int) -> Line:
+        y -= len(self._label)
+        if y < 0:
+            return self._label[0]
+        row = bisect_right(self._ends, y)
+        first = self._ends[row - 1] if row else 0
+        lines = self._drawn.get(row)
+        if lines is None:
+            lines = self._paint(row)
+        return lines[y - first]
+
+    def extend(self, rows: Iterable[str], partial: str | None = None) -> None:
+        """Add complete rows, and the unfinished row, which the next call replaces."""
+        for _piece in range(self._partial):
+            self._drop_last()
+        for row in rows:
+            self._add(row)
+        complete = len(self._rows)
+        if partial is not None:
+            self._add(partial)
+        self._partial = len(self._rows) - complete
+
+    def close(self) -> None:
+        """End the code: a short block is now coloured as a whole."""
+        if not self._rows:
+            self._add("")
+        self._partial = 0
+        size = sum(map(len, self._rows)) + len(self._rows)
+        longest = max(map(len, self._rows), default=0)
+        short = size <= _WHOLE_LIMIT and longest <= _ROW_LIMIT and len(self._rows) <= MOST_LAID
+        self._whole = short and self._lexer is not None
+        if self._whole:
+            self._drawn.clear()
+
+    def _add(self, row: str) -> None:
+        row = row.expandtabs(4)
+        joint = self._joint()
+        room = (self._width - 2) * (_PIECE // (self._width - 2))
+        for start in range(0, max(1, len(row)), room):
+            self._rows.append(row[start : start + room])
+            self._joints.append("" if start else joint)
+            self._measure()
+
+    def _joint(self) -> str:
+        """The separator between the last row and the next; none between the label and the first row."""
+        return "\n" if self._rows or not self._label else ""
+
+    def _measure(self) -> None:
+        row, room = self._rows[-1], self._width - 2
+        count = -(-len(row) // room) if row.isascii() else len(chop([Segment(row)], room))
+        self._ends.append((self._ends[-1] if self._ends else 0) + max(1, count))
+
+    def _drop_last(self) -> None:
+        self._rows.pop()
+        self._joints.pop()
+        self._ends.pop()
+        self._drawn.drop(len(self._rows))
+
+    def _paint(self, row: int) -> list[Line]:
+        if not self._whole:
+            segments = next(self._colour(self._rows[row]), list[Segment]())
+            return self._drawn.put(row, self._frame(segments, self._joints[row]))
+        painted = [
+            self._drawn.put(index, self._frame(segments, self._joints[index]))
+            for index, segments in enumerate(self._colour("\n".join(self._rows)))
+        ]
+        return painted[row]
+
+    def _colour(self, text: str) -> Iterator[list[Segment]]:
+        """Colour the rows of `text`."""
+        inks = self._inks
+        if self._lexer is None or (len(text) > _ROW_LIMIT and not self._whole):
+            for plain in text.split("\n"):
+                yield [Segment(plain, inks("text", "raised"))] if plain else []
+            return
+        for row in _read(self._lexer, text):
+            yield [Segment(piece, inks(role, "raised")) for piece, role in row]
+
+    def _frame(self, row: list[Segment], joint: str) -> list[Line]:
+        fill = self._inks("text", "raised")
+        lines: list[Line] = []
+        for line in chop(row, self._width - 2):
+            rest = max(0, self._width - 1 - width_of(line.segments))
+            segments = [Segment(" ", fill), *line.segments, Segment(" " * rest, fill)]
+            lines.append(Line(segments, line.joint if lines else joint, 1))
+        return lines
+
+    def _draw_label(self, language: str) -> Line:
+        name = fit(language, self._width - 2)
+        text = " " * (self._width - 1 - cells(name)) + name + " "
+        return Line([Segment(text, self._inks("dim", "raised"))], lead=len(text))
+
+
+def draw_code(language: str, source: str, width: int, inks: Inks) -> list[Line]:
+    """Draw all lines of a block of code."""
+    code = CodeLines(language, width, inks)
+    code.extend(source.split("\n"))
+    code.close()
+    return [code.line(index) for index in range(len(code))]
+
+
+_FRAME = 2
+"""Cells around each row of code."""
+
+
+class SourceSheet(Sheet):
+    """The numbered lines of the source `text`, `width` cells wide; coloured row by row when rendered."""
+
+    def __init__(self, text: Lines, language: str, width: int, inks: Inks) -> None:
+        self._language = language
+        self._digits = len(str(max(1, text.total)))
+        self._numbers: list[int] = []
+        number = 0
+        for line in text.lines:
+            number += not line.continued
+            self._numbers.append(0 if line.continued else number)
+        super().__init__(text, max(self._digits + 8, width) - self._digits - _FRAME, inks)
+
+    def lay(self, index: int, line: TextLine) -> list[Line]:
+        drawn = draw_code(self._language, line.text, self.width + _FRAME, self.inks)
+        drawn = drawn[1:] if self._language else drawn
+        number = self._numbers[index]
+        first = str(number) if number else ""
+        dim = self.inks("dim")
+        heads = [first.rjust(self._digits), *[" " * self._digits] * (len(drawn) - 1)]
+        joints = ["" if line.continued else "\n", *[""] * (len(drawn) - 1)]
+        return [
+            Line([Segment(head, dim), *each.segments], joint, self._digits + 1)
+            for head, each, joint in zip(heads, drawn, joints, strict=True)
+        ]

@@ -1,0 +1,286 @@
+"""Dialogs: modal screens that return a typed answer and change nothing themselves.
+
+Invariant: a screen answers once, and closes no screen but itself.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.screen import ModalScreen, Screen
+from textual.strip import Strip
+
+from cogency_tui.tui.kit.bar import Bar
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.kit.line_view import LineView
+from cogency_tui.tui.kit.lines import Line, width_of, wrap
+from cogency_tui.tui.theme import Inks
+
+Result = TypeVar("Result")
+
+
+class AnsweringScreen(Screen[Result]):
+    """Accepts the first answer, and ignores all input after it.
+
+    Textual's `dismiss` closes the topmost screen, whichever it is: an answer given beneath another screen
+    waits until that one is closed.
+    """
+
+    _answered = False
+    _is_closed_by_answer = False
+    _answer: Result | None = None
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        if self._answered:
+            return AwaitComplete.nothing()
+        self._answered, self._answer = True, result
+        return self._close() if self.is_active else AwaitComplete.nothing()
+
+    def on_screen_resume(self, _event: events.ScreenResume) -> None:
+        # A screen answered just as it reached the top receives this event after its answer has closed it.
+        if self._answered and not self._is_closed_by_answer:
+            self._close()
+
+    async def _dispatch_message(self, message: Message) -> None:
+        # Only user input, and messages that widgets derive from it, bubble.
+        if not (self._answered and message.bubble):
+            await super()._dispatch_message(message)
+
+    def _close(self) -> AwaitComplete:
+        self._is_closed_by_answer = True
+        for callback in self._result_callbacks[-1:]:
+            if callback.future is not None and callback.future.cancelled():
+                # The worker that waited for the answer was cancelled.
+                callback.future = None
+        return super().dismiss(self._answer)
+
+
+class Dialog(ModalScreen[Result], AnsweringScreen[Result]):
+    """An `AnsweringScreen` over the screen that it belongs to."""
+
+
+STYLES = Path(__file__).parent.parent / "styles" / "dialogs.tcss"
+"""Loaded when the first dialog is shown."""
+
+Choice: TypeAlias = tuple[str, str, str]
+"""A key as it is bound (or symbols for several), the label of its answer, and its action."""
+
+
+class Choices(Bar):
+    """The possible answers, selected by key or click."""
+
+    SURFACE = "raised"
+
+    class Chosen(Message):
+        """The answer with this action was clicked."""
+
+        def __init__(self, action: str) -> None:
+            self.action = action
+            super().__init__()
+
+    def __init__(self, choices: list[Choice], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._choices = choices
+        self._spans: list[tuple[int, int, str]] = []
+
+    def offer(self, choices: list[Choice]) -> None:
+        """Offer other answers."""
+        self._choices = choices
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        shown: list[Segment] = []
+        self._spans = []
+        for key, label, action in self._choices:
+            pair = [
+                Segment(self._name_of(key, action), self.inks("accent", "raised", "bold")),
+                Segment(f" {label}   ", self.inks("text", "raised")),
+            ]
+            start = width_of(shown)
+            if start + width_of(pair) - 3 > width:
+                break
+            shown += pair
+            self._spans.append((start, start + width_of(pair) - 3, action))
+        return shown
+
+    def _name_of(self, key: str, action: str) -> str:
+        """The key for the action in force: the user may have remapped it."""
+        bound = self.screen.active_bindings
+        if key.isascii() and (key not in bound or bound[key].binding.action != action):
+            key = next((other for other, each in bound.items() if each.binding.action == action), key)
+        return key_name(key)
+
+    def on_click(self, event: events.Click) -> None:
+        for start, end, action in self._spans:
+            if start <= event.x < end:
+                self.post_message(self.Chosen(action))
+
+
+class DialogBody(LineView):
+    """Scrolling lines, drawn for the present width."""
+
+    def __init__(self, draw: Callable[[int, Inks], list[Line]], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._draw = draw
+        self._lines: list[Line] = []
+
+    def line_at(self, y: int) -> Line | None:
+        return self._lines[y] if y < len(self._lines) else None
+
+    def surface_at(self, y: int) -> str:
+        return "surface"
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport
+        self._lines = self._draw(max(8, width - 2 * self.MARGIN), self.inks)
+        return len(self._lines)
+
+    def redraw(self) -> None:
+        """Redraw after the contents changed."""
+        self.refresh(layout=True)
+
+    def on_mount(self) -> None:
+        app_of(self).theme_changed_signal.subscribe(self, lambda _theme: self.on_resize())
+
+    def on_resize(self) -> None:
+        self._lines = self._draw(self.text_width, self.inks)
+        self.resize_column(len(self._lines))
+        self.refresh()
+
+
+class Drawing(NamedTuple):
+    """A question as lines; `subject` are those that state what a yes would allow."""
+
+    lines: list[Line]
+    subject: range
+
+
+class QuestionBody(DialogBody):
+    """A question, and whether the window has shown all of its subject."""
+
+    class SubjectSeen(Message):
+        """The whole subject has been rendered."""
+
+    def __init__(self, draw: Callable[[int, Inks], Drawing], *, id: str | None = None) -> None:
+        super().__init__(self._lines_of, id=id)
+        self._draw_question = draw
+        self._drawn_for = 0
+        self._subject = range(0)
+        self._seen: set[int] = set()
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether each line of the subject has been visible in the window at its present size."""
+        return bool(self._subject) and self._seen.issuperset(self._subject)
+
+    def forget(self) -> None:
+        """Start over, since the window has changed."""
+        self._seen.clear()
+        self.redraw()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        # The compositor renders only what is in the window.
+        if crop.column_span == (0, self.size.width) and self.size.width >= self.text_width + self.MARGIN:
+            self._note(range(self.scroll_offset.y + crop.y, self.scroll_offset.y + crop.bottom))
+        return super().render_lines(crop)
+
+    def _note(self, lines: range) -> None:
+        seen = self.is_seen
+        self._seen.update(lines)
+        if self.is_seen and not seen:
+            self.post_message(self.SubjectSeen())
+
+    def _lines_of(self, width: int, inks: Inks) -> list[Line]:
+        lines, self._subject = self._draw_question(width, inks)
+        if width != self._drawn_for:
+            self._drawn_for = width
+            self._seen.clear()
+        return lines
+
+
+class Confirmation(Dialog[bool]):
+    """One question with yes and no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y,enter", "answer(True)", "Yes", id="confirm.yes"),
+        Binding("n,escape", "answer(False)", "No", id="confirm.no"),
+        Binding("up,k", "scroll(-1)", "Up", show=False, id="confirm.up"),
+        Binding("down,j", "scroll(1)", "Down", show=False, id="confirm.down"),
+    ]
+    AUTO_FOCUS = ""
+    CSS_PATH = STYLES
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="confirmation"):
+            yield QuestionBody(self._draw, id="confirmation-body")
+            with Vertical(classes="dialog-foot"):
+                yield Choices([("y", "yes", "answer(True)"), ("n", "no", "answer(False)")])
+
+    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        event.stop()
+        self.call_next(self.run_action, event.action)
+
+    def on_resize(self) -> None:
+        self.query_one(QuestionBody).forget()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow a yes only once the whole text was visible in the window."""
+        return parameters != (True,) or self.query_one(QuestionBody).is_seen
+
+    def action_answer(self, yes: bool) -> None:
+        self.dismiss(yes)
+
+    def action_scroll(self, lines: int) -> None:
+        body = self.query_one(QuestionBody)
+        body.jump(body.scroll_offset.y + lines)
+
+    def _draw(self, width: int, inks: Inks) -> Drawing:
+        lines = wrap([Segment(self._text, inks("text"))], width)
+        return Drawing(lines, range(len(lines)))
+
+
+_AROUND = 7
+"""Lines of a dialog's title and foot."""
+
+
+class ReadingScreen(Dialog[Result | None], Generic[Result]):
+    """A dialog with one scrolling `DialogBody`, and its choices at the foot. Closed, it returns None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "close", "Close", id="dialog.close"),
+        Binding("up,k", "scroll(-1)", "Up", show=False, id="dialog.up"),
+        Binding("down,j", "scroll(1)", "Down", show=False, id="dialog.down"),
+        Binding("pageup", "scroll(-10)", "Page up", show=False, id="dialog.page_up"),
+        Binding("pagedown,space", "scroll(10)", "Page down", show=False, id="dialog.page_down"),
+    ]
+    AUTO_FOCUS = ""
+    CSS_PATH = STYLES
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave space for the foot, however long the body is."""
+        if self.query(Choices):
+            self.query_one(DialogBody).styles.max_height = max(3, event.size.height * 86 // 100 - _AROUND)
+
+    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        event.stop()
+        self.call_next(self.run_action, event.action)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
+
+    def action_scroll(self, lines: int) -> None:
+        body = self.query_one(DialogBody)
+        body.jump(body.scroll_offset.y + lines)

@@ -1,0 +1,60 @@
+"""A unified diff as lines: additions and removals are distinguished by sign, colour and surface."""
+
+from collections.abc import Iterator
+
+from rich.segment import Segment
+
+from cogency_tui.text import reveal
+from cogency_tui.tui.kit.lines import Line, chop, width_of
+from cogency_tui.tui.kit.long_text import Sheet
+from cogency_tui.tui.kit.output import Lines, TextLine
+from cogency_tui.tui.kit.sgr import Rendition
+from cogency_tui.tui.theme import Inks
+
+
+def draw_diff(diff: str, width: int, inks: Inks) -> list[Line]:
+    """Draw the lines of `diff` in `width` cells. Control characters are shown, not executed."""
+    lines: list[Line] = []
+    for text, role, surface in _told_apart(diff):
+        style = inks(role, surface)
+        for line in chop([Segment(reveal(text.expandtabs(4)), style)], width):
+            fill = Segment(" " * (width - width_of(line.segments)), style)
+            lines.append(Line([*line.segments, fill], line.joint))
+    return lines
+
+
+class DiffSheet(Sheet):
+    """The lines of a diff of any length, each drawn when it is rendered."""
+
+    def __init__(self, diff: str, width: int, inks: Inks) -> None:
+        text = Lines()
+        text.extend(
+            ((reveal(line.expandtabs(4)), Rendition(role, "" if on == "surface" else on)),)
+            for line, role, on in _told_apart(diff)
+        )
+        super().__init__(text, width, inks)
+
+    def lay(self, index: int, line: TextLine) -> list[Line]:
+        style = self._style(line.runs[-1][1]) if line.runs else self.inks()
+        return [
+            Line([*each.segments, Segment(" " * (self.width - width_of(each.segments)), style)], each.joint)
+            for each in super().lay(index, line)
+        ]
+
+
+def _told_apart(diff: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each line of a diff with its text role and its surface."""
+    in_hunk = False
+    for text in diff.removesuffix("\n").split("\n"):
+        if text.startswith("@@"):
+            in_hunk = True
+            yield text, "accent", "surface"
+        elif in_hunk and text.startswith("+"):
+            yield text, "good", "added"
+        elif in_hunk and text.startswith("-"):
+            yield text, "bad", "removed"
+        elif text.startswith(("--- ", "+++ ", "diff ")):
+            in_hunk = False
+            yield text, "dim", "surface"
+        else:
+            yield text, ("text" if in_hunk else "dim"), "surface"

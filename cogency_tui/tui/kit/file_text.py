@@ -1,0 +1,54 @@
+"""The preview of a project file: its text, or the reason why it cannot be shown."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cogency_tui.errors import WorkspaceError
+from cogency_tui.text import reveal
+from cogency_tui.tui.kit.output import Lines
+
+if TYPE_CHECKING:
+    from cogency_tui.workspace.paths import Workspace
+
+LONGEST = 2_000_000
+"""Bytes above which a file is not shown."""
+
+
+class Preview(msgspec.Struct):
+    """`lines` of the file at `path`, with invisible characters escaped; else `problem` is the reason."""
+
+    path: str
+    lines: Lines
+    language: str = ""
+    size: int = 0
+    encoding: str = ""
+    problem: str = ""
+
+
+def read_preview(workspace: "Workspace", path: str) -> Preview:
+    """Read the file at `path` as tools do: only inside the project, and through no link. Blocks."""
+    from cogency_tui.workspace.text import decode
+
+    lines = Lines()
+    try:
+        location = workspace.locate(path)
+        data = workspace.read_bytes(location, LONGEST)
+        text = decode(data, location.relative)
+    except WorkspaceError as exc:
+        return Preview(path, lines, problem=exc.advice)
+    lines.write(reveal(text.plain.removesuffix("\n")))
+    encoding = "" if text.encoding == "utf-8" else text.encoding_name
+    return Preview(path, lines, language_of(path), len(data), encoding)
+
+
+def language_of(path: str) -> str:
+    """Pygments' language for a file name; empty if it knows none."""
+    from pygments.lexers import find_lexer_class_for_filename
+    from pygments.util import ClassNotFound
+
+    try:
+        lexer = find_lexer_class_for_filename(path.rpartition("/")[2])
+    except ClassNotFound:
+        return ""
+    return lexer.aliases[0] if lexer and lexer.aliases else ""

@@ -1,0 +1,51 @@
+"""Display names of keys, and keys of a screen that the focused text field handles.
+
+A key that bubbles up is handled while the text typed before it is still queued: `act_in_order` avoids this.
+"""
+
+from textual import events
+from textual.widget import Widget
+
+_NAMES = {
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "question_mark": "?",
+    "at": "@",
+    "slash": "/",
+    "comma": ",",
+    "full_stop": ".",
+    "minus": "-",
+    "plus": "+",
+    "equals_sign": "=",
+    "underscore": "_",
+    "backslash": "\\",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "escape": "Esc",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+}
+
+
+def key_name(key: str) -> str:
+    """The display name of a key: `Ctrl+O`, `Shift+Tab`, `F1`."""
+    parts = [_NAMES.get(part, part) for part in key.split("+")]
+    return "+".join(
+        part if len(part) == 1 and len(parts) == 1 else part[:1].upper() + part[1:] for part in parts
+    )
+
+
+async def act_in_order(field: Widget, event: events.Key) -> None:
+    """Run the screen's action for a key that `field` receives; where the field would submit, run `open`."""
+    if event.is_printable:
+        return
+    active = field.screen.active_bindings.get(event.key)
+    if active is None or not active.enabled:
+        return
+    submits = active.node is field and active.binding.action == "submit"
+    if submits or active.node is field.screen:
+        event.stop()
+        event.prevent_default()
+        await field.screen.run_action("open" if submits else active.binding.action)

@@ -1,0 +1,162 @@
+"""The base of every pane: a scrolling column of ready lines, passed to the compositor unchanged.
+
+Strips bypass the styles cache and are built once a line; a change of height never triggers a new layout;
+scrolling is immediate. Text can be selected: a position is a character and the address of its line, which
+stays the same when lines above come or go.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, cast
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Offset, Region, Size
+from textual.reactive import Reactive
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.widget import Widget
+
+from cogency_tui.tui.kit.bar import filtered
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.lines import Line, cells
+from cogency_tui.tui.theme import Inks, inks_of
+
+
+class Look(NamedTuple):
+    """The styles for drawing lines; constant within a frame, and expensive to look up."""
+
+    width: int
+    inks: Inks
+    selection: Selection | None
+
+
+def overlaid(strip: Strip, style: Style) -> Strip:
+    """`strip` with `style` on top of its segments; `Strip.apply_style` puts it below."""
+    segments = [Segment(text, own + style if own else style) for text, own, _control in strip]
+    return Strip(segments, strip.cell_length)
+
+
+class LineView(ScrollView, can_focus=True):
+    """Shows the lines that a subclass returns by number."""
+
+    ALLOW_SELECT = True
+    MARGIN = 2
+    """Blank cells left of every line; as many are free on the right, including the scroll bar."""
+
+    @property
+    def inks(self) -> Inks:
+        return inks_of(app_of(self).theme)
+
+    @property
+    def text_width(self) -> int:
+        """Cells available to a line."""
+        return max(8, self.size.width - 2 * self.MARGIN)
+
+    @property
+    def page(self) -> int:
+        """The number of visible lines."""
+        return self.size.height
+
+    def line_at(self, y: int) -> Line | None:
+        """Line `y`, or None past the end."""
+        raise NotImplementedError
+
+    def surface_at(self, y: int) -> str:
+        """The surface of line `y`."""
+        return "surface"
+
+    def address_of(self, y: int) -> int:
+        """A number for line `y` that grows with `y`, and stays when lines above change."""
+        return y
+
+    def line_with(self, address: int) -> int:
+        """The line that has, or would have, this address."""
+        return address
+
+    def resize_column(self, height: int) -> None:
+        """Set the number of lines."""
+        if height != self.virtual_size.height:
+            size = Size(self.size.width, height)
+            self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
+            self._scroll_update(self.virtual_size)
+
+    def jump(self, y: int) -> None:
+        """Scroll at once, so that line `y` is the first."""
+        self.scroll_target_y = y
+        self.scroll_y = y
+
+    def reveal(self, y: int) -> None:
+        """Scroll as little as needed to show line `y`."""
+        top = self.scroll_offset.y
+        if y < top:
+            self.jump(y)
+        elif y >= top + self.page:
+            self.jump(y - self.page + 1)
+
+    def scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> None:
+        options["animate"] = False
+        super().scroll_to(x, y, **options)
+
+    def render_line(self, y: int) -> Strip:
+        """Render a line with the positions of its characters, which the screen needs for selection."""
+        y += self.scroll_offset.y
+        return self.strip_at(y, self._look()).apply_offsets(-self.MARGIN, self.address_of(y))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        top, look = self.scroll_offset.y, self._look()
+        strips = [self.strip_at(top + y, look) for y in crop.line_range]
+        if crop.column_span != (0, look.width):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return filtered(self, strips)
+
+    def _look(self) -> Look:
+        return Look(self.size.width, self.inks, self.text_selection)
+
+    def strip_at(self, y: int, look: Look) -> Strip:
+        """Line `y` as it is shown."""
+        ground = look.inks("text", self.surface_at(y))
+        line = self.line_at(y)
+        if line is None:
+            return Strip.blank(look.width, ground)
+        strip = line.strip(look.width, ground, self.MARGIN)
+        if look.selection is None:
+            return strip
+        return self._mark_selected(strip, look.selection, self.address_of(y), len(line.text))
+
+    def _mark_selected(self, strip: Strip, selection: Selection, address: int, length: int) -> Strip:
+        span = selection.get_span(address)
+        if span is None:
+            return strip
+        start, end = span
+        style = self.screen.get_component_rich_style("screen--selection")
+        return self.painted(strip, max(0, start), length if end == -1 else min(end, length), style)
+
+    def painted(self, strip: Strip, start: int, end: int, style: Style) -> Strip:
+        """`strip` with `style` over the characters of its line from `start` to `end`."""
+        before, rest = strip.text[: self.MARGIN + start], strip.text[: self.MARGIN + end]
+        cuts = [cells(before), max(cells(before), cells(rest)), strip.cell_length]
+        if cuts[0] == cuts[1]:
+            return strip
+        before_it, within, *after_it = strip.divide(cuts)
+        return Strip.join([before_it, overlaid(within, style), *after_it])
+
+    def lines_between(self, first: int, last: int | None) -> Iterable[tuple[int, Line]]:
+        """The lines from one address to another, or to the end, each with its address."""
+        y, end = self.line_with(first), self.virtual_size.height - 1 if last is None else self.line_with(last)
+        while y <= end and (line := self.line_at(y)) is not None:
+            yield self.address_of(y), line
+            y += 1
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        start, end = selection.start or Offset(0, self.address_of(0)), selection.end
+        copied: list[str] = []
+        for address, line in self.lines_between(start.y, None if end is None else end.y):
+            text = line.text
+            begin = max(line.lead, start.x) if address == start.y else line.lead
+            stop = end.x if end is not None and address == end.y else len(text)
+            copied += [line.joint if copied else "", text[begin:stop].rstrip()]
+        return "".join(copied), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()

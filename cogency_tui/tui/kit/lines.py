@@ -1,0 +1,273 @@
+"""Lines of styled segments: measured in cells, wrapped, padded, and made into strips once.
+
+A `Line` never changes after it has been returned. It records how it joins the line above (by a newline, or
+by the space or nothing at which wrapping broke the text), so that a copy is the text as written, not as
+wrapped.
+
+Invariant: every strip is disarmed before it reaches the terminal, whatever its source. Texts are cleaned or
+revealed where they enter the program; this is the last guard for those that were missed. Our own strips pass
+`disarmed`, those of Textual's widgets the `TerminalGuard`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.cells import cell_len, split_graphemes
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
+from textual.strip import Strip
+
+from cogency_tui.text import disarm, separate
+
+
+def disarmed(segments: Iterable[Segment]) -> list[Segment]:
+    """`segments` without anything that a terminal would act on."""
+    return [
+        segment if (text := disarm(segment.text)) == segment.text else Segment(text, segment.style)
+        for segment in segments
+    ]
+
+
+class TerminalGuard(LineFilter):
+    """Disarms the strips of Textual's widgets, and preserves their width."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        del background
+        left = disarmed(segments)
+        if left == segments:
+            return segments
+        return Segment.adjust_line_length(left, Segment.get_line_length(segments))
+
+
+_TAB = 4
+_TOKEN = re.compile(r"\n| +|[^ \n]+")
+
+_LONGEST_CHARACTER = 16
+"""Average code points in one visible character, at most."""
+
+Segments = Sequence[Segment]
+
+
+def cells(text: str) -> int:
+    """Width of `text` in terminal cells."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def width_of(segments: Iterable[Segment]) -> int:
+    """Width of `segments` in cells."""
+    return sum(cells(segment.text) for segment in segments)
+
+
+def fit(text: str, width: int) -> str:
+    """`text` in at most `width` cells, its end cut with `…`."""
+    if cells(text) <= width:
+        return text
+    return _head(text, width - 1) + "…" if width > 0 else ""
+
+
+def fit_path(path: str, width: int) -> str:
+    """`path` in at most `width` cells, its start cut with `…`: the file name is the most informative part."""
+    if cells(path) <= width:
+        return path
+    if width < 2:
+        return "…"[:width]
+    if path.isascii():
+        return "…" + path[1 - width :]
+    path = path[-_LONGEST_CHARACTER * width :]
+    spans, total = split_graphemes(path)
+    for start, _end, size in spans:
+        if total <= width - 1:
+            return "…" + path[start:]
+        total -= size
+    return "…"
+
+
+def _head(text: str, width: int) -> str:
+    if text.isascii():
+        return text[:width]
+    used = 0
+    # Both a text and a single character of it may be very long.
+    text = text[: _LONGEST_CHARACTER * (width + 1)]
+    for start, _end, size in split_graphemes(text)[0]:
+        if used + size > width:
+            return text[:start]
+        used += size
+    return text
+
+
+class Line:
+    """One line. `joint` separates it from the line above when copied; `lead` counts the characters of
+    decoration at its start, which are not copied.
+    """
+
+    __slots__ = ("_strip", "joint", "lead", "segments")
+
+    def __init__(self, segments: Segments, joint: str = "\n", lead: int = 0) -> None:
+        self.segments = segments
+        self.joint = joint
+        self.lead = lead
+        self._strip: Strip | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(segment.text for segment in self.segments)
+
+    def strip(self, width: int, ground: Style, margin: int = 0) -> Strip:
+        """This line as a strip of exactly `width` cells on `ground`, after `margin` blank cells."""
+        if not self.segments:
+            return Strip.blank(width, ground)
+        strip = self._strip
+        if strip is None or strip.cell_length != width:
+            segments = disarmed(self.segments)
+            if margin:
+                segments.insert(0, Segment(" " * margin, ground))
+            strip = self._strip = Strip(segments).simplify().adjust_cell_length(width, ground)
+        return strip
+
+    def indented(self, head: Segment) -> "Line":
+        """This line after `head`, which is decoration."""
+        return Line([head, *self.segments], self.joint, self.lead + len(head.text))
+
+
+BLANK = Line([])
+
+
+def wrap(segments: Iterable[Segment], width: int) -> list[Line]:
+    """Wrap `segments` to `width` cells at spaces, or inside words that are longer.
+
+    Newlines break. Returns at least one line.
+    """
+    wrapping = _Wrapping(max(1, width))
+    for text, style, size, wide in _pieces(segments):
+        if text == "\n":
+            wrapping.break_line("\n")
+        elif text[0] == " ":
+            wrapping.space(text, style)
+        else:
+            wrapping.word(text, style, size, wide=wide)
+    return wrapping.close()
+
+
+def chop(segments: Iterable[Segment], width: int) -> list[Line]:
+    """Cut `segments`, one line of code, to lines of at most `width` cells; spaces are preserved."""
+    lines: list[Line] = []
+    row: list[Segment] = []
+    room = width
+    for segment in segments:
+        text, style = separate(segment.text), segment.style
+        start = 0
+        for cut in _cuts(text, room, width):
+            if cut > start:
+                row.append(Segment(text[start:cut], style))
+            lines.append(Line(row, "" if lines else "\n"))
+            row, room, start = [], width, cut
+        if start < len(text):
+            row.append(Segment(text[start:], style))
+            room -= cells(row[-1].text)
+    if row or not lines:
+        lines.append(Line(row, "" if lines else "\n"))
+    return lines
+
+
+def _cuts(text: str, room: int, width: int) -> Sequence[int]:
+    """The line ends within `text`, if the first line has `room` cells left and the others have `width`."""
+    if text.isascii():
+        return range(max(0, room), len(text), width)
+    cuts: list[int] = []
+    for start, _end, size in split_graphemes(text)[0]:
+        if size > room and room < width:
+            cuts.append(start)
+            room = width
+        room -= size
+    return cuts
+
+
+def _pieces(segments: Iterable[Segment]) -> Iterator[tuple[str, Style | None, int, bool]]:
+    """Yield newlines, runs of spaces and parts of words with their sizes; wide characters one by one."""
+    for segment in segments:
+        text, style = separate(segment.text.expandtabs(_TAB)), segment.style
+        if text.isascii():
+            for token in _TOKEN.findall(text):
+                yield token, style, len(token), False
+            continue
+        for token in _TOKEN.findall(text):
+            size = cells(token)
+            if size <= len(token):
+                yield token, style, size, False
+                continue
+            for start, end, span in split_graphemes(token)[0]:
+                yield token[start:end], style, span, span == 2
+
+
+class _Wrapping:
+    """The finished lines, the current line, and the pending word, which may be incomplete."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.lines: list[Line] = []
+        self.row: list[Segment] = []
+        self.used = 0
+        self.joint = "\n"
+        self.gap: Segment | None = None
+        self.pending: list[Segment] = []
+        self.pending_size = 0
+
+    def space(self, text: str, style: Style | None) -> None:
+        self._place()
+        if self.row or self.joint == "\n":
+            self.gap = Segment((self.gap.text if self.gap else "") + text, style)
+
+    def word(self, text: str, style: Style | None, size: int, *, wide: bool) -> None:
+        if wide:
+            self._place()
+        self.pending.append(Segment(text, style))
+        self.pending_size += size
+        if wide:
+            self._place()
+
+    def break_line(self, joint: str) -> None:
+        self._place()
+        self._end_row(joint)
+
+    def close(self) -> list[Line]:
+        self._place()
+        self._end_row("\n")
+        return self.lines
+
+    def _place(self) -> None:
+        """Put the pending word on this line if it fits, else on the next."""
+        if not self.pending:
+            return
+        gap = cells(self.gap.text) if self.gap else 0
+        if self.used + gap + self.pending_size <= self.width:
+            if self.gap:
+                self.row.append(self.gap)
+            self.row += self.pending
+            self.used += gap + self.pending_size
+        elif self.pending_size <= self.width:
+            joint = " " if self.gap else ""
+            self.gap = None
+            if self.row:
+                self._end_row(joint)
+            self.row, self.used = list(self.pending), self.pending_size
+        else:
+            self._place_long()
+        self.gap = None
+        self.pending, self.pending_size = [], 0
+
+    def _place_long(self) -> None:
+        if self.row:
+            joint = " " if self.gap else ""
+            self.gap = None
+            self._end_row(joint)
+        *whole, last = chop(self.pending, self.width)
+        for index, line in enumerate(whole):
+            self.lines.append(Line(line.segments, self.joint if not index else ""))
+            self.joint = ""
+        self.row, self.used = list(last.segments), width_of(last.segments)
+
+    def _end_row(self, joint: str) -> None:
+        self.lines.append(Line(self.row, self.joint))
+        self.row, self.used, self.gap, self.joint = [], 0, None, joint

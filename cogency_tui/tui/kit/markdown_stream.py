@@ -1,0 +1,366 @@
+"""Markdown as it is written: cut into blocks line by line, without parsing, and drawn on request.
+
+A cut is made only where a parser sees one as well, so that each block can be drawn alone, when it is shown.
+The cuts depend on the text alone, not on the pieces in which it arrives.
+
+Work is proportional to what is new and to what is visible: while text arrives only the last block is
+redrawn, and of a fence only its last row. A block's height is estimated until it is drawn. Only the blocks
+shown last are cached.
+"""
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+
+from cogency_tui.tui.kit.code import CodeLines
+from cogency_tui.tui.kit.lines import BLANK, Line
+from cogency_tui.tui.kit.long_text import MOST_LAID, Fixed, Heights
+from cogency_tui.tui.kit.long_text import Block as Drawn
+from cogency_tui.tui.kit.markdown import MarkdownDrawer, parse
+from cogency_tui.tui.theme import Inks
+
+LIMIT = 8192
+"""Characters after which a block is cut anyway: the open block is redrawn with each change."""
+
+_LIST_LIMIT = 2048
+_OPENING = re.compile(r"(?P<indent> {0,3})(?P<mark>`{3,}(?=[^`]*\Z)|~{3,})(?P<info>.*)\Z")
+_ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|\Z)")
+_HEADING = re.compile(r"#{1,6}(?:[ \t]|\Z)")
+_DELIMITER = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
+
+
+@dataclass(slots=True)
+class Fence:
+    """An opening fence: its lines lose up to `indent` leading spaces, `info` follows the mark."""
+
+    mark: str
+    info: str
+    indent: int
+
+    @property
+    def language(self) -> str:
+        return self.info.split(maxsplit=1)[0] if self.info.strip() else ""
+
+    def closes(self, line: str) -> bool:
+        """Whether `line` closes the fence."""
+        bare = line.strip(" \t")
+        closing = len(bare) >= len(self.mark) and not bare.strip(self.mark[0])
+        return closing and len(line) - len(line.lstrip(" ")) < 4
+
+    def may_close(self, line: str) -> bool:
+        """Whether `line`, which is still incomplete, may come to close the fence."""
+        bare = line.strip(" ")
+        return bool(bare) and not bare.strip(self.mark[0])
+
+    def body(self, line: str) -> str:
+        """The code on a line of the fence."""
+        spaces = len(line) - len(line.lstrip(" "))
+        return line[min(self.indent, spaces) :]
+
+
+@dataclass(slots=True)
+class Block:
+    """The part of a text from `start` to `stop`. With a `gap`, a blank line separates it from the block
+    above, else `joint` does. `header` is the position of the table head that the block continues."""
+
+    start: int
+    stop: int
+    gap: bool = True
+    joint: str = "\n"
+    fence: Fence | None = None
+    header: tuple[int, int] | None = None
+    lists: bool = False
+    heading: bool = False
+    blank: bool = False
+
+    def source(self, text: str) -> str:
+        """Its own part of the whole `text`."""
+        return text[self.start : self.stop]
+
+
+class BlockCutter:
+    """Cuts a text that grows at its end; `blocks` are the finished ones."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._text = ""
+        self._open: Block | None = None
+        self._line = 0
+        self._searched = 0
+        self._joint: str | None = None
+
+    def feed(self, text: str) -> None:
+        """Process `text`, which is all of it so far."""
+        self._text = text
+        while (end := text.find("\n", max(self._line, self._searched))) >= 0:
+            self._take(self._line, end)
+            self._line = end + 1
+            self._joint = None
+        self._searched = len(text)
+        while len(text) - self._line > LIMIT and not (self._open and self._open.fence):
+            self._break_line(text)
+
+    def pending(self) -> list[Block]:
+        """The blocks that may still grow, in their present state: none, one, or two."""
+        line = self._text[self._line :]
+        before = self._open
+        if not line.strip():
+            return [replace(before)] if before else []
+        if before and before.fence:
+            whole = before.fence.may_close(line)
+            return [replace(before, stop=before.stop if whole else len(self._text))]
+        if before is None or self._starts(before, line):
+            after = self._begun(before, self._line, len(self._text), line)
+            # The info string of a fence is unknown until its first line is complete.
+            return [
+                replace(block) for block in (before, after) if block and not (block is after and after.fence)
+            ]
+        return [replace(before, stop=len(self._text))]
+
+    def close(self) -> None:
+        """End the text."""
+        if self._line < len(self._text):
+            self._take(self._line, len(self._text))
+            self._line = len(self._text)
+        self._settle()
+
+    def _take(self, start: int, stop: int) -> None:
+        """Process the complete line from `start` to `stop`."""
+        line, block = self._text[start:stop], self._open
+        if block and block.fence:
+            block.stop = stop
+            if block.fence.closes(line):
+                self._settle()
+        elif not line.strip():
+            if block:
+                block.blank = True
+        elif block is None or self._starts(block, line):
+            self._settle()
+            self._open = self._begun(block, start, stop, line)
+        else:
+            block.stop, block.blank = stop, False
+            block.lists = block.lists or _ITEM.match(line) is not None
+
+    def _settle(self) -> None:
+        if self._open:
+            self.blocks.append(self._open)
+            self._open = None
+
+    def _begun(self, before: Block | None, start: int, stop: int, line: str) -> Block:
+        """The block that begins with `line`."""
+        if self._joint is not None:
+            return Block(start, stop, gap=False, joint=self._joint)
+        opening = _OPENING.match(line)
+        fence = Fence(opening["mark"], opening["info"], len(opening["indent"])) if opening else None
+        block = Block(start, stop, fence=fence)
+        block.lists = _ITEM.match(line) is not None
+        block.heading = _HEADING.match(line) is not None
+        if before and self._is_forced(before, line):
+            block.gap, block.header = before.blank, before.header or self._table_head(before)
+        return block
+
+    def _starts(self, block: Block, line: str) -> bool:
+        """Whether `line` begins another block below `block`."""
+        if block.heading or _HEADING.match(line):
+            return True
+        if (opening := _OPENING.match(line)) and not (block.lists and opening["indent"]):
+            return True
+        if block.blank and line[0] not in " \t" and not (block.lists and _ITEM.match(line)):
+            return True
+        return self._is_forced(block, line)
+
+    def _is_forced(self, block: Block, line: str) -> bool:
+        """Whether `block` is too long to accept `line`, which would belong to it."""
+        if block.heading or _HEADING.match(line) or _OPENING.match(line):
+            return False
+        size = block.stop - block.start
+        item = block.lists and line[0] not in " \t" and _ITEM.match(line) is not None
+        if block.blank and not item and line[0] not in " \t":
+            return False
+        return size > LIMIT or (item and size > _LIST_LIMIT)
+
+    def _table_head(self, block: Block) -> tuple[int, int] | None:
+        """The position of the two head lines of a table, if `block` is one."""
+        first = self._text.find("\n", block.start, block.stop)
+        second = self._text.find("\n", first + 1, block.stop)
+        if min(first, second) < 0 or "|" not in self._text[block.start : second]:
+            return None
+        return (block.start, second) if _DELIMITER.match(self._text[first + 1 : second]) else None
+
+    def _break_line(self, text: str) -> None:
+        """Finish a block with the beginning of a line that is too long to be redrawn repeatedly."""
+        end = self._line + LIMIT
+        space = text.rfind(" ", self._line + LIMIT // 2, end)
+        stop = space if space > 0 else end
+        self._take(self._line, stop)
+        self._settle()
+        self._line = stop + (space > 0)
+        self._joint = " " if space > 0 else ""
+
+
+_LINES = 1024
+"""The approximate limit of cached lines."""
+
+_BLOCKS = 4
+"""Blocks that are cached however long they are."""
+
+
+class MarkdownStream:
+    """The lines and blocks of a Markdown text that grows at its end."""
+
+    def __init__(self, width: int, inks: Inks) -> None:
+        self._width = width
+        self._inks = inks
+        self._drawer = MarkdownDrawer(width, inks)
+        self._cutter = BlockCutter()
+        self._text = ""
+        self._blocks: list[Block] = []
+        self._settled = 0
+        self._drawn: OrderedDict[int, Drawn] = OrderedDict()
+        self._heights = Heights()
+        self._end: Fixed | None = None
+        self._code: CodeLines | None = None
+        self._fed = 0
+
+    def __len__(self) -> int:
+        """The number of lines, as far as known."""
+        return self._heights.total
+
+    @property
+    def laid(self) -> int:
+        """The approximate number of cached lines."""
+        return sum(min(len(drawn), MOST_LAID) for drawn in self._drawn.values())
+
+    @property
+    def count(self) -> int:
+        """The number of blocks."""
+        return len(self._blocks)
+
+    def show(self, text: str, *, closed: bool) -> None:
+        """Show `text`, which begins with what was shown before; `closed` when it is complete."""
+        self._text = text
+        self._end = None
+        self._cutter.feed(text)
+        if closed:
+            self._cutter.close()
+        for block in self._cutter.blocks[self._settled :]:
+            self._put(self._settled, block, settled=True)
+            self._settled += 1
+        pending = self._cutter.pending()
+        for place, block in enumerate(pending, self._settled):
+            self._put(place, block, settled=False)
+        self._leave(self._settled + len(pending))
+
+    def end_with(self, lines: list[Line]) -> None:
+        """Show `lines` below the text."""
+        end = len(self._text)
+        self._blocks.append(Block(end, end))
+        self._drawn.pop(len(self._blocks) - 1, None)
+        self._end = Fixed(lines)
+        self._heights.append(len(lines) + self._gap(len(self._blocks) - 1))
+
+    def source(self, block: int) -> tuple[int, int]:
+        """The start and end of the source of `block` in the text."""
+        return self._blocks[block].start, self._blocks[block].stop
+
+    def top(self, block: int) -> int:
+        """The line that `block` begins at, including the blank line above it."""
+        return self._heights.before(block)
+
+    def height(self, block: int) -> int:
+        """The number of lines of `block`, which is drawn to count them."""
+        if block >= len(self._blocks):
+            return 0
+        self._look(block)
+        return self._heights[block]
+
+    def locate(self, index: int) -> tuple[int, int]:
+        """The block that line `index` belongs to, as far as known, and the line within it."""
+        return self._heights.locate(index) if self._blocks else (0, index)
+
+    def line(self, block: int, offset: int) -> Line:
+        """Line `offset` of `block`; a blank one past its end."""
+        if block >= len(self._blocks):
+            return BLANK
+        drawn, offset = self._look(block), offset - self._gap(block)
+        return drawn.line(offset) if 0 <= offset < len(drawn) else BLANK
+
+    def _gap(self, place: int) -> int:
+        return int(place > 0 and self._blocks[place].gap)
+
+    def _put(self, place: int, block: Block, *, settled: bool) -> None:
+        """Set the block at `place`; what is already drawn of an earlier state of it is reused."""
+        if place == len(self._blocks):
+            self._blocks.append(block)
+            self._code = None
+            self._heights.append(self._estimate(place))
+            return
+        before, self._blocks[place] = self._blocks[place], block
+        if block.fence and self._code and place == len(self._blocks) - 1:
+            self._write(self._code, block, settled=settled)
+            self._heights.set(place, len(self._code) + self._gap(place))
+            self._code = None if settled else self._code
+        elif (before.start, before.stop) != (block.start, block.stop) or before.fence != block.fence:
+            self._drawn.pop(place, None)
+
+    def _leave(self, count: int) -> None:
+        """Truncate to `count` blocks: what seemed to begin another belongs to the one above."""
+        while len(self._blocks) > count:
+            self._blocks.pop()
+            self._drawn.pop(len(self._blocks), None)
+            self._heights.pop()
+
+    def _look(self, place: int) -> Drawn:
+        drawn = self._drawn.get(place)
+        if drawn is None:
+            drawn = self._drawn[place] = self._draw(place)
+            self._heights.set(place, len(drawn) + self._gap(place))
+            while len(self._drawn) > _BLOCKS and self.laid > _LINES:
+                self._drawn.popitem(last=False)
+        else:
+            self._drawn.move_to_end(place)
+        return drawn
+
+    def _draw(self, place: int) -> Drawn:
+        block = self._blocks[place]
+        if self._end is not None and place == len(self._blocks) - 1:
+            return self._end
+        if block.fence:
+            return self._draw_code(place, block, block.fence)
+        header = f"{self._text[slice(*block.header)]}\n" if block.header else ""
+        lines = self._drawer.draw(parse(header + block.source(self._text)))
+        if lines and not block.gap:
+            lines[0] = Line(lines[0].segments, block.joint, lines[0].lead)
+        return Fixed(lines)
+
+    def _draw_code(self, place: int, block: Block, fence: Fence) -> CodeLines:
+        code = CodeLines(fence.language, self._width, self._inks)
+        settled, self._fed = place < self._settled, 0
+        self._write(code, block, settled=settled)
+        self._code = self._code if settled else code
+        return code
+
+    def _write(self, code: CodeLines, block: Block, *, settled: bool) -> None:
+        """Add to `code` the new rows of its fence."""
+        text, stop, fence = self._text, block.stop, block.fence
+        assert fence is not None
+        self._fed = self._fed or text.find("\n", block.start, stop) + 1
+        rows: list[str] = []
+        partial: str | None = None
+        if self._fed:
+            while (end := text.find("\n", self._fed, stop)) >= 0:
+                rows.append(fence.body(text[self._fed : end]))
+                self._fed = end + 1
+            partial = text[self._fed : stop]
+        if settled and partial is not None:
+            rows += [] if fence.closes(partial) else [fence.body(partial)]
+            partial = None
+        code.extend(rows, None if partial is None else fence.body(partial))
+        if settled:
+            code.close()
+
+    def _estimate(self, place: int) -> int:
+        block = self._blocks[place]
+        rows = self._text.count("\n", block.start, block.stop)
+        wrapped = 0 if block.fence else (block.stop - block.start) // max(8, self._width)
+        return max(1, rows, wrapped) + self._gap(place)

@@ -1,0 +1,1 @@
+"""The main screen: its panes, keys and commands of the configuration."""

@@ -1,0 +1,61 @@
+"""Commands defined in files: offered like the built-in ones, and sent as the messages that they define."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui.errors import UsageError
+from cogency_tui.store.prompts import Written
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.commands import COMMANDS, Command, parse_command, with_custom
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.prompt.completion import Completion
+
+
+class CustomCommands(FeatureCommands):
+    """Provides the commands of `screen`; the messages of those defined in files go to `send`."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, send: Callable[[Written], None]) -> None:
+        super().__init__(screen, bridge)
+        self.known: tuple[Command, ...] = COMMANDS
+        self._send = send
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"custom": self.carry_out}
+
+    def look(self) -> None:
+        """Refresh the list of commands in the background."""
+        self._screen.run_worker(self.read, group="custom", exclusive=True)
+
+    async def read(self) -> None:
+        """Read the files again, and offer the commands in them."""
+        settings = self._bridge.agent.project_settings
+        await asyncio.to_thread(settings.refresh)
+        self.known = with_custom(settings.now.commands.values())
+        for completion in self._screen.query(Completion):
+            completion.know(self.known)
+
+    async def parse(self, text: str) -> tuple[Command, str]:
+        """The command that `text` names, and its argument; reads the files again for an unknown name.
+
+        Raises:
+            UsageError: as `parse_command`.
+        """
+        try:
+            return parse_command(text, self.known)
+        except UsageError:
+            await self.read()
+            return parse_command(text, self.known)
+
+    def carry_out(self, named: str) -> None:
+        """Send the message of a command; `named` is its name and the text after it."""
+        name, _space, argument = named.partition(" ")
+        command = self._bridge.agent.project_settings.now.commands.get(name)
+        if command is None:
+            self.warn(f"/{name} is not there any more.")
+        elif not argument and command.takes and not command.takes.startswith("["):
+            self.warn(f"/{name} takes {command.takes}.")
+        else:
+            self._send(Written(command.message(argument), own=False))

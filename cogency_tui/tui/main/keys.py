@@ -1,0 +1,97 @@
+"""The keys of the main screen, each with an id for remapping."""
+
+from textual.binding import Binding, BindingType
+
+
+def _key(key: str, handler: str, description: str, tooltip: str) -> Binding:
+    """A key for a command; its id for remapping is the name of the command's handler."""
+    return Binding(key, f"command({handler!r})", description, priority=True, id=handler, tooltip=tooltip)
+
+
+MAIN_KEYS: list[BindingType] = [
+    _key("f1", "help", "Help", "Keys and commands"),
+    _key("f2", "choose_model", "Model", "Model and provider"),
+    Binding(
+        "f3",
+        "toggle_pane('files')",
+        "Files",
+        priority=True,
+        id="toggle_pane",
+        tooltip="Show or hide the files",
+    ),
+    Binding(
+        "f4",
+        "toggle_pane('calls')",
+        "Tool calls",
+        priority=True,
+        id="toggle_calls",
+        tooltip="Show or hide the tool calls",
+    ),
+    _key("f5", "review", "Review", "Every edit of the agent, hunk by hunk"),
+    Binding("f6", "next_pane(1)", "Next pane", priority=True, id="next_pane", tooltip="Go to the next pane"),
+    Binding(
+        "shift+f6",
+        "next_pane(-1)",
+        "Previous pane",
+        show=False,
+        priority=True,
+        id="previous_pane",
+        tooltip="Go to the previous pane",
+    ),
+    Binding(
+        "f8",
+        "maximise_pane",
+        "Maximise",
+        show=False,
+        priority=True,
+        id="maximise_pane",
+        tooltip="Show the pane with the focus alone, or all of them again",
+    ),
+    Binding(
+        "alt+left",
+        "resize_pane(-4)",
+        "Edge left",
+        show=False,
+        priority=True,
+        id="resize_left",
+        tooltip="Move the edge of the pane to the left",
+    ),
+    Binding(
+        "alt+right",
+        "resize_pane(4)",
+        "Edge right",
+        show=False,
+        priority=True,
+        id="resize_right",
+        tooltip="Move the edge of the pane to the right",
+    ),
+    _key("ctrl+o", "cycle_mode", "Mode", "How turns are run: auto, resume, replay"),
+    _key("ctrl+n", "new_conversation", "New", "Begin a new conversation"),
+    Binding(
+        "ctrl+f",
+        "command('find')",
+        "Find",
+        show=False,
+        priority=True,
+        id="find",
+        tooltip="Find in the conversation",
+    ),
+    _key("ctrl+r", "recall", "Recall", "Search past conversations, and go on with one"),
+    _key("ctrl+t", "timeline", "Timeline", "The conversation at any of its events: messages, files, costs"),
+    Binding(
+        "shift+tab",
+        "command('cycle_permissions')",
+        "Permissions",
+        id="cycle_permissions",
+        tooltip="What the agent may do without asking: plan, ask, edits, auto",
+    ),
+    Binding(
+        "escape",
+        "step_back",
+        "Interrupt",
+        id="step_back",
+        tooltip="Interrupt the agent; else clear what is selected or written",
+    ),
+    Binding("c", "show_call", "Tool call", show=False, id="show_call", tooltip="From a call to its detail"),
+    Binding("question_mark", "command('help')", "Help", show=False, id="help_here"),
+]

@@ -1,0 +1,213 @@
+"""The three panes side by side: visibility, widths and focus.
+
+A narrow screen folds the tool calls away, a very narrow one the files too; a pane requested there replaces
+the others instead of squeezing them. The conversation returns when that pane is closed.
+
+The user's layout is saved for each project, in a small file in the data directory. Losing it does no harm:
+if it cannot be read or written, the panes have their defaults.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widget import Widget
+
+from cogency_tui import private_files
+from cogency_tui.config.schema import data_path
+from cogency_tui.tui.calls.pane import CallList, ToolCalls
+from cogency_tui.tui.conversation.pane import ConversationPane
+from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.files.pane import FilesPane
+from cogency_tui.tui.files.tree import FileTree
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.splitter import Splitter
+
+Width = Annotated[int, Meta(ge=0, le=1000)]
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """The requested visibility (None: where it fits) and width in cells (0: default) of each side pane."""
+
+    files: bool | None = None
+    calls: bool | None = None
+    files_width: Width = 0
+    calls_width: Width = 0
+
+
+class LayoutFile:
+    """Loads and saves the layout of one project. The calls block, for less than a frame."""
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+
+    def load(self) -> Layout:
+        """The saved layout, or the default."""
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=Layout)
+        except (OSError, msgspec.DecodeError):
+            return Layout()
+
+    def save(self, layout: Layout) -> None:
+        """Save a layout."""
+        path = self._path
+        temporary = path.with_suffix(f".{os.getpid()}")
+        with suppress(OSError):
+            private_files.make_directory(path.parent)
+            private_files.write_file(temporary, msgspec.json.encode(layout))
+            temporary.replace(path)
+
+    @property
+    def _path(self) -> Path:
+        name = hashlib.sha256(os.fsencode(self._project)).hexdigest()[:24]
+        return data_path() / "layouts" / f"{name}.json"
+
+
+Side = Literal["files", "calls"]
+Pane = Literal["files", "middle", "calls"]
+
+BOTH_FIT = 110
+ONE_FITS = 80
+_NARROWEST = 16
+_MIDDLE = 40
+"""Minimum cells of the conversation."""
+
+
+class Panes(Horizontal):
+    """Composes and shows the panes of `project`."""
+
+    BLANK = True
+
+    def __init__(self, conversation: Conversation, project: Path, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._conversation = conversation
+        self._file = LayoutFile(project)
+        self._layout: Layout = self._file.load()
+        self._latest: Side = "calls"
+        self._alone: Pane | None = None
+
+    def compose(self) -> ComposeResult:
+        yield FilesPane(id="files")
+        yield Splitter(id="files-splitter")
+        yield ConversationPane(self._conversation, id="middle")
+        yield Splitter(id="calls-splitter")
+        yield ToolCalls(id="calls")
+
+    def fold(self, width: int) -> None:
+        """Show the requested panes that fit into `width` cells."""
+        sides = self.shown(width)
+        squeezed = bool(sides) and width < ONE_FITS
+        shown: set[Pane] = {*sides} if squeezed else {*sides, "middle"}
+        if self._alone:
+            shown = {self._alone}
+        self.set_class(len(shown) == 1, "-squeezed")
+        panes: tuple[Pane, ...] = ("files", "middle", "calls")
+        for pane in panes:
+            self.query_one(f"#{pane}").display = pane in shown
+        for side, wide in (("files", self._layout.files_width), ("calls", self._layout.calls_width)):
+            beside = side in shown and len(shown) > 1
+            self.query_one(f"#{side}-splitter").display = beside
+            room = width - _MIDDLE - (_NARROWEST if len(shown) == 3 else 0)
+            pane = self.query_one(f"#{side}")
+            given = max(_NARROWEST, min(wide, room)) if beside and wide else None
+            # Assigning even the present width triggers a new layout.
+            if given is not None or pane.styles.inline.has_rule("width"):
+                pane.styles.width = given
+
+    def shown(self, width: int) -> set[Side]:
+        """The side panes that are shown at `width`."""
+        if width >= BOTH_FIT:
+            sides: tuple[Side, ...] = ("files", "calls")
+            return {side for side in sides if self._wanted(side) is not False}
+        fits: Side | None = "files" if width >= ONE_FITS else None
+        if self._wanted(self._latest) and self._latest != fits:
+            return {self._latest}
+        return {fits} if fits and self._wanted(fits) is not False else set()
+
+    def toggle(self, side: Side, width: int) -> None:
+        """Show or hide a side pane."""
+        wanted = side not in self.shown(width) or self._alone not in (None, side)
+        self._alone = None
+        self._layout = (
+            replace(self._layout, files=wanted) if side == "files" else replace(self._layout, calls=wanted)
+        )
+        self._latest = side
+        self.fold(width)
+        # On a narrow screen a pane is shown temporarily, without changing the saved layout of a wide one.
+        if width >= BOTH_FIT:
+            self._file.save(self._layout)
+
+    def show_middle(self, width: int) -> None:
+        """Show the conversation, closing a pane that covers it."""
+        if self._alone not in (None, "middle"):
+            self.maximise(None, width)
+        if width < ONE_FITS:
+            for side in self.shown(width):
+                self.toggle(side, width)
+
+    def maximise(self, focused: Widget | None, width: int) -> bool:
+        """Show the focused pane alone, or all panes again; return whether one is alone now."""
+        self._alone = None if self._alone else self._pane_of(focused)
+        self.fold(width)
+        for pane, title in (("files", "files"), ("middle", "conversation"), ("calls", "calls")):
+            self.query_one(f"#{title}-title", PaneTitle).note("alone" if pane == self._alone else "")
+        return self._alone is not None
+
+    def shift(self, focused: Widget | None, step: int, width: int) -> None:
+        """Move the edge between the focused pane and the next one `step` cells to the right."""
+        shown = self.shown(width)
+        side: Side = "files" if self._pane_of(focused) == "files" or "calls" not in shown else "calls"
+        if side in shown:
+            now = self.query_one(f"#{side}").outer_size.width
+            self._widen(side, now + step if side == "files" else now - step, width)
+            self._file.save(self._layout)
+
+    def on_splitter_dragged(self, event: Splitter.Dragged) -> None:
+        event.stop()
+        if event.splitter.id == "files-splitter":
+            self._widen("files", event.x - self.query_one("#files").region.x, self.screen.size.width)
+        else:
+            self._widen("calls", self.query_one("#calls").region.right - event.x - 1, self.screen.size.width)
+        if event.dropped:
+            self._file.save(self._layout)
+
+    def _widen(self, side: Side, cells: int, width: int) -> None:
+        cells = max(_NARROWEST, min(cells, width - _MIDDLE))
+        layout = self._layout
+        self._layout = (
+            replace(layout, files_width=cells) if side == "files" else replace(layout, calls_width=cells)
+        )
+        self.fold(width)
+
+    def _wanted(self, side: Side) -> bool | None:
+        return self._layout.files if side == "files" else self._layout.calls
+
+    def _pane_of(self, widget: Widget | None) -> Pane:
+        """The pane of `widget`; the conversation if it is in none, since the prompt belongs to it."""
+        above = {node.id for node in widget.ancestors_with_self} if widget else set[str | None]()
+        return "files" if "files" in above else "calls" if "calls" in above else "middle"
+
+    def stops(self) -> Iterable[Widget]:
+        """The widgets that the focus cycles through, in order."""
+        return [self.query_one(FileTree), self._conversation, self.query_one(CallList)]
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        self._light(event.widget, focused=True)
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        self._light(event.widget, focused=False)
+
+    def _light(self, widget: Widget, *, focused: bool) -> None:
+        for pane in ("files", "conversation", "calls"):
+            title = self.query_one(f"#{pane}-title", PaneTitle)
+            if title.parent is not None and title.parent in widget.ancestors:
+                title.light(focused)

@@ -1,0 +1,376 @@
+"""The main screen: files, conversation, tool calls, prompt.
+
+It composes; widgets draw, the bridge runs the agent. It turns keys, commands and the bridge's messages into
+calls of the bridge and of the display, which updates the widgets.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.geometry import Size
+from textual.message import Message
+from textual.screen import Screen
+from textual.timer import Timer
+
+from cogency_tui.errors import UsageError
+from cogency_tui.protocol.events import Measure
+from cogency_tui.store.prompts import Written
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.calls.background import BackgroundCommands
+from cogency_tui.tui.calls.pane import ToolCalls
+from cogency_tui.tui.commands import Command, is_command
+from cogency_tui.tui.conversation.activity_line import LiveLine
+from cogency_tui.tui.conversation.commands import ConversationCommands
+from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.conversation.welcome import draw_welcome, situation_of
+from cogency_tui.tui.cost.commands import CostCommands
+from cogency_tui.tui.cost.facts import ContextFacts
+from cogency_tui.tui.feature_commands import Handler
+from cogency_tui.tui.files.commands import FileCommands
+from cogency_tui.tui.files.pane import FilesPane
+from cogency_tui.tui.files.tree import FileTree
+from cogency_tui.tui.help.commands import HelpCommands
+from cogency_tui.tui.kit.bar import ButtonBar
+from cogency_tui.tui.kit.footer import Footer
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.main.custom_commands import CustomCommands
+from cogency_tui.tui.main.display import MainDisplay
+from cogency_tui.tui.main.keys import MAIN_KEYS
+from cogency_tui.tui.main.panes import Panes, Side
+from cogency_tui.tui.message_queue import is_own_command
+from cogency_tui.tui.models.commands import ModelCommands
+from cogency_tui.tui.permissions.commands import PermissionCommands
+from cogency_tui.tui.profile.commands import ProfileCommands
+from cogency_tui.tui.prompt.box import PromptBox
+from cogency_tui.tui.prompt.commands import PromptCommands
+from cogency_tui.tui.prompt.offers import mention
+from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.questions.questions import Questions
+from cogency_tui.tui.recall.commands import RecallCommands
+from cogency_tui.tui.review.commands import ReviewCommands
+from cogency_tui.tui.servers.commands import ServerCommands
+from cogency_tui.tui.settings.commands import SettingsCommands
+from cogency_tui.tui.status.header import Header
+from cogency_tui.tui.status.status_bar import StatusBar
+from cogency_tui.tui.status.surroundings import Surroundings
+from cogency_tui.tui.terminal.attention import State
+from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.timeline.commands import TimelineCommands
+from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.transcript.unit_view import UnitView
+from cogency_tui.tui.transcript.units import Transcript
+from cogency_tui.tui.trust.bar import TrustBar
+from cogency_tui.tui.trust.commands import TrustCommands
+from cogency_tui.tui.undo.commands import UndoCommands
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+    from cogency_tui.tui.files.preview import PreviewLines
+
+TICK = 0.2
+"""Seconds between two refreshes of the running time while the agent works; there is no timer otherwise."""
+
+
+class MainScreen(Screen[None]):
+    """One conversation in one project."""
+
+    BINDINGS = MAIN_KEYS
+    AUTO_FOCUS = "#prompt"
+    BLANK = True
+
+    class StateChanged(Message):
+        """The agent starts to work, waits for the user, or becomes idle."""
+
+        def __init__(self, state: State) -> None:
+            self.state: State = state
+            super().__init__()
+
+    def __init__(self, agent: "Agent", *, prompt: str = "", conversation_id: str | None = None) -> None:
+        super().__init__(id="main")
+        self.agent = agent
+        self.bridge = Bridge(agent, self)
+        self._display = MainDisplay(self, self.bridge)
+        self._first = (prompt, conversation_id)
+        inquiry = ContextFacts(agent)
+        self._surroundings = Surroundings(self, self.bridge, inquiry)
+        self._cost = CostCommands(self, self.bridge, inquiry, self._display)
+        self._conversations = ConversationCommands(self, self.bridge, self._display, self._surroundings.look)
+        self._drafts = PromptCommands(self, self.bridge)
+        self._background = BackgroundCommands(self, self.bridge)
+        self._files = FileCommands(self, self.bridge, self._display)
+        self._questions = Questions(self, self._display, self._tell_state, self._take_typed)
+        self._review = ReviewCommands(self, self.bridge, self._display)
+        self._trust = TrustCommands(self, self.bridge)
+        self._custom = CustomCommands(self, self.bridge, self._send)
+        recall = RecallCommands(self, self.bridge, self._conversations)
+        self._timeline = TimelineCommands(self, self.bridge, self._display, recall.fork)
+        self._profile = ProfileCommands(self, self.bridge, self._display)
+        models = ModelCommands(self, self.bridge, self._display)
+        features = (
+            self._conversations,
+            recall,
+            self._timeline,
+            self._cost,
+            models,
+            PermissionCommands(self, self.bridge, models.set_permissions),
+            self._trust,
+            self._profile,
+            UndoCommands(self, self.bridge),
+            self._review,
+            ServerCommands(self, self.bridge),
+            HelpCommands(self, self.bridge, lambda: self._custom.known),
+            self._custom,
+            SettingsCommands(self, self.bridge, self._display),
+        )
+        self._handlers: dict[str, Handler] = {"leave": self.leave}
+        for feature in features:
+            self._handlers |= feature.handlers()
+        self._ticker: Timer | None = None
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The commands available after `/` and in the palette."""
+        return self._custom.known
+
+    def compose(self) -> ComposeResult:
+        yield Header(self._surroundings.place(), id="header")
+        yield Panes(Conversation(self._welcome, id="conversation"), self.agent.project, id="panes")
+        yield TrustBar(id="trust-bar")
+        yield PromptBox(self.bridge.queue, id="prompt-box")
+        yield StatusBar(self._display.status(), id="status-bar")
+        yield Footer(id="footer")
+
+    def on_mount(self) -> None:
+        self._ticker = self.set_interval(TICK, self._display.tick, pause=True)
+        app_of(self).theme_changed_signal.subscribe(
+            self, lambda _theme: self.query_one(Conversation).reflow()
+        )
+        self.watch(app_of(self), "app_focus", self._take_focus, init=False)
+        self._fit(app_of(self).size)
+        self._display.show(Transcript(), Measure())
+
+    def begin(self) -> None:
+        """Start the background work, and the requested turn; call after the first frame."""
+        self._surroundings.start()
+        self._files.start()
+        self._trust.look()
+        self._custom.look()
+        prompt, conversation_id = self._first
+        if conversation_id:
+            self._conversations.open(conversation_id, prompt)
+        elif prompt:
+            self.bridge.send(Written(prompt))
+        self._drafts.start(conversation_id or "")
+
+    def _take_typed(self, event: events.Key | events.Paste) -> None:
+        self.query_one(Prompt).take(event)
+
+    def _take_focus(self, focus: bool) -> None:
+        """Focus the prompt: in a browser the page starts without focus, and so does every widget."""
+        if focus and self.focused is None and self.is_current:
+            self.set_focus(self.query_one(Prompt))
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit(event.size)
+
+    def _fit(self, size: Size) -> None:
+        """Fold and space the panes for a terminal of this size."""
+        self.query_one(Panes).fold(size.width)
+        self.set_class(size.height < 24, "-short")
+        self.set_class(size.width >= 150, "-wide")
+        self.set_class(not self.agent.settings.footer, "-no-footer")
+
+    async def on_prompt_sent(self, event: Prompt.Sent) -> None:
+        if is_own_command(event.text):
+            self.query_one(Conversation).follow()
+            self._drafts.run_command(event.written, hides=event.hides)
+            return
+        if not is_command(event.text):
+            self._send(event.written)
+            return
+        try:
+            command, argument = await self._custom.parse(event.text)
+        except UsageError as exc:
+            self.notify(exc.advice, severity="warning", markup=False)
+            return
+        self.call_next(self.run_action, command.action(argument))
+
+    def on_completion_commands_wanted(self) -> None:
+        self._custom.look()
+
+    def _send(self, written: Written) -> None:
+        self.query_one(Conversation).follow()
+        self._trust.put_off()
+        self.bridge.send(written)
+
+    def on_bridge_arrived(self, event: Bridge.Arrived) -> None:
+        self._display.take(event.events)
+        self._trust.tell()
+        if any(each["type"] == "result" for each in event.events):
+            self._background.look()
+            self._review.look()
+        self.call_after_refresh(self.bridge.drawn)
+
+    def on_bridge_turn_changed(self) -> None:
+        working = self.bridge.working
+        self._surroundings.mark()
+        if self._ticker is not None:
+            (self._ticker.resume if working else self._ticker.pause)()
+        if not working:
+            self._display.end_turn()
+            self._surroundings.look()
+            self._files.look()
+            self._files.list_shown()
+            self._trust.look()
+            self._profile.look()
+        self._background.look()
+        self._review.work()
+        self._timeline.look()
+        self._display.show_state()
+        self._tell_state("working" if working else "idle")
+
+    def _tell_state(self, state: State) -> None:
+        self.post_message(self.StateChanged(state))
+
+    async def on_bridge_compacted(self) -> None:
+        await self._cost.remeasure()
+
+    def on_bridge_failed(self, event: Bridge.Failed) -> None:
+        self._cost.complain(event.error)
+
+    def on_bridge_asked(self, event: Bridge.Asked) -> None:
+        self._questions.ask(event)
+
+    def on_bridge_withdrawn(self) -> None:
+        self._questions.withdraw()
+
+    def on_unit_view_followed(self, event: UnitView.Followed) -> None:
+        self.query_one(LiveLine).follow(event.following, event.new)
+
+    async def on_conversation_fork_wanted(self, event: Conversation.ForkWanted) -> None:
+        await self._conversations.fork(unit=event.unit)
+
+    def on_conversation_review_wanted(self, event: Conversation.ReviewWanted) -> None:
+        self._review.open(call=event.call)
+
+    def on_conversation_links_wanted(self, event: Conversation.LinksWanted) -> None:
+        self._conversations.show_links(event.addresses)
+
+    def on_live_line_pressed(self) -> None:
+        self.query_one(Conversation).follow()
+
+    def on_tool_calls_located(self, event: ToolCalls.Located) -> None:
+        self._display.go_to_unit(event.index)
+
+    def action_show_call(self) -> None:
+        """Go from a call in the conversation to its row in the tool calls pane."""
+        conversation = self.query_one(Conversation)
+        if conversation.has_focus and (cursor := conversation.cursor) is not None:
+            panes = self.query_one(Panes)
+            if isinstance(self._display.transcript.units[cursor.unit], Call):
+                if "calls" not in panes.shown(self.size.width):
+                    panes.toggle("calls", self.size.width)
+                self.query_one(ToolCalls).go_to(cursor.unit)
+
+    def on_tool_calls_stop_asked(self, event: ToolCalls.StopAsked) -> None:
+        self._background.ask_to_stop(event.command)
+
+    def on_tool_calls_copied(self, event: ToolCalls.Copied) -> None:
+        app_of(self).copy_to_clipboard(event.text)
+
+    def on_file_tree_wanted(self, event: FileTree.Wanted) -> None:
+        self._files.list_directories([event.path])
+
+    def on_file_tree_asked(self, event: FileTree.Asked) -> None:
+        self._act_on_file(event.what, event.path)
+
+    def on_preview_lines_asked(self, event: "PreviewLines.Asked") -> None:
+        self._act_on_file(event.what, event.path)
+
+    def on_files_pane_filter_begun(self) -> None:
+        self._files.begin_filter()
+
+    def on_files_pane_filtered(self, event: FilesPane.Filtered) -> None:
+        self._files.filter(event.text)
+
+    def _act_on_file(self, what: str, path: str) -> None:
+        if what == "mention":
+            prompt = self.query_one(Prompt)
+            prompt.insert(mention(path))
+            prompt.focus()
+        else:
+            self._files.act(what, path)
+
+    def on_button_bar_pressed(self, event: ButtonBar.Pressed) -> None:
+        self.call_next(self.run_action, event.action)
+
+    async def action_command(self, handler: str, argument: str = "") -> None:
+        """Run a command."""
+        done = self._handlers[handler](argument)
+        if done is not None:
+            await done
+
+    def action_toggle_pane(self, side: Side) -> None:
+        self.query_one(Panes).toggle(side, self.size.width)
+
+    def action_resize_pane(self, step: int) -> None:
+        self.query_one(Panes).shift(self.focused, step, self.size.width)
+
+    def action_maximise_pane(self) -> None:
+        self.query_one(Panes).maximise(self.focused, self.size.width)
+
+    def action_next_pane(self, step: int) -> None:
+        stops = [*self.query_one(Panes).stops(), self.query_one(Prompt)]
+        shown = [stop for stop in stops if all(node.display for node in stop.ancestors_with_self)]
+        place = shown.index(self.focused) if self.focused in shown else -1
+        self.set_focus(shown[(place + step) % len(shown)])
+
+    def action_step_back(self) -> None:
+        prompt = self.query_one(Prompt)
+        if self.bridge.working:
+            self._drafts.take_back(self.bridge.interrupt())
+            self._display.show_state()
+        elif self.selections:
+            self.clear_selection()
+        elif self.focused is prompt:
+            prompt.clear_draft()
+        else:
+            self.set_focus(prompt)
+
+    def on_bridge_returned(self, event: Bridge.Returned) -> None:
+        self._drafts.take_back([event.message])
+
+    def on_bridge_queue_changed(self) -> None:
+        self.query_one(PromptBox).show_queue()
+        self._display.show_state()
+        self._drafts.note_change()
+
+    def on_text_area_changed(self) -> None:
+        self._drafts.note_change()
+
+    def on_prompt_noted(self, event: Prompt.Noted) -> None:
+        self._drafts.note_entry(event.written)
+
+    def on_prompt_editor_wanted(self) -> None:
+        self._drafts.edit_outside()
+
+    def on_completion_wanted(self) -> None:
+        self._drafts.list_files()
+
+    def on_unmount(self) -> None:
+        self._drafts.close()
+
+    def leave(self, _argument: str = "") -> None:
+        from cogency_tui.tui.kit.dialogs import Confirmation
+
+        if self.bridge.working:
+            question = "The agent is working. Interrupt it and leave?"
+            app_of(self).push_screen(Confirmation(question), lambda yes: app_of(self).exit() if yes else None)
+        else:
+            app_of(self).exit()
+
+    def _welcome(self, width: int) -> list[Line]:
+        return draw_welcome(situation_of(self.agent), width, inks_of(app_of(self).theme))

@@ -1,1 +1,0 @@
-"""How the program behaves in a terminal beside drawing: title, notice, clipboard."""

@@ -1,0 +1,128 @@
+"""Commands that change how the agent works: mode, dialect, permissions and model, at any time."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS, Dialect, Mode, Permissions
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.display import Display
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.workspace.names import short_path
+
+if TYPE_CHECKING:
+    from cogency_tui.tui.models.model import Chosen, ModelList
+
+
+class ModelCommands(FeatureCommands):
+    """Applies the user's choices, and shows them in `display` at once."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, display: Display) -> None:
+        super().__init__(screen, bridge)
+        self._agent = bridge.agent
+        self._display = display
+
+    def handlers(self) -> dict[str, Handler]:
+        return {
+            "cycle_mode": self.cycle_mode,
+            "set_mode": self.set_mode,
+            "set_dialect": self.set_dialect,
+            "cycle_permissions": self.cycle_permissions,
+            "choose_model": self.choose_model,
+        }
+
+    def cycle_mode(self, _argument: str = "") -> None:
+        """Switch to the next mode."""
+        self.set_mode(MODES[(MODES.index(self._agent.mode) + 1) % len(MODES)])
+
+    def set_mode(self, mode: str) -> None:
+        """Switch to this mode; for an unknown name list the modes."""
+        chosen: list[Mode] = [each for each in MODES if each == mode]
+        self._agent.mode = chosen[0] if chosen else self._agent.mode
+        self._display.show_state()
+        if not mode:
+            self.say(f"The mode is {self._agent.mode}. There are: {', '.join(MODES)}")
+
+    def set_dialect(self, dialect: str) -> None:
+        """Switch to this dialect from the next message on."""
+        agent = self._agent
+        chosen: list[Dialect] = [each for each in DIALECTS if each == dialect]
+        agent.dialect = chosen[0] if chosen else agent.dialect
+        now = agent.dialect or f"that of the conversation, or {agent.settings.dialect} for a new one"
+        from_when = " from the next message on" if chosen else ""
+        self.say(f"The dialect is {now}{from_when}. There are: {', '.join(DIALECTS)}")
+
+    def cycle_permissions(self, _argument: str = "") -> None:
+        """Switch to the next permission mode."""
+        place = PERMISSIONS.index(self._agent.permissions)
+        self.set_permissions(PERMISSIONS[(place + 1) % len(PERMISSIONS)])
+
+    def set_permissions(self, permissions: str) -> None:
+        """Switch to this permission mode."""
+        chosen: list[Permissions] = [each for each in PERMISSIONS if each == permissions]
+        self._agent.permissions = chosen[0] if chosen else self._agent.permissions
+        self._display.show_state()
+
+    async def choose_model(self, wanted: str) -> None:
+        """Switch to the model `wanted`: `PROVIDER` or `PROVIDER/MODEL`, or one that the user picks."""
+        from cogency_tui.tui.models.model import Chosen, ModelList
+        from cogency_tui.tui.models.screen import PickerScreen
+
+        models = ModelList(self._agent.settings)
+        if wanted:
+            provider, _slash, model = wanted.partition("/")
+            await self._use(models, Chosen(provider, model))
+            return
+        current = Chosen(self._agent.provider.name, self._agent.provider.model)
+
+        async def use(chosen: Chosen | None) -> None:
+            if chosen is not None:
+                await self._use(models, chosen)
+
+        app_of(self._screen).push_screen(PickerScreen(models, current), use)
+
+    async def _use(self, models: "ModelList", chosen: "Chosen") -> None:
+        provider, known = self._agent.provider, models.find(chosen.provider)
+        own = known.model if known else ""
+        if (provider.name, provider.model) == (chosen.provider, chosen.model or own):
+            if chosen.keep:
+                await self._keep(chosen)
+            else:
+                self.say(f"{provider.name}/{provider.model} answers already.")
+            return
+        try:
+            await self._agent.choose_model(chosen.provider, chosen.model)
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        self._display.show_state()
+        provider = self._agent.provider
+        if chosen.keep:
+            await self._keep(chosen)
+        else:
+            self.say(f"{provider.name}/{provider.model} answers from the next request on.")
+        if known is not None and not known.key_found:
+            advice = f"{known.name} has no key. Set {known.key_source} and start again."
+            self.warn(advice)
+
+    async def _keep(self, chosen: "Chosen") -> None:
+        """Write the choice into the user's configuration."""
+        from cogency_tui.agent.preferences import Preferences
+
+        own = Preferences()
+        try:
+            for key, name in (("provider", chosen.provider), ("model", chosen.model)):
+                await asyncio.to_thread(own.set, key, name)
+            await asyncio.to_thread(self._agent.reload)
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        self.say(f"{chosen.provider}/{chosen.model} answers, and is kept in {short_path(own.path)}.")
+        for key in ("provider", "model"):
+            origin = self._agent.configured.origin(key)
+            if origin.source not in ("person", "default"):
+                self.warn(f"{origin.where} goes before the file when the program is started so again.")
+                break

@@ -1,0 +1,148 @@
+"""The available providers and models, with their known facts.
+
+Models are requested from an endpoint only when the user wants to see them; the built-in facts are shown
+until then, and where the endpoint gives none.
+
+Invariant: no key leaves this module.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from time import monotonic
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from cogency_tui.config.schema import Settings, config_path
+from cogency_tui.errors import NetworkError
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers.base import ReasoningDelta, Retrying, TextDelta
+from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
+from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.models import Models, load_models
+
+_ANY = "any"
+"""A placeholder model for a provider that is only asked for its list of models."""
+
+
+_TEST: list[Message] = [{"role": "user", "content": "Answer with the word ok."}]
+
+
+class Chosen(NamedTuple):
+    """A provider and one of its models, by name; an empty `model` means the provider's default."""
+
+    provider: str
+    model: str
+    keep: bool = False
+    """Whether to write the choice into the configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One model. `context_size` in tokens, 0 if unknown; prices in USD per million tokens."""
+
+    name: str
+    context_size: int = 0
+    input_price: float | None = None
+    output_price: float | None = None
+    resumes: bool = False
+
+
+class ModelList:
+    """Lists providers and models under the settings in force. The environment locates keys and overrides
+    addresses.
+
+    Raises:
+        ConfigError: from every method, if the user's file of models cannot be used.
+    """
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str] | None = None) -> None:
+        self._settings = settings
+        self._environ = os.environ if environ is None else environ
+        self._models: Models | None = None
+
+    def providers(self) -> list[KnownProvider]:
+        """All providers, the embedded one first."""
+        return known_providers(self._settings, self._environ)
+
+    def find(self, name: str) -> KnownProvider | None:
+        """The provider of this name."""
+        return next((provider for provider in self.providers() if provider.name == name), None)
+
+    def known(self, provider: KnownProvider) -> list[ModelRow]:
+        """The models of this provider that are known without a request."""
+        names = self._load().of(provider.name)
+        if provider.model and provider.model not in names:
+            names = [provider.model, *names]
+        return [self.describe(provider, name) for name in names]
+
+    async def listed(self, provider: KnownProvider) -> list[ModelRow]:
+        """Request the provider's list of models, those with known facts first; empty if the provider has no
+        list.
+
+        Raises:
+            ConfigError: the provider's table in the configuration cannot be used.
+            ProviderError: the provider refused or failed.
+        """
+        settings = replace(self._settings, provider=provider.name, model=provider.model or _ANY)
+        endpoint = create_provider(settings, self._environ)
+        try:
+            names = await endpoint.models()
+        finally:
+            await endpoint.close()
+        rows = [self.describe(provider, name) for name in names]
+        return sorted(rows, key=lambda row: not row.context_size)
+
+    def describe(self, provider: KnownProvider, model: str) -> ModelRow:
+        """One model with its known facts."""
+        facts = self._load().find(provider.name, model)
+        given = self._settings.providers.get(provider.name)
+        size = (given.context_size if given else 0) or facts.context_size
+        # A server on this machine does not charge its vendor's price.
+        if facts.prices is None or Endpoint(provider.name, provider.base_url, model).is_loopback:
+            return ModelRow(model, size, resumes=provider.resumes)
+        prices = facts.prices
+        return ModelRow(model, size, prices.input, prices.output, provider.resumes)
+
+    async def test(self, provider: KnownProvider, model: str) -> str:
+        """Ask a model for one word, or, without a name, for the list of models; return a description of the
+        result.
+
+        Raises:
+            ConfigError: the provider's table in the configuration cannot be used.
+            ProviderError: the provider refused or failed, in its own words.
+        """
+        if not model:
+            count = len(await self.listed(provider))
+            return f"{provider.name} answers, and has {count} model{'' if count == 1 else 's'}."
+        endpoint = create_provider(
+            replace(self._settings, provider=provider.name, model=model), self._environ
+        )
+        started = monotonic()
+        try:
+            async with aclosing(endpoint.stream(_TEST)) as chunks:
+                async for chunk in chunks:
+                    if isinstance(chunk, Retrying):
+                        raise NetworkError(chunk.cause)
+                    if isinstance(chunk, TextDelta | ReasoningDelta):
+                        break
+        finally:
+            await endpoint.close()
+        return f"{provider.name}/{model} answers: the first word came after {monotonic() - started:.1f} s."
+
+    def _load(self) -> Models:
+        if self._models is None:
+            self._models = load_models(config_path(self._environ).with_name("models.toml"))
+        return self._models
+
+
+def without_user(address: str) -> str:
+    """`address` without its user name and password."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "an address that is none"
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -1,0 +1,1 @@
+"""The list of calls that run without a question (`/permissions`)."""

@@ -1,0 +1,32 @@
+"""The command `/permissions`: the list of calls that run without a question."""
+
+from collections.abc import Callable
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+
+
+class PermissionCommands(FeatureCommands):
+    """Shows the permissions of the bridge's conversation; `choose` sets the mode."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, choose: Callable[[str], None]) -> None:
+        super().__init__(screen, bridge)
+        self._choose = choose
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"permissions": self.permissions}
+
+    def permissions(self, mode: str = "") -> None:
+        """Switch to this mode, or show the permissions."""
+        from cogency_tui.tui.permissions.model import Ledger
+        from cogency_tui.tui.permissions.screen import PermissionsScreen
+
+        if mode:
+            self._choose(mode)
+            return
+        ledger = Ledger(self._bridge.agent, self._bridge.conversation_id)
+        app_of(self._screen).push_screen(PermissionsScreen(ledger, self._choose))

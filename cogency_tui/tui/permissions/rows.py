@@ -1,0 +1,109 @@
+"""Permissions as rows: a line for each mode, grant and rule, and the selected one in full."""
+
+from rich.segment import Segment
+
+from cogency_tui.agent.permissions.grants import Grant
+from cogency_tui.text import one_line, reveal
+from cogency_tui.tui.kit.figures import when
+from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
+from cogency_tui.tui.kit.select_list import Heading
+from cogency_tui.tui.permissions.model import MEANINGS, GrantRow, ModeRow, Row, RuleRow
+from cogency_tui.tui.theme import Inks
+
+_NAME = 9
+_DAY = 12
+
+
+def draw_permission(row: Row, width: int, inks: Inks, on: str, now: float) -> Line:
+    """Draw one line of the list."""
+    if isinstance(row, Heading):
+        head = [Segment(fit(row.text, width), inks("accent", on, "bold"))]
+        aside = Segment(f"  {row.aside}" if row.aside else "", inks("dim", on))
+        return Line([*head, aside] if width_of([*head, aside]) <= width else head)
+    if isinstance(row, ModeRow):
+        mark, role, attributes = ("●", "accent", "bold") if row.current else (" ", "text", "")
+        return Line(
+            [
+                Segment(f"{mark} ", inks("accent", on)),
+                Segment(f"{row.mode:<{_NAME - 2}}", inks(role, on, attributes)),
+                Segment(fit(MEANINGS[row.mode], width - _NAME), inks("dim", on)),
+            ]
+        )
+    if isinstance(row, GrantRow):
+        return _entry(row.grant.effect, _words(row.grant), when(row.grant.since, now), width, inks, on)
+    return _entry(row.rule.effect, _pattern(row), row.rule.added, width, inks, on)
+
+
+def draw_permission_note(
+    row: Row | None, path: str, problem: str, width: int, inks: Inks, now: float
+) -> list[Line]:
+    """Draw the selected row in full: what it allows, since when, and where it is stored."""
+    if problem:
+        told = f"✗ The rules do not count: {one_line(problem)}"
+        return wrap([Segment(told, inks("bad"))], width)
+    if isinstance(row, GrantRow):
+        since = when(row.grant.since, now)
+        made = f" It came with the rule {_quoted(row.grant.pattern)}." if row.grant.pattern else ""
+        about = f": {reveal(row.grant.about)}" if row.grant.about else ""
+        said = f"{row.grant.covers}{about}"
+        return [
+            *wrap([Segment(said, inks("text"))], width),
+            *wrap([Segment(f"Allowed {since}, until the program ends.{made}", inks("dim"))], width),
+        ]
+    if isinstance(row, RuleRow):
+        return [
+            *wrap([Segment(_describe(row), inks("text"))], width),
+            *wrap([Segment(_kept(row, path), inks("dim"))], width),
+        ]
+    if isinstance(row, ModeRow):
+        always = "Whatever the mode: outside the project, .git, instructions and what would destroy work ask."
+        return wrap([Segment(always, inks("dim"))], width)
+    return []
+
+
+def _entry(effect: str, words: str, day: str, width: int, inks: Inks, on: str) -> Line:
+    """Draw the kind of call and the pattern, with the date at the right end."""
+    right = f"{day:>{_DAY}}" if width >= 48 else ""
+    room = max(1, width - _NAME - 2 - cells(right))
+    shown = fit(words, room)
+    return Line(
+        [
+            Segment(f"  {effect:<{_NAME}}", inks("dim", on)),
+            Segment(shown + " " * (room - cells(shown)), inks("text", on)),
+            Segment(right, inks("dim", on)),
+        ]
+    )
+
+
+def _words(grant: Grant) -> str:
+    return one_line(f"{grant.about}" if grant.about and grant.effect == "command" else grant.covers)
+
+
+def _pattern(row: RuleRow) -> str:
+    where = f"  in {one_line(row.rule.project)}" if row.elsewhere else ""
+    return f"{one_line(row.rule.pattern)}{where}"
+
+
+def _quoted(pattern: str) -> str:
+    return f'"{one_line(pattern)}"'
+
+
+def _describe(row: RuleRow) -> str:
+    """Describe a rule in a sentence."""
+    rule = row.rule
+    pattern = _quoted(rule.pattern)
+    what = {
+        "command": f"Simple commands that begin with {pattern} run",
+        "write": f"Files {pattern} are changed",
+        "network": f"What asks {pattern} runs",
+        "tool": f"Calls of {pattern} run",
+    }[rule.effect]
+    where = "in every project"
+    if rule.project:
+        where = f"in {one_line(rule.project)}" if row.elsewhere else "in this project"
+    return f"{what} without a question {where}."
+
+
+def _kept(row: RuleRow, path: str) -> str:
+    since = f"Since {one_line(row.rule.added)}, in" if row.rule.added else "In"
+    return f"{since} {one_line(path)}"

@@ -1,0 +1,1 @@
+"""The list of what the agent has learned about the user (`/profile`)."""

@@ -1,0 +1,83 @@
+"""The command `/profile`: the facts known of the user; and the single offer to start learning."""
+
+from time import time
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.protocol.events import notice_event
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.display import Display
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+
+
+class ProfileCommands(FeatureCommands):
+    """Shows the profile over `screen`, and offers one in `display`."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, display: Display) -> None:
+        super().__init__(screen, bridge)
+        self._display = display
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"profile": self.profile}
+
+    def look(self) -> None:
+        """Offer a profile after a turn, if one is due."""
+        self._screen.run_worker(self._offer, group="profile")
+
+    async def profile(self, choice: str = "") -> None:
+        """Turn the profile on or off, clear it, or show it."""
+        if choice == "clear":
+            self._ask_to_clear()
+            return
+        try:
+            if choice == "on":
+                await self._bridge.agent.remember(self._bridge.conversation_id)
+                self.say("It learns from this conversation, and from what you write now. /profile shows it.")
+            elif choice == "off":
+                await self._bridge.agent.profile.turn_off()
+                self.say("The profile is off. What is known stays until /profile clear.")
+            else:
+                await self._show()
+        except CogencyError as exc:
+            self.complain(exc)
+
+    async def _show(self) -> None:
+        from cogency_tui.tui.profile.model import ProfileBook
+        from cogency_tui.tui.profile.screen import ProfileScreen
+
+        book = ProfileBook(self._bridge.agent, self._bridge.conversation_id)
+        app_of(self._screen).push_screen(ProfileScreen(book, await book.shown()))
+
+    def _ask_to_clear(self) -> None:
+        from cogency_tui.tui.kit.dialogs import Confirmation
+        from cogency_tui.tui.profile.screen import CLEARING
+
+        app_of(self._screen).push_screen(Confirmation(CLEARING), self._clear)
+
+    async def _clear(self, yes: bool | None) -> None:
+        if not yes:
+            return
+        try:
+            count = await self._bridge.agent.profile.clear()
+        except CogencyError as exc:
+            self.complain(exc)
+        else:
+            self.say(f"Forgotten: {count} facts." if count != 1 else "Forgotten: 1 fact.")
+
+    async def _offer(self) -> None:
+        conversation_id = self._bridge.conversation_id
+        if conversation_id is None:
+            return
+        profile = self._bridge.agent.profile
+        try:
+            offered = await profile.offers(conversation_id)
+        except CogencyError:
+            # Store errors are reported where they matter; the offer can wait for another turn.
+            return
+        if offered:
+            from cogency_tui.agent.profile.profile import OFFER
+
+            self._display.take([notice_event(OFFER, time())])

@@ -1,0 +1,1 @@
+"""The prompt: drafts, completion, pastes and queued messages."""

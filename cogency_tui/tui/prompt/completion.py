@@ -1,0 +1,196 @@
+"""The completion list above the prompt, which retains the keys and the focus.
+
+The widget is permanent: rows are drawn in place, over the conversation, so that typing triggers a new layout
+only when the number of rows changes.
+"""
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.message import Message
+from textual.widget import Widget
+
+from cogency_tui.text import one_line
+from cogency_tui.tui.commands import COMMANDS, Command
+from cogency_tui.tui.kit.lines import Line, cells, fit
+from cogency_tui.tui.kit.select_list import SelectList
+from cogency_tui.tui.prompt.offers import (
+    Offer,
+    Word,
+    offer_arguments,
+    offer_commands,
+    offer_files,
+    word_before,
+)
+from cogency_tui.tui.prompt.paths import Paths
+
+MOST_ROWS = 8
+
+_NAME = 16
+_READING = Offer("Reading the project's files …", "")
+_NOTHING = Offer("No file has these letters", "")
+
+
+class Completion(SelectList[Offer]):
+    """Offers for the word before the cursor. `update` sets the word; `take` returns the selected offer."""
+
+    class Wanted(Message):
+        """Requests the project's files; `use` receives them."""
+
+    class CommandsWanted(Message):
+        """Requests the present commands when the user begins one; `know` receives them."""
+
+    def __init__(self, commands: Sequence[Command] = COMMANDS, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.display = False
+        self._commands = commands
+        self._paths: Paths | None = None
+        self._asked = False
+        self._room = (0, 0, 0)
+        self._word: Word | None = None
+        self._dismissed: Word | None = None
+
+    @property
+    def word(self) -> Word | None:
+        """The completed word, while offers are shown."""
+        return self._word if self.display else None
+
+    def update(self, line: str, *, first: bool) -> None:
+        """Set the text before the cursor, `line`; `first` marks the first line of the text."""
+        word = word_before(line, first=first)
+        if word is None or (
+            self._dismissed and (word.kind, word.column) == (self._dismissed.kind, self._dismissed.column)
+        ):
+            self._hide(word)
+            return
+        self._dismissed = None
+        if word.kind == "command" and (self._word is None or self._word.kind != "command"):
+            self.post_message(self.CommandsWanted())
+        self._word = word
+        if word.kind == "file" and not self._asked:
+            # Read again for each new file mention: the files may have changed.
+            self._asked = True
+            self.post_message(self.Wanted())
+        self._offer(word)
+
+    def know(self, commands: Sequence[Command]) -> None:
+        """Set the commands."""
+        if self._commands != commands:
+            self._commands = commands
+            if self._word is not None and self._word.kind != "file":
+                self._offer(self._word)
+
+    def use(self, paths: Paths) -> None:
+        """Set the project's files."""
+        self._paths = paths
+        if self._word is not None and self._word.kind == "file":
+            self._offer(self._word)
+
+    def close(self) -> None:
+        """Stop offering for this word."""
+        self._dismissed = self._word
+        self._hide(self._word)
+
+    def reset(self) -> None:
+        """Start over for another text."""
+        self._dismissed = None
+        self._hide(None)
+
+    def refit(self) -> None:
+        """Adjust to a new size of the box."""
+        if self.display:
+            self._fit(self._room[1])
+
+    def take(self) -> Offer | None:
+        """The selected row, if it can be inserted."""
+        row = self.row if self.display else None
+        return row if row is not None and row.insert else None
+
+    def directory_for(self, slash: str) -> Offer | None:
+        """The selected directory, if `/` after the word can only mean a path inside it."""
+        word, offer = self._word, self.take()
+        if word is None or word.kind != "file" or slash != "/" or self._paths is None or offer is None:
+            return None
+        return offer if offer.goes_on and not self._paths.begins(f"{word.query}/") else None
+
+    def draw_row(self, row: Offer, on: str) -> Line:
+        inks = self.inks
+        if not row.insert:
+            return Line([Segment(one_line(row.text), inks("dim", on))])
+        if row.note:
+            name = fit(one_line(row.text), self.text_width)
+            segments = _marked(name, row.marks, 0, inks("text", on, "bold"), inks("accent", on, "bold"))
+            room = self.text_width - max(_NAME, cells(name)) - 1
+            gap = " " * (max(_NAME, cells(name)) - cells(name) + 1)
+            note = fit(one_line(row.note), room) if room > _NAME else ""
+            return Line([*segments, Segment(gap + note, inks("dim", on))])
+        return Line(self._path(row, on))
+
+    def surface_at(self, y: int) -> str:
+        return "cursor" if y == self.selected and self.row is not None and self.row.insert else "raised"
+
+    def _path(self, row: Offer, on: str) -> list[Segment]:
+        """A path with dim directories; a long one loses its beginning."""
+        inks = self.inks
+        text = one_line(row.text)
+        # Escapes make the shown text longer than the matched one: then nothing is marked.
+        marks = row.marks if len(text) == len(row.text) else ()
+        cut = 0
+        while cells(text[cut:]) > self.text_width - (1 if cut else 0):
+            cut += 1
+        name = text.rfind("/", 0, -1) + 1
+        head = [Segment("…", inks("dim", on))] if cut else []
+        accent = inks("accent", on, "bold")
+        return [
+            *head,
+            *_marked(text[cut : max(cut, name)], marks, cut, inks("dim", on), accent),
+            *_marked(text[max(cut, name) :], marks, max(cut, name), inks("text", on), accent),
+        ]
+
+    def _offer(self, word: Word) -> None:
+        rows = self._rows_for(word)
+        if not rows:
+            self._hide(word)
+            return
+        self._fit(min(MOST_ROWS, len(rows)))
+        self.display = True
+        self.show(rows)
+
+    def _fit(self, height: int) -> None:
+        """Place the list above its box, with equal width."""
+        box = self.parent
+        assert isinstance(box, Widget)
+        room = (box.outer_size.width, height, box.gutter.top)
+        if room != self._room:
+            self._room = room
+            self.styles.width, self.styles.height = room[0], height
+            self.styles.offset = (-box.gutter.left, -height - box.gutter.top)
+
+    def _rows_for(self, word: Word) -> list[Offer]:
+        if word.kind == "command":
+            return offer_commands(self._commands, word.query)
+        if word.kind == "argument":
+            return offer_arguments(self._commands, word.command, word.query)
+        if self._paths is None:
+            return [_READING]
+        return offer_files(self._paths, word.query) or [_NOTHING]
+
+    def _hide(self, word: Word | None) -> None:
+        self._word = word
+        if word is None or word.kind != "file":
+            self._asked = False
+            self._dismissed = None if word is None else self._dismissed
+        self.display = False
+
+
+def _marked(text: str, marks: Sequence[int], shift: int, plain: Style, accent: Style) -> list[Segment]:
+    """`text`, with the characters numbered in `marks` (from `shift` on) in `accent`."""
+    segments: list[Segment] = []
+    wanted = set(marks)
+    start = 0
+    for at in range(1, len(text) + 1):
+        if at == len(text) or ((at + shift) in wanted) != ((start + shift) in wanted):
+            segments.append(Segment(text[start:at], accent if (start + shift) in wanted else plain))
+            start = at
+    return segments

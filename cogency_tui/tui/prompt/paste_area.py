@@ -1,0 +1,126 @@
+"""A text area for long text: a big paste is a chip in it, which is one character to the cursor.
+
+Nothing is lost: `written` has the text and the contents of its chips.
+"""
+
+from dataclasses import replace
+
+from rich.text import Text
+from textual import events
+from textual.document._document import Location, Selection
+from textual.document._edit import Edit
+from textual.widgets import TextArea
+from textual.widgets.text_area import EditResult
+
+from cogency_tui.store.prompts import Written
+from cogency_tui.text import clean
+from cogency_tui.tui.draft import chip_for, chips_in, is_big
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.theme import inks_of
+
+
+class ChipArea(TextArea):
+    """Folds big pastes; `hides` means that a paste had characters that a terminal would act on."""
+
+    def __init__(self, *, id: str | None = None, placeholder: str = "") -> None:
+        # The constructor sets the cursor, which may not be inside a chip.
+        self._pastes: dict[str, str] = {}
+        self.hides = False
+        super().__init__(
+            id=id,
+            placeholder=placeholder,
+            soft_wrap=True,
+            show_line_numbers=False,
+            highlight_cursor_line=False,
+            compact=True,
+            tab_behavior="focus",
+        )
+        self.cursor_blink = False
+
+    @property
+    def written(self) -> Written:
+        """The text and its chips."""
+        text = self.text
+        return Written(text, {chip: paste for chip, paste in self._pastes.items() if chip in text})
+
+    def put(self, written: Written) -> None:
+        """Replace the contents by `written`, with the cursor at the end."""
+        self._pastes = dict(written.pastes)
+        self.load_text(written.text)
+        self.move_cursor(self.document.end)
+
+    def action_open_chip(self) -> None:
+        row, column = self.cursor_location
+        for start, end in chips_in(self.document.get_line(row), self._pastes):
+            if start <= column <= end:
+                content = self._pastes[self.get_text_range((row, start), (row, end))]
+                # A single step for undo, which folds the chip again.
+                self.history.checkpoint()
+                self.replace(content, (row, start), (row, end), maintain_selection_offset=False)
+                return
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Apply an edit; a chip is changed only as a whole."""
+        start, end = sorted((edit.from_location, edit.to_location))
+        if start != end:
+            edit = replace(edit, from_location=self._outside(start, -1), to_location=self._outside(end, 1))
+        return super().edit(edit)
+
+    def undo(self) -> None:
+        if self.history.undo_stack:
+            # Textual reads the cursor before it restores it; by then its line may not exist.
+            self.move_cursor((0, 0))
+        super().undo()
+
+    def validate_selection(self, selection: Selection) -> Selection:
+        """Move the cursor out of a chip, to its beginning or end."""
+        if not self._pastes:
+            return selection
+        before = self.selection.end
+        return Selection(self._beside(selection.start, before), self._beside(selection.end, before))
+
+    def get_line(self, line_index: int) -> Text:
+        line = super().get_line(line_index)
+        inks = inks_of(app_of(self).theme)
+        for start, end in chips_in(line.plain, self._pastes):
+            line.stylize(inks("accent", "raised", "bold"), start, end)
+        return line
+
+    async def on_click(self, event: events.Click) -> None:
+        if event.chain == 2:
+            self.action_open_chip()
+
+    def _outside(self, location: Location, side: int) -> Location:
+        """`location`, or the edge on this side of the chip that contains it."""
+        row, column = location
+        if row >= self.document.line_count:
+            # Textual deletes the last line up to the start of the line after it.
+            return location
+        for start, end in chips_in(self.document.get_line(row), self._pastes):
+            if start < column < end:
+                return row, start if side < 0 else end
+        return location
+
+    def _beside(self, location: Location, before: Location) -> Location:
+        row, column = location
+        if row >= self.document.line_count:
+            return location
+        for start, end in chips_in(self.document.get_line(row), self._pastes):
+            if start < column < end:
+                if before == (row, start):
+                    return row, end
+                if before == (row, end):
+                    return row, start
+                return row, start if column - start < end - column else end
+        return location
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        text = clean(event.text)
+        self.hides = self.hides or text != event.text.replace("\r\n", "\n").replace("\r", "\n")
+        if is_big(text):
+            chip = chip_for(text, self._pastes)
+            self._pastes[chip] = text
+            text = chip
+        self.replace(text, *self.selection, maintain_selection_offset=False)

@@ -1,0 +1,351 @@
+"""The prompt: several lines of text; Enter sends, the history is beyond the first and last line.
+
+It supports the usual line-editing keys, and never loses a text: the draft returns after a visit to the
+history or the queue.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.document._edit import Edit
+from textual.message import Message
+from textual.widgets.text_area import EditResult
+
+from cogency_tui.store.prompts import Written
+from cogency_tui.text import reveal
+from cogency_tui.tui.draft import following
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_command
+from cogency_tui.tui.prompt.completion import Completion
+from cogency_tui.tui.prompt.paste_area import ChipArea
+from cogency_tui.tui.theme import inks_of
+
+
+def _quiet(key: str, action: str, description: str, name: str) -> Binding:
+    """A key that the footer does not show."""
+    return Binding(key, action, description, show=False, id=f"prompt.{name}")
+
+
+PROMPT_KEYS: list[BindingType] = [
+    Binding(
+        "enter",
+        "send",
+        "Send",
+        id="prompt.send",
+        tooltip="Send the message, or queue it while one is worked on",
+    ),
+    _quiet("shift+enter,ctrl+j,alt+enter", "break_line", "New line", "newline"),
+    _quiet("up", "earlier", "Earlier message", "earlier"),
+    _quiet("down", "later", "Later message", "later"),
+    _quiet("tab", "take", "Take what is offered", "take"),
+    _quiet("escape", "close_offers", "Offer nothing more; leave a queued message as it is", "close_offers"),
+    Binding(
+        "ctrl+g",
+        "edit_outside",
+        "Editor",
+        show=False,
+        id="prompt.editor",
+        tooltip="Go on in $VISUAL or $EDITOR",
+    ),
+    _quiet("alt+o", "open_chip", "Open the paste at the cursor", "open_chip"),
+    _quiet("alt+up", "move_queued(-1)", "Move the queued message up", "queue_up"),
+    _quiet("alt+down", "move_queued(1)", "Move the queued message down", "queue_down"),
+    _quiet("alt+x", "remove_queued", "Remove the queued message", "queue_remove"),
+    _quiet("home,ctrl+a", "cursor_line_start", "Beginning of the line", "home"),
+    _quiet("end,ctrl+e", "cursor_line_end", "End of the line", "end"),
+    _quiet("alt+b,ctrl+left", "cursor_word_left", "Word left", "word_left"),
+    _quiet("alt+f,ctrl+right", "cursor_word_right", "Word right", "word_right"),
+    _quiet("ctrl+w,alt+backspace", "delete_word_left", "Delete the word on the left", "delete_word_left"),
+    _quiet("alt+d", "delete_word_right", "Delete the word on the right", "delete_word"),
+    _quiet("ctrl+u", "delete_to_start_of_line", "Delete to the beginning of the line", "delete_before"),
+    _quiet("ctrl+k", "delete_to_end_of_line_or_delete_line", "Delete to the end of the line", "delete_after"),
+    _quiet("ctrl+underscore", "undo", "Undo", "undo"),
+]
+
+
+class Prompt(ChipArea):
+    """A text to send. Its owner shows its `completion` and `queue` above it."""
+
+    BINDING_GROUP_TITLE = "In the prompt"
+
+    BINDINGS: ClassVar[list[BindingType]] = PROMPT_KEYS
+
+    class Sent(Message):
+        """The user sent `written`. `hides` means that it came with invisible characters."""
+
+        def __init__(self, written: Written, *, hides: bool = False) -> None:
+            self.written = written
+            self.hides = hides
+            super().__init__()
+
+        @property
+        def text(self) -> str:
+            """The whole text."""
+            return self.written.full
+
+    class Noted(Message):
+        """The history now ends with `written`."""
+
+        def __init__(self, written: Written) -> None:
+            self.written = written
+            super().__init__()
+
+    class EditorWanted(Message):
+        """The user asks for an external editor."""
+
+    def __init__(self, completion: Completion, queue: MessageQueue, *, id: str | None = None) -> None:
+        super().__init__(id=id, placeholder="Ask, @file, /command, !shell")
+        self._completion = completion
+        self._queue = queue
+        self._history: list[Written] = []
+        self._place = 0
+        self._draft = Written("")
+
+    @property
+    def unsent(self) -> Written:
+        """The text to save: the present one, or the draft left for the history or the queue."""
+        walking = self._place < len(self._history) or self._queue.held is not None
+        return self._draft if walking and self._draft.text.strip() else self.written
+
+    @property
+    def entries(self) -> Sequence[Written]:
+        """The history, the oldest first."""
+        return self._history
+
+    def remember(self, history: Sequence[Written]) -> None:
+        """Insert `history`, the oldest first, before the entries since, with which it may overlap."""
+        known = len(self._history)
+        self._history = following(history, self._history)
+        self._place += len(self._history) - known
+
+    def recall(self, texts: Sequence[str]) -> None:
+        """Append the messages of a resumed conversation to the history."""
+        said = {text: Written(text) for text in texts if text.strip()}
+        known = {entry.full: entry for entry in self._history if entry.full in said}
+        others = [entry for entry in self._history if entry.full not in said]
+        self._history = [*others, *({**said, **known}).values()]
+        self._place = len(self._history)
+
+    def note(self, written: Written) -> None:
+        """Append `written` to the history."""
+        if written.text.strip() and (not self._history or self._history[-1] != written):
+            self._history.append(written)
+            self.post_message(self.Noted(written))
+        self._place = len(self._history)
+
+    def put(self, written: Written) -> None:
+        super().put(written)
+        self._completion.reset()
+
+    def replace_text(self, text: str) -> None:
+        """Replace the contents by `text`, with the cursor at the end."""
+        self.put(Written(text))
+
+    def clear_draft(self) -> Written:
+        """Empty the prompt, and append its contents to the history."""
+        written = self.written
+        self.note(written)
+        self._start_over()
+        return written
+
+    def take_back(self, unsent: list[Written]) -> list[Written]:
+        """Put unsent messages before the draft; shell commands among them go to the end of the history."""
+        if not unsent:
+            return []
+        text, commands = given_back(unsent, self.written)
+        for command in commands:
+            self.note(command)
+        self.put(text)
+        return commands
+
+    def take(self, event: events.Key | events.Paste) -> None:
+        """Handle input typed over another screen, after all input before it."""
+        if isinstance(event, events.Paste):
+            self.post_message(events.Paste(event.text))
+        elif event.is_printable or self._binds(event.key):
+            self.post_message(events.Key(event.key, event.character))
+
+    def action_send(self) -> None:
+        if self._completes():
+            return
+        written = self.written
+        if self._queue.held is not None:
+            self._release(written)
+            return
+        written = Written(written.text.strip(), written.pastes)
+        if not written.text:
+            return
+        hides, self.hides = self.hides or reveal(written.full) != written.full, False
+        self.note(written)
+        self._start_over()
+        self.post_message(self.Sent(written, hides=hides))
+
+    def action_break_line(self) -> None:
+        self.insert("\n")
+
+    def action_earlier(self) -> None:
+        if self._completion.word is not None:
+            self._completion.move(-1)
+        elif self.cursor_location[0]:
+            self.action_cursor_up()
+        elif self._queue.held is not None:
+            self._walk_queue(self._queue.held - 1)
+        elif self._place == len(self._history) and len(self._queue):
+            self._draft = self.written
+            self.put(self._queue.hold(len(self._queue) - 1))
+        elif self._place:
+            if self._place == len(self._history):
+                self._draft = self.written
+            self._place -= 1
+            self.put(self._history[self._place])
+        else:
+            self.action_cursor_up()
+
+    def action_later(self) -> None:
+        if self._completion.word is not None:
+            self._completion.move(1)
+        elif not self.cursor_at_last_line:
+            self.action_cursor_down()
+        elif self._queue.held is not None:
+            self._walk_queue(self._queue.held + 1)
+        elif self._place < len(self._history):
+            self._place += 1
+            at_draft = self._place == len(self._history)
+            self.put(self._draft if at_draft else self._history[self._place])
+        else:
+            self.action_cursor_down()
+
+    def edit_queued(self, place: int) -> None:
+        """Bring the message at `place` of the queue back for editing."""
+        if self._queue.held is None:
+            self._draft = self.written
+            self._place = len(self._history)
+        else:
+            self._queue.release(self.written)
+        if place < len(self._queue):
+            self.put(self._queue.hold(place))
+        else:
+            self.put(self._draft)
+
+    def action_move_queued(self, step: int) -> None:
+        if self._queue.held is not None:
+            self._queue.move(self._queue.held, step)
+
+    def action_remove_queued(self) -> None:
+        if self._queue.held is not None:
+            self.note(self.written)
+            self._release(Written(""))
+
+    def action_take(self) -> None:
+        offer = self._completion.take()
+        word = self._completion.word
+        if offer is None or word is None:
+            return
+        row, column = self.cursor_location
+        following = self.document.get_line(row)[column : column + 1]
+        doubled = following == " " and offer.insert.endswith(" ")
+        insert = offer.insert[:-1] if doubled else offer.insert
+        self.replace(insert, (row, word.column), (row, column), maintain_selection_offset=False)
+        if doubled:
+            self.move_cursor_relative(columns=1)
+
+    def action_close_offers(self) -> None:
+        if self._completion.word is not None:
+            self._completion.close()
+        elif self._queue.held is not None:
+            self._release(self._queue.messages[self._queue.held])
+
+    def action_edit_outside(self) -> None:
+        self.post_message(self.EditorWanted())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "take":
+            return self._completion.take() is not None
+        if action == "close_offers":
+            return self._completion.word is not None or self._queue.held is not None
+        if action in ("move_queued", "remove_queued"):
+            return self._queue.held is not None
+        return super().check_action(action, parameters)
+
+    def edit(self, edit: Edit) -> EditResult:
+        result = super().edit(edit)
+        self._offer()
+        return result
+
+    def get_line(self, line_index: int) -> Text:
+        line = super().get_line(line_index)
+        if not line_index and is_own_command(line.plain):
+            line.stylize(inks_of(app_of(self).theme)("edit", "raised", "bold"), 0, 1)
+        return line
+
+    def on_text_area_selection_changed(self) -> None:
+        if self._completion.word is not None:
+            self._offer()
+
+    def on_blur(self) -> None:
+        self._completion.reset()
+
+    def _offer(self) -> None:
+        row, column = self.cursor_location
+        self._completion.update(self.document.get_line(row)[:column], first=not row)
+
+    def _completes(self) -> bool:
+        """Insert the selected offer, if the word is incomplete; return whether more is to be written."""
+        word, offer = self._completion.word, self._completion.take()
+        if word is None or offer is None:
+            return False
+        if word.kind == "file" and word.query.endswith("/") and not self._completion.selected:
+            # The directory itself is complete, and nothing in it was chosen.
+            return False
+        row, column = self.cursor_location
+        if self.document.get_line(row)[word.column : column] == offer.insert.strip():
+            return False
+        self.action_take()
+        return not offer.whole
+
+    def _walk_queue(self, place: int) -> None:
+        """Put the edited message back, and edit the one at `place`, or the draft."""
+        if place < 0:
+            return
+        self._queue.release(self.written)
+        if place < len(self._queue):
+            self.put(self._queue.hold(place))
+        else:
+            self._return_to_draft()
+
+    def _release(self, written: Written) -> None:
+        self._return_to_draft()
+        self._queue.release(written)
+
+    def _return_to_draft(self) -> None:
+        draft, self._draft = self._draft, Written("")
+        self.put(draft)
+
+    def _start_over(self) -> None:
+        self._draft = Written("")
+        self.put(Written(""))
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Handle the prompt's own keys here, in the order in which they were typed.
+
+        If Enter bubbled up, the app would handle it while the text before it is still queued, or after later
+        text.
+        """
+        if event.is_printable:
+            if event.character == "/" and self._completion.directory_for("/"):
+                event.stop()
+                event.prevent_default()
+                self.action_take()
+            return
+        if action := self._binds(event.key):
+            event.stop()
+            event.prevent_default()
+            await self.run_action(action)
+
+    def _binds(self, key: str) -> str:
+        """The prompt's own action bound to `key`; empty without one."""
+        active = self.screen.active_bindings.get(key)
+        return active.binding.action if active is not None and active.node is self and active.enabled else ""

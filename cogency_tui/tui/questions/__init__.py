@@ -1,0 +1,1 @@
+"""Questions of the engine to the user: permissions and budgets."""

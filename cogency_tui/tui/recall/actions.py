@@ -1,0 +1,186 @@
+"""Actions on past conversations from their list: renaming, the trash, exports, comparisons.
+
+Each method reports its result to the user.
+
+Invariant: nothing is deleted, and no file is overwritten.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from textual.screen import Screen
+
+from cogency_tui.agent.recall.recall import Where
+from cogency_tui.errors import CogencyError
+from cogency_tui.text import one_line
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.lines import fit
+from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
+from cogency_tui.tui.recall.drawing import title_of
+from cogency_tui.tui.recall.export import Form, directory_of, export
+from cogency_tui.tui.recall.rows import Entry
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+
+_NAMED = 40
+
+Deed: TypeAlias = Literal["rename", "trash", "undo", "export", "compare", "statistics"]
+"""The actions available in the list."""
+
+
+class Upkeep:
+    """Runs the actions for `screen`, and notifies it of changes to its list: `renamed` gets an id and a
+    title, `removed` the id of a conversation that left the list, `returned` the id of one that came back."""
+
+    def __init__(
+        self,
+        screen: Screen[Any],
+        agent: "Agent",
+        clock: Callable[[], float],
+        *,
+        renamed: Callable[[str, str], None],
+        removed: Callable[[str], None],
+        returned: Callable[[str], None],
+    ) -> None:
+        self._screen = screen
+        self._agent = agent
+        self._clock = clock
+        self._renamed = renamed
+        self._removed = removed
+        self._returned = returned
+        self._trashed: list[Entry] = []
+
+    async def do(self, what: Deed, entry: Entry | None, where: Where) -> None:
+        """Run an action, on the conversation `entry` if it needs one; the list shows `where`."""
+        if what == "statistics":
+            self.show_statistics(where)
+        elif what == "undo" and where != "trash":
+            await self.undo()
+        elif entry is None:
+            return
+        elif what == "rename":
+            self.rename(entry)
+        elif what == "export":
+            self.export(entry)
+        elif what == "compare":
+            await self.compare(entry)
+        elif what == "undo":
+            await self.restore(entry)
+        elif where == "trash":
+            self.say("It is in the trash already. u takes it out.")
+        else:
+            await self.trash(entry)
+
+    def rename(self, entry: Entry) -> None:
+        """Ask for another title, and set it."""
+
+        async def given(title: str | None) -> None:
+            if title is None:
+                return
+            try:
+                await self._agent.recall.rename(entry.conversation.id, title)
+            except CogencyError as exc:
+                self.complain(exc)
+            else:
+                self._renamed(entry.conversation.id, title)
+
+        shown = entry.conversation.title
+        app_of(self._screen).push_screen(RenameScreen(one_line(shown) if shown else ""), given)
+
+    async def trash(self, entry: Entry) -> None:
+        """Move a conversation to the trash."""
+        try:
+            await self._agent.recall.trash(entry.conversation.id)
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        self._trashed.append(entry)
+        self._removed(entry.conversation.id)
+        self.say(f"{_name(entry)} is in the trash. u takes it back; nothing is ever deleted by itself.")
+
+    async def restore(self, entry: Entry) -> None:
+        """Restore a conversation from the list of the trash."""
+        if await self._restore(entry):
+            self._removed(entry.conversation.id)
+
+    async def undo(self) -> None:
+        """Undo the last move to the trash."""
+        if not self._trashed:
+            self.say("Nothing was moved to the trash from here. F2 shows what is in it.")
+            return
+        entry = self._trashed.pop()
+        if await self._restore(entry):
+            self._returned(entry.conversation.id)
+
+    async def _restore(self, entry: Entry) -> bool:
+        try:
+            await self._agent.recall.restore(entry.conversation.id)
+        except CogencyError as exc:
+            self.complain(exc)
+            return False
+        self._trashed = [each for each in self._trashed if each.conversation.id != entry.conversation.id]
+        self.say(f"{_name(entry)} is out of the trash again.")
+        return True
+
+    def export(self, entry: Entry) -> None:
+        """Ask for a format, and write the conversation into a file."""
+
+        def chosen(form: Form | None) -> None:
+            if form is not None:
+                # The app runs it, so that it completes even if the screen is closed in the meantime.
+                work = partial(self._export, entry, form)
+                app_of(self._screen).run_worker(work, group="recall-export")
+
+        dialog = ExportScreen(title_of(entry), directory_of(self._agent))
+        app_of(self._screen).push_screen(dialog, chosen)
+
+    async def _export(self, entry: Entry, form: Form) -> None:
+        try:
+            path = await export(self._agent, entry.conversation, form, app_of(self._screen).theme)
+        except CogencyError as exc:
+            self.complain(exc)
+        else:
+            app_of(self._screen).notify(f"{_name(entry)} is in {path}.", timeout=15, markup=False)
+
+    async def compare(self, entry: Entry) -> None:
+        """Compare a fork with its parent, or a conversation that is no fork with its latest fork."""
+        from cogency_tui.tui.recall.comparison import ComparisonScreen
+
+        recall, conversation = self._agent.recall, entry.conversation
+        try:
+            left, right = conversation.parent, conversation.id
+            if left is None:
+                tree = await recall.tree(conversation.id)
+                forks = [fork.conversation for fork in tree.forks if fork.conversation.trashed is None]
+                if not forks:
+                    self.say("This conversation has no fork to compare it with. f makes one.")
+                    return
+                left, right = conversation.id, forks[-1].id
+            comparison = await recall.compare(left, right)
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        app_of(self._screen).push_screen(ComparisonScreen(comparison))
+
+    def show_statistics(self, where: Where) -> None:
+        """Show the statistics of periods."""
+        from cogency_tui.tui.recall.statistics import StatisticsScreen
+
+        def ask(place: Where, since: float | None) -> Any:
+            return self._agent.recall.statistics(where=place, since=since)
+
+        app_of(self._screen).push_screen(StatisticsScreen(ask, where, clock=self._clock))
+
+    def say(self, text: str) -> None:
+        """Show a notification."""
+        self._screen.notify(text, markup=False)
+
+    def complain(self, error: CogencyError) -> None:
+        """Report an error, with the next step."""
+        app_of(self._screen).notify(error.advice, severity="error", markup=False)
+
+
+def _name(entry: Entry) -> str:
+    return f"“{fit(title_of(entry), _NAMED)}”"

@@ -1,0 +1,92 @@
+"""Commands that open the recall screen, and continue a past conversation or a fork of one chosen there."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.conversation.commands import ConversationCommands
+from cogency_tui.tui.conversation.forking import Forking
+from cogency_tui.tui.conversation.view import Conversation
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.transcript.units import Said, Transcript
+
+if TYPE_CHECKING:
+    from cogency_tui.tui.recall.destination import Wanted
+
+
+class RecallCommands(FeatureCommands):
+    """Shows the recall screen over `screen`; `conversations` opens the conversation chosen there."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, conversations: ConversationCommands) -> None:
+        super().__init__(screen, bridge)
+        self._conversations = conversations
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"recall": self.recall}
+
+    def recall(self, query: str = "") -> None:
+        """Search past conversations for `query`, or list them."""
+        from cogency_tui.tui.recall.screen import RecallScreen
+
+        def chosen(wanted: "Wanted | None") -> None:
+            if wanted is not None:
+                self._screen.run_worker(partial(self._go_on, wanted), group="recall", exclusive=True)
+
+        app_of(self._screen).push_screen(RecallScreen(self._bridge.agent, self.idle, query=query), chosen)
+
+    def fork(self, id: str, event: int) -> None:
+        """Continue in a fork of the conversation `id` from its event with this number."""
+        from cogency_tui.tui.recall.destination import Wanted
+
+        wanted = Wanted(id, id, event, (), fork=True)
+        self._screen.run_worker(partial(self._go_on, wanted), group="recall", exclusive=True)
+
+    async def _go_on(self, wanted: "Wanted") -> None:
+        from cogency_tui.tui.transcript.scroll_to_event import stand_for_reading
+
+        try:
+            transcript, unit = await self._locate(wanted)
+            if wanted.fork:
+                await self._fork(wanted.id, transcript, unit)
+                return
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+
+        def stand() -> None:
+            if unit is not None:
+                conversation = self._screen.query_one(Conversation)
+                stand_for_reading(conversation, unit, wanted.terms)
+                self._screen.set_focus(conversation)
+
+        self._conversations.open(wanted.id, then=stand)
+
+    async def _fork(self, id: str, transcript: Transcript, unit: int | None) -> None:
+        fork = await Forking(self._bridge.agent).fork(id, transcript, unit)
+        said = transcript.units[unit] if unit is not None else None
+        self._conversations.enter_fork(fork, said.text if isinstance(said, Said) else "")
+
+    async def _locate(self, wanted: "Wanted") -> tuple[Transcript, int | None]:
+        """Read the transcript, if an event is wanted, and find the unit to show in it."""
+        from cogency_tui.tui.transcript.scroll_to_event import NumberedTranscript
+
+        if not wanted.event:
+            return Transcript(), None
+        store = await self._bridge.agent.store()
+        call: str | None = None
+        id: str | None = wanted.within
+        while id is not None and id != wanted.id:
+            agent = await store.conversation(id)
+            id, call = (agent.parent, agent.call) if agent else (None, None)
+        read = NumberedTranscript()
+        async for page in store.event_pages(wanted.id):
+            read.feed(page)
+        read.close()
+        if call is None:
+            return read.transcript, read.units.get(wanted.event)
+        found = read.transcript.call_with(call)
+        return read.transcript, found[0] if found else None

@@ -1,0 +1,45 @@
+"""The user's choice of a conversation and a position in it, and the timeline as a way to choose it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from cogency_tui.tui.kit.host import app_of
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+    from cogency_tui.tui.timeline.screen import Command, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The destination: the conversation `id`, or a `fork` of it, at the event numbered `event` of `within`
+    (the conversation or a sub-agent of it), where one of `terms` occurs; 0 means its end."""
+
+    id: str
+    within: str
+    event: int
+    terms: tuple[str, ...]
+    fork: bool = False
+
+
+def travel(
+    screen: Screen[Any],
+    agent: "Agent",
+    id: str,
+    ready: Callable[[], bool],
+    chosen: Callable[[Wanted], object],
+) -> None:
+    """Show the timeline of a conversation over `screen`; `chosen` receives the position to continue from."""
+    from cogency_tui.tui.timeline.screen import Place, TimelineScreen
+
+    async def closed(answer: "Place | Command | None") -> None:
+        if isinstance(answer, Place):
+            if answer.fork or ready():
+                chosen(Wanted(id, id, answer.point.number, (), answer.fork))
+        elif answer is not None:
+            await screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")
+
+    app_of(screen).push_screen(TimelineScreen(agent.timeline(id), ready), closed)

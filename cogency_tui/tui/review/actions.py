@@ -1,0 +1,317 @@
+"""The keys of the review that decide: their targets, and the dialogs that precede a decision."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from textual.screen import Screen
+
+from cogency_tui.agent.review.conflicts import Choice, Text
+from cogency_tui.agent.review.model import ChangedFile, FileKey, Hunk, Target
+from cogency_tui.errors import CogencyError
+from cogency_tui.text import clean, one_line
+from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.review.controller import Deciding
+from cogency_tui.tui.review.diff_view import DiffView
+from cogency_tui.tui.review.file_list import FileList
+from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile
+from cogency_tui.tui.review.reader import target_of
+from cogency_tui.tui.review.text_dialog import Task, WritingScreen
+from cogency_tui.tui.terminal.outside_editor import at_line
+
+
+class Picking:
+    """Picks hunks in `view`: the target of a key is the picked hunks, the hunk at the cursor, or a whole
+    file.
+
+    A range extends from its first hunk to the cursor, within one file.
+    """
+
+    def __init__(self, view: DiffView) -> None:
+        self._view = view
+        self._from: tuple[FileKey, int] | None = None
+        self._before: set[str] = set()
+
+    @property
+    def any(self) -> bool:
+        """Whether hunks are picked."""
+        return bool(self._view.file and self._view.file.picked)
+
+    def target(self) -> Target | None:
+        """The picked hunks, else the one at the cursor, else the file if it has none."""
+        file, hunk = self._view.file, self._view.hunk
+        if file is None:
+            return None
+        key = file.file.key
+        if file.picked:
+            return Target(key.turn, key.path, tuple(each.id for each in file.hunks if each.id in file.picked))
+        return target_of(key, hunk.id if hunk else "")
+
+    def toggle(self) -> None:
+        """Pick the hunk at the cursor, or unpick it."""
+        file, hunk = self._view.file, self._view.hunk
+        if file and hunk:
+            self._from = None
+            file.picked ^= {hunk.id}
+            self._view.renew()
+
+    def toggle_range(self) -> None:
+        """Begin a range with the hunk at the cursor, or end it here."""
+        file, place = self._view.file, self._view.place
+        if self._begun is not None or file is None or place is None:
+            self._from = None
+            return
+        self._from, self._before = (file.file.key, place), set(file.picked)
+        self.follow()
+
+    def follow(self) -> None:
+        """Move the end of the range to the cursor."""
+        file, place, begun = self._view.file, self._view.place, self._begun
+        if file is None or place is None or begun is None:
+            self._from = None
+            return
+        first, last = sorted((begun, place))
+        file.picked = self._before | {hunk.id for hunk in file.hunks[first : last + 1]}
+        self._view.renew()
+
+    @property
+    def _begun(self) -> int | None:
+        """The first hunk of the range in the shown file."""
+        file = self._view.file
+        if file is None or self._from is None:
+            return None
+        key, place = self._from
+        return place if key == file.file.key and place < len(file.hunks) else None
+
+    def clear(self) -> None:
+        """Unpick all hunks."""
+        self._from = None
+        if self._view.file and self._view.file.picked:
+            self._view.file.picked = set()
+            self._view.renew()
+
+
+def next_undecided(file: OpenFile, place: int | None, but: Sequence[str]) -> int | None:
+    """The first hunk after `place` that is undecided and not among `but`."""
+    hunks = enumerate(file.hunks)
+    return next(
+        (
+            index
+            for index, hunk in hunks
+            if place is not None and index > place and hunk.state == "new" and hunk.id not in but
+        ),
+        None,
+    )
+
+
+class Acting:
+    """Turns keys into decisions about the changes in `project`, as shown by `view` and `files`."""
+
+    def __init__(
+        self,
+        screen: Screen[Any],
+        project: Path,
+        view: DiffView,
+        files: FileList,
+        picking: Picking,
+        deciding: Deciding,
+    ) -> None:
+        self._screen = screen
+        self._project = project
+        self._view = view
+        self._files = files
+        self._picking = picking
+        self._deciding = deciding
+        self.handlers: Mapping[str, Callable[[], None]] = {
+            "keep": self.keep,
+            "revert": self.revert,
+            "revert_file": self.revert_file,
+            "revert_turn": self.revert_turn,
+            "edit": self.edit,
+            "comment": self.comment,
+            "undo": deciding.undo,
+            "redo": deciding.redo,
+            "settle_ours": partial(self.settle, "ours"),
+            "settle_theirs": partial(self.settle, "theirs"),
+            "copy": self.copy,
+            "open": self.open,
+        }
+
+    def keep(self) -> None:
+        """Keep the target."""
+        if target := self._target():
+            self._deciding.keep(target)
+            self._go_on(target)
+
+    def revert(self) -> None:
+        """Revert the target."""
+        if target := self._target():
+            self._deciding.revert(target, tell=not target.hunks)
+            self._go_on(target)
+
+    def revert_file(self) -> None:
+        """Revert all changes of the turn to the file."""
+        if file := self._files.file:
+            self._deciding.revert(target_of(file.key), tell=True)
+
+    def revert_turn(self) -> None:
+        """Revert all changes of the turn."""
+        if file := self._files.file:
+            self._deciding.revert(Target(file.key.turn), tell=True)
+
+    def edit(self) -> None:
+        """Edit the lines of the hunk, or those of its conflict."""
+        file, hunk = self._shown, self._view.hunk
+        if file is None or hunk is None:
+            self._warn("There are no lines here that could be edited. o opens the file.")
+            return
+        target = target_of(file.file.key, hunk.id)
+        if hunk.id in file.conflicts:
+            self._edit_conflict(file, hunk)
+            return
+        text = file.diff.text(hunk)
+        about = f"{one_line(file.file.path)}, {_where(hunk)}"
+        self._write(
+            Task("Edit the hunk", about, text, "keep it so"),
+            lambda written: self._deciding.edit(target, _ended(written)),
+        )
+
+    def comment(self) -> None:
+        """Write a comment about the target."""
+        if target := self._target():
+            count = len(target.hunks)
+            about = one_line(target.path) + (f", {plural(count, 'hunk')}" if count else "")
+            task = Task("Comment to the agent", about, "", "tell it with the next message", short=True)
+            self._write(task, lambda written: self._deciding.comment(target, written))
+
+    def settle(self, choice: Literal["ours", "theirs"]) -> None:
+        """Choose a side for the first unsettled place."""
+        file, hunk = self._shown, self._view.hunk
+        id = hunk.id if hunk else WHOLE_FILE
+        if file is None or id not in file.conflicts:
+            self._warn("There is no conflict here.")
+            return
+        self._choose(file, id, choice)
+
+    def copy(self) -> None:
+        """Copy the picked hunks, or the one at the cursor, as a patch."""
+        file, target = self._shown, self._picking.target()
+        hunks = [hunk for hunk in file.hunks if target and hunk.id in target.hunks] if file else []
+        if file is None or not hunks:
+            self._warn("There are no lines here to copy.")
+            return
+        app_of(self._screen).copy_to_clipboard("".join(file.diff.patch(hunk) for hunk in hunks))
+
+    def open(self) -> None:
+        """Open the present file in the user's editor, at the line of the cursor."""
+        if file := self._files.file:
+            self._screen.run_worker(partial(self._open, file), group="editor", exclusive=True)
+
+    async def _open(self, file: ChangedFile) -> None:
+        from cogency_tui.tui.terminal.outside_editor import open_outside
+
+        path, line = file.path, 1
+        opened, hunk = self._shown, self._view.hunk
+        if opened is not None:
+            line = self._view.line_number
+            fate = opened.fates.get(hunk.id) if hunk else None
+            if hunk is not None and fate is not None and fate.line:
+                path, line = fate.path, max(1, fate.line + line - hunk.outline.new[0] - 1)
+        place = self._project / path
+        try:
+            there = place.is_file()
+        except OSError as exc:
+            self._warn(f"{one_line(path)} cannot be opened: {exc.strerror}.")
+            return
+        if not there:
+            self._warn(f"There is no {one_line(path)} any more.")
+            return
+        try:
+            environ, name = at_line(os.environ, str(place), line)
+            await open_outside(app_of(self._screen), name, environ)
+        except CogencyError as exc:
+            self._warn(exc.advice)
+
+    def _edit_conflict(self, file: OpenFile, hunk: Hunk) -> None:
+        merged = file.conflicts[hunk.id].merged
+        place = _unsettled(file.choices[hunk.id])
+        if merged is None:
+            self._warn("There are no lines to write here. 1 leaves what is there now, 2 puts back what was.")
+            return
+        if place is None:
+            return
+        try:
+            ours = merged.conflicts[place].ours.decode()
+        except UnicodeDecodeError:
+            # Bytes that are not valid text would be lost on writing them back.
+            self._warn("These lines are no UTF-8. 1 leaves what is there now, 2 puts back what was.")
+            return
+        task = Task("Settle the conflict", f"{one_line(file.file.path)}, {_where(hunk)}", ours, "take it")
+        self._write(task, lambda written: self._choose(file, hunk.id, Text(_ended(written))))
+
+    def _choose(self, file: OpenFile, id: str, choice: Choice) -> None:
+        choices = file.choices[id]
+        place = _unsettled(choices)
+        if place is not None:
+            choices[place] = choice
+        made: list[Choice] = [each for each in choices if each is not None]
+        if len(made) == len(choices):
+            self._deciding.settle(target_of(file.file.key, id), file.conflicts[id], made)
+        else:
+            self._view.renew()
+
+    def _write(self, task: Task, take: Callable[[str], None]) -> None:
+        if clean(task.text) != task.text:
+            self._warn("There are characters in these lines that cannot be typed here. o opens the file.")
+            return
+
+        def written(text: str | None) -> None:
+            if text is not None and (text != task.text or task.text):
+                take(text)
+
+        app_of(self._screen).push_screen(WritingScreen(task), written)
+
+    @property
+    def _shown(self) -> OpenFile | None:
+        """The open file, if it is the selected one; None while that is still loading."""
+        file, opened = self._files.file, self._view.file
+        return opened if file is not None and opened is not None and opened.file.key == file.key else None
+
+    def _target(self) -> Target | None:
+        """The file if the list has the focus, else the picked hunks or the one at the cursor."""
+        file = self._files.file
+        if file is None:
+            return None
+        if self._files.has_focus:
+            return target_of(file.key)
+        return self._picking.target() if self._shown is not None else None
+
+    def _go_on(self, target: Target) -> None:
+        """Go to the next undecided hunk after a decision, if there is one."""
+        file = self._shown
+        self._picking.clear()
+        if file is None or not target.hunks:
+            return
+        place = next_undecided(file, self._view.place, target.hunks)
+        if place is not None:
+            self._view.go_to(place)
+
+    def _warn(self, text: str) -> None:
+        self._screen.notify(text, severity="warning", markup=False)
+
+
+def _unsettled(choices: Sequence[Choice | None]) -> int | None:
+    return next((index for index, choice in enumerate(choices) if choice is None), None)
+
+
+def _where(hunk: Hunk) -> str:
+    first, end = hunk.outline.new
+    return f"line {first + 1}" if end - first < 2 else f"lines {first + 1}–{end}"
+
+
+def _ended(text: str) -> str:
+    """`text` with a newline at its end, unless it is empty."""
+    return f"{text}\n" if text and not text.endswith("\n") else text

@@ -1,0 +1,98 @@
+"""Commands for the review of the conversation: opening, refreshing, and jumps back from it."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.display import Display
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.transcript.units import Said
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.review.review import Review
+    from cogency_tui.tui.review.screen import Command, Jump, ReviewScreen
+
+
+class ReviewCommands(FeatureCommands):
+    """Opens the review over `screen`, whose conversation is on `display`."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, display: Display) -> None:
+        super().__init__(screen, bridge)
+        self._display = display
+        self._reviews: dict[str, Review] = {}
+        self._shown: ReviewScreen | None = None
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"review": self.open}
+
+    def open(self, _argument: str = "", *, call: str = "") -> None:
+        """Show the review, beginning with the changes of `call`."""
+        conversation_id = self.begun()
+        if conversation_id is None or self._shown is not None:
+            return
+        from cogency_tui.tui.review.screen import ReviewScreen
+
+        title = self._display.transcript.title
+        review = self._review_of(conversation_id)
+        self._shown = ReviewScreen(review, self._bridge.agent.project, title, call)
+        app_of(self._screen).push_screen(self._shown, self._closed)
+        self.work()
+
+    def look(self) -> None:
+        """Refresh an open review."""
+        if self._shown is not None and self._shown.is_mounted:
+            self._shown.look()
+
+    def work(self) -> None:
+        """Update an open review when a turn begins or ends; else prepare one, so that it opens at once."""
+        working, shown = self._bridge.working, self._shown
+        if shown is not None:
+            self._screen.call_after_refresh(partial(shown.work, working))
+            self.look()
+        elif not working and self._called and (conversation_id := self._bridge.conversation_id) is not None:
+            self._screen.run_worker(partial(self._prepare, conversation_id), group="review", exclusive=True)
+
+    @property
+    def _called(self) -> bool:
+        """Whether the last turn called any tool."""
+        calls, begun = self._display.transcript.calls, self._display.transcript.turn_start
+        return bool(calls) and calls[-1] >= begun
+
+    async def _prepare(self, conversation_id: str) -> None:
+        try:
+            await self._review_of(conversation_id).prepare()
+        except CogencyError:
+            # The error is reported when the user opens the review.
+            return
+
+    def _review_of(self, conversation_id: str) -> "Review":
+        """The conversation's review, whose results are cached."""
+        review = self._reviews.get(conversation_id)
+        if review is None:
+            review = self._bridge.agent.review(conversation_id)
+            self._reviews = {conversation_id: review}
+        return review
+
+    async def _closed(self, answer: "Jump | Command | None") -> None:
+        from cogency_tui.tui.review.screen import Command, Jump
+
+        self._shown = None
+        if isinstance(answer, Jump):
+            self._go_to(answer)
+        elif isinstance(answer, Command):
+            await self._screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")
+
+    def _go_to(self, jump: "Jump") -> None:
+        """Show the call in the conversation; if it is not there, the user's message of its turn."""
+        transcript = self._display.transcript
+        found = transcript.call_with(jump.call)
+        said = [index for index, unit in enumerate(transcript.units) if isinstance(unit, Said)]
+        unit = found[0] if found else said[jump.turn - 1] if 0 < jump.turn <= len(said) else None
+        if unit is None:
+            self.warn("The conversation does not show that turn.")
+            return
+        self._display.go_to_unit(unit)

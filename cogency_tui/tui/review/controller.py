@@ -1,0 +1,129 @@
+"""Carries out the user's decisions in the background, one after the other; the screen stays responsive.
+
+A decision is completed even if the screen is closed in the meantime.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui.agent.edits.reverse import Obstacle
+from cogency_tui.agent.review.conflicts import Choice
+from cogency_tui.agent.review.model import Outcome, Target
+from cogency_tui.agent.review.review import Review
+from cogency_tui.errors import CogencyError, LossError
+from cogency_tui.store.reviews import ActionKind
+from cogency_tui.text import one_line
+from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.host import app_of
+
+_DONE: dict[ActionKind, str] = {
+    "keep": "Keeping it",
+    "revert": "Taking it back",
+    "edit": "Your edit",
+    "comment": "Your comment",
+    "resolve": "Settling the conflict",
+}
+
+Work = Callable[[], Awaitable[Outcome | None]]
+
+
+class Deciding:
+    """Acts on `review` for `screen`; `after` receives the outcome of each action."""
+
+    def __init__(self, screen: Screen[Any], review: Review, after: Callable[[Outcome], None]) -> None:
+        self._screen = screen
+        self._review = review
+        self._after = after
+        review.ask_with(self._confirm)
+
+    def keep(self, target: Target) -> None:
+        """Keep the target, or restore it after a revert."""
+        self._do(partial(self._review.keep, target))
+
+    def revert(self, target: Target, *, tell: bool = False) -> None:
+        """Revert the target; if it exceeds what is visible, `tell` reports how much was reverted."""
+
+        async def work() -> Outcome | None:
+            try:
+                outcome = await self._review.revert(target)
+            except LossError as exc:
+                question = Confirmation(f"{exc} Take it back all the same?")
+                if not await app_of(self._screen).push_screen_wait(question):
+                    return None
+                outcome = await self._review.revert(target, for_good=True)
+            if outcome.conflicts:
+                paths = ", ".join(one_line(each.path) for each in outcome.conflicts[:3])
+                if all(each.merged for each in outcome.conflicts):
+                    self._warn(
+                        f"Somebody changed the same lines since: {paths}. Both sides are shown there (≠)."
+                    )
+                else:
+                    self._warn(f"Not all could be taken back: {paths}. What is in the way is said there (≠).")
+            elif tell:
+                files = {edit.path for edit in outcome.edits}
+                self._say(f"Taken back in {plural(len(files), 'file')}. u brings it back.")
+            return outcome
+
+        self._do(work)
+
+    def edit(self, target: Target, text: str) -> None:
+        """Replace a hunk by these lines."""
+        self._do(partial(self._review.edit, target, text))
+
+    def comment(self, target: Target, text: str) -> None:
+        """Send a comment to the agent."""
+
+        async def work() -> None:
+            await self._review.comment(target, text)
+            self._say("The agent is told with your next message.")
+
+        self._do(work)
+
+    def settle(self, target: Target, conflict: Obstacle, choices: Sequence[Choice]) -> None:
+        """Settle a conflict."""
+        self._do(partial(self._review.resolve, target, conflict, choices))
+
+    def undo(self) -> None:
+        """Undo the last decision."""
+
+        async def work() -> Outcome:
+            kind, outcome = await self._review.undo()
+            self._say(f"{_DONE[kind]} is undone. U does it again.")
+            return outcome
+
+        self._do(work)
+
+    def redo(self) -> None:
+        """Redo what was undone."""
+
+        async def work() -> Outcome:
+            kind, outcome = await self._review.redo()
+            self._say(f"{_DONE[kind]} is done again.")
+            return outcome
+
+        self._do(work)
+
+    def _do(self, work: Work) -> None:
+        app_of(self._screen).run_worker(partial(self._carry_out, work), group="review-decide")
+
+    async def _carry_out(self, work: Work) -> None:
+        try:
+            outcome = await work()
+        except CogencyError as exc:
+            self._warn(exc.advice)
+            outcome = None
+        if self._screen.is_attached:
+            self._after(outcome or Outcome())
+
+    async def _confirm(self, question: str) -> bool:
+        return bool(await app_of(self._screen).push_screen_wait(Confirmation(f"{question} Do it?")))
+
+    def _say(self, text: str) -> None:
+        app_of(self._screen).notify(text, markup=False)
+
+    def _warn(self, text: str) -> None:
+        app_of(self._screen).notify(text, severity="warning", markup=False)

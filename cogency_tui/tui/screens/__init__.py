@@ -1,1 +1,0 @@
-"""What fills the terminal, one module a screen."""

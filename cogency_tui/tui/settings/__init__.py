@@ -1,0 +1,1 @@
+"""The list of options (`/settings`) and the theme picker."""

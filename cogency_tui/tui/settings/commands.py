@@ -1,0 +1,60 @@
+"""The commands `/settings` and `/theme`: show and change options; the main screen follows at once."""
+
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.display import Display
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.workspace.names import short_path
+
+
+class SettingsCommands(FeatureCommands):
+    """Changes options of the agent behind `bridge`, and refreshes them in `display`."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, display: Display) -> None:
+        super().__init__(screen, bridge)
+        self._agent = bridge.agent
+        self._display = display
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"settings": self.show_settings, "set_theme": self.choose_theme}
+
+    def show_settings(self, _argument: str = "") -> None:
+        """Show all options, with links to the screens of other settings."""
+        from cogency_tui.tui.settings.model import SettingsDesk
+        from cogency_tui.tui.settings.screen import SettingsScreen
+
+        async def go_on(handler: str | None) -> None:
+            if handler:
+                await self._screen.run_action(f"command({handler!r})")
+
+        desk = SettingsDesk(self._agent, self._follow)
+        app_of(self._screen).push_screen(SettingsScreen(desk, short_path(desk.own.path)), go_on)
+
+    async def _follow(self, key: str) -> None:
+        """Apply the changed option to the screen."""
+        settings, app = self._agent.settings, app_of(self._screen)
+        if key == "theme":
+            await self._screen.run_action(f"app.set_theme({settings.theme!r})")
+        elif key == "footer":
+            self._screen.set_class(not settings.footer, "-no-footer")
+        elif key == "animation":
+            app.animation_level = "full" if settings.animation else "none"
+        self._display.show_state()
+
+    async def choose_theme(self, name: str) -> None:
+        """Show this theme, or one that the user picks."""
+        from cogency_tui.tui.settings.theme_picker import ThemePicker
+
+        app = app_of(self._screen)
+        if name:
+            await self._screen.run_action(f"app.set_theme({name!r})")
+        elif app.no_color:
+            from cogency_tui.tui.settings.appearance import NO_COLOURS
+
+            self.warn(NO_COLOURS)
+        else:
+            app.push_screen(ThemePicker())

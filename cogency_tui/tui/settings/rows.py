@@ -1,0 +1,140 @@
+"""Options as rows under the names of their groups: key, value and origin; the selected one in full."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+from rich.segment import Segment
+
+from cogency_tui.agent.preferences import APPLIED, Preference
+from cogency_tui.config.layers import Origin
+from cogency_tui.text import one_line
+from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.select_list import Heading
+from cogency_tui.tui.theme import Inks
+
+
+class SettingRow(msgspec.Struct, frozen=True):
+    """An option; `opens` is the handler of the screen that sets it, if that is another one."""
+
+    preference: Preference
+    opens: str = ""
+
+
+class LinkRow(msgspec.Struct, frozen=True):
+    """A link to the screen of other settings: its command, the handler, and its meaning."""
+
+    name: str
+    opens: str
+    meaning: str
+
+
+Row: TypeAlias = Heading | SettingRow | LinkRow
+
+_OPENS = {"provider": "choose_model", "model": "choose_model", "keys": "show_keys"}
+
+LINKS = (
+    LinkRow("/permissions", "permissions", "the rules that let calls pass without a question"),
+    LinkRow("/trust", "trust", "what this project brings, and whether it is used"),
+    LinkRow("/theme", "set_theme", "every theme with its colours"),
+)
+
+
+def setting_rows(preferences: Sequence[Preference], words: str = "") -> list[Row]:
+    """The rows of the options with all of `words`, in the key, the meaning, the value or the origin."""
+    wanted = words.casefold().split()
+    rows: list[Row] = []
+    group = ""
+    for preference in preferences:
+        option = preference.option
+        said = f"{option.key} {option.meaning} {preference.shown} {preference.origin.source}".casefold()
+        if not all(word in said for word in wanted):
+            continue
+        if option.group != group:
+            group = option.group
+            rows.append(Heading(group))
+        rows.append(SettingRow(preference, _OPENS.get(option.key, "")))
+    links = [link for link in LINKS if all(word in f"{link.name} {link.meaning}" for word in wanted)]
+    return [*rows, *([Heading("Elsewhere"), *links] if links else [])]
+
+
+_KEY, _VALUE = 32, 20
+_NARROW_KEY = 28
+
+
+def draw_setting(row: Row, width: int, inks: Inks, on: str) -> Line:
+    """Draw one line of the list."""
+    if isinstance(row, Heading):
+        return Line([Segment(fit(row.text, width), inks("accent", on, "bold"))])
+    if isinstance(row, LinkRow):
+        return Line(
+            [
+                Segment(f"  {fit(row.name, _KEY):<{_KEY}}", inks("text", on)),
+                Segment(fit(row.meaning, width - _KEY - 2), inks("dim", on)),
+            ]
+        )
+    preference = row.preference
+    own = preference.origin.source != "default"
+    name = _KEY if width >= 2 + _KEY + _VALUE + 16 else _NARROW_KEY
+    room = min(_VALUE, max(4, width - 2 - name))
+    value = fit(one_line(preference.shown) or "—", room)
+    where = fit(tell_briefly(preference.origin), max(0, width - 4 - name - room))
+    return Line(
+        [
+            Segment("● " if own else "  ", inks("accent", on)),
+            Segment(f"{fit(preference.option.key, name):<{name}}", inks("text", on)),
+            Segment(value + " " * (room - cells(value)), inks("text", on, "bold" if own else "")),
+            Segment(f"  {where}", inks("dim", on)),
+        ]
+    )
+
+
+def draw_setting_note(
+    row: Row | None, choices: tuple[str, ...], said: str, problem: str, width: int, inks: Inks
+) -> list[Line]:
+    """Draw the selected row's meaning, its values, the time of a change's effect, and the value's origin."""
+    if isinstance(row, LinkRow):
+        return wrap([Segment(f"{row.meaning[0].upper()}{row.meaning[1:]}.", inks("text"))], width)
+    if not isinstance(row, SettingRow):
+        return []
+    preference = row.preference
+    lines = wrap([Segment(f"{_sentence(preference)} Counts {_when(preference)}.", inks("text"))], width)
+    if problem:
+        return [*lines, *wrap([Segment(f"✗ {one_line(problem)}", inks("bad"))], width)]
+    if said:
+        lines += wrap([Segment(f"✓ {one_line(said)}", inks("good"))], width)
+    if choices:
+        lines += wrap([Segment(f"One of: {', '.join(map(one_line, choices))}", inks("dim"))], width)
+    return [*lines, *wrap([Segment(f"From {_tell(preference.origin)}.", inks("dim"))], width)]
+
+
+def tell_briefly(origin: Origin) -> str:
+    """Describe an origin in the width of a column: a file by its name."""
+    if origin.source == "environment":
+        return f"${origin.where}"
+    if origin.source in ("person", "project"):
+        name = one_line(origin.where.rpartition("/")[2])
+        return name if origin.source == "person" else f"project's {name}"
+    return origin.where or "default"
+
+
+def _sentence(preference: Preference) -> str:
+    meaning = preference.option.meaning
+    return meaning if meaning.endswith(".") else f"{meaning}."
+
+
+def _when(preference: Preference) -> str:
+    return APPLIED[preference.option.when]
+
+
+def _tell(origin: Origin) -> str:
+    where = one_line(origin.where).replace(f"{Path.home()}/", "~/", 1)
+    told = {
+        "default": "the program: nothing else says so",
+        "person": f"your file, {where}",
+        "project": f"this project, which you trust: {where}",
+        "environment": f"the environment, {origin.where}; it goes before your file",
+        "flag": f"the command line, {origin.where}; it goes before your file until the program ends",
+    }
+    return told[origin.source]

@@ -1,0 +1,1 @@
+"""The header and the status bar."""

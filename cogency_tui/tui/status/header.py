@@ -1,0 +1,87 @@
+"""The line at the top: the project, its branch, the conversation and its number among all."""
+
+import msgspec
+from msgspec.structs import replace
+from rich.segment import Segment
+
+from cogency_tui.text import one_line
+from cogency_tui.tui.kit.bar import ButtonBar, Part
+from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.lines import fit, fit_path
+
+
+class Place(msgspec.Struct, frozen=True):
+    """The contents of the header. `ordinal` of `count` conversations; 0 if unknown."""
+
+    path: str = ""
+    branch: str = ""
+    dirty: bool = False
+    title: str = ""
+    ordinal: int = 0
+    count: int = 0
+
+
+class Header(ButtonBar):
+    """Draws a `Place`."""
+
+    def __init__(self, place: Place, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.place = place
+
+    def move(self, place: Place) -> None:
+        """Show another place."""
+        if place != self.place:
+            self.place = place
+            self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        place, inks = self.place, self.inks
+        parts = [
+            Part(
+                [Segment("cogency", inks("accent", "background", "bold"))],
+                "All commands (Ctrl+P)",
+                "app.command_palette",
+                " ",
+            ),
+            self._path(width),
+        ]
+        if place.branch and width >= 50:
+            parts.append(self._branch())
+        counted = self._counted() if place.count else None
+        taken = sum(part.width for part in parts)
+        if counted is not None and taken + counted.width + 2 > width:
+            counted = None
+        room = width - taken - (counted.width + 2 if counted else 0) - 5
+        if place.title and room >= 8:
+            title = Segment(fit(one_line(place.title), room), inks("text", "background", "bold"))
+            parts.append(Part([title], one_line(place.title)))
+        if counted is None:
+            return self.lay(parts, width)
+        space = width - sum(part.width for part in parts) - counted.width
+        return self.lay([*parts, replace(counted, lead=" " * space + counted.lead)], width)
+
+    def _path(self, width: int) -> Part:
+        path = one_line(self.place.path)
+        shown = fit_path(path, max(8, width // 3))
+        return Part([Segment(shown, self.inks("text", "background"))], f"The project: {path}")
+
+    def _branch(self) -> Part:
+        place, inks = self.place, self.inks
+        branch = one_line(place.branch)
+        segments = [Segment(fit(branch, 24), inks("branch", "background"))]
+        segments += [Segment("*", inks("edit", "background"))] if place.dirty else []
+        return Part(
+            segments, f"The branch {branch}{', with changes that are not committed' if place.dirty else ''}"
+        )
+
+    def _counted(self) -> Part:
+        place = self.place
+        text = f"conversation {place.ordinal} of {place.count}"
+        if not place.ordinal:
+            text = plural(place.count, "conversation")
+        return Part(
+            [Segment(f"{text}  ", self.inks("dim", "background"))],
+            "The conversations of this project. Click, or Ctrl+R, for another",
+            "command('recall')",
+            "",
+        )

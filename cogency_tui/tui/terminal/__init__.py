@@ -1,0 +1,1 @@
+"""The terminal: input, output, clipboard, capabilities, and programs beside it."""

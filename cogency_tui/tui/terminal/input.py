@@ -1,0 +1,307 @@
+"""Input of a terminal: any bytes, converted to Textual's messages.
+
+Textual's parser expects valid input, and fails on anything else: bytes that are not UTF-8, numbers that are
+not characters, releases of keys. It receives only text, and sequences in forms that it knows, each complete
+and with numbers in bounds. All other sequences are dropped, including endless ones.
+"""
+
+import re
+import sys
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Generator, Iterator
+from enum import Enum, auto
+from time import monotonic
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from textual import constants, events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._xterm_parser import XTermParser
+from textual.message import Message
+from textual.screen import Screen
+
+LONGEST_PASTE = 16 * 1024 * 1024
+"""Bytes of a paste; the rest is dropped."""
+
+STALL = 1.0
+"""Seconds without a byte of a paste after which Ctrl+C ends it."""
+
+_LONGEST = 64
+"""Bytes of a sequence; a longer one is dropped."""
+
+_MOST_TEXTS = 16
+"""Characters that one key may produce."""
+
+_ESCAPE = b"\x1b"
+_CTRL_C = b"\x03"
+_PASTE_END = b"\x1b[201~"
+_FOCUS = ("\x1b[I", "\x1b[O")
+
+_PARAMETERS = re.compile(rb"[ -?]*")
+_STRING = re.compile(rb"[^\x07\x18\x1a\x1b]*")
+
+_KNOWN = re.compile(
+    "\x1b\\[(?:"
+    r"<\d{1,3};-?\d{1,5};-?\d{1,5}[Mm]"  # the mouse
+    r"|\?\d{1,5};\d\$y"  # whether the terminal has a mode
+    r"|\d{1,5};\d{1,5}R"  # where the cursor is
+    ")"
+)
+_SIZE = re.compile("\x1b\\[48" + r";(\d{1,5})(?::\d*)?" * 4 + "t")
+_KEY = re.compile(
+    "\x1b\\["
+    r"(?P<code>\d{0,7})(?::[\d:]*)?"
+    r"(?:;(?P<modifiers>\d{0,3})(?::(?P<event>\d))?(?:;(?P<texts>[\d:]*))?)?"
+    r"(?P<final>[u~ABCDEFHPQRS])"
+)
+_RELEASED = "3"
+
+
+class _State(Enum):
+    """The kind of input that the next byte belongs to."""
+
+    TEXT = auto()
+    ESCAPE = auto()
+    SEQUENCE = auto()
+    SHIFTED = auto()
+    """The single character after ESC O."""
+    STRING = auto()
+    MOUSE = auto()
+    """The three bytes of a legacy mouse report."""
+    PASTE = auto()
+
+
+_INTRODUCED = {
+    b"[": _State.SEQUENCE,
+    b"O": _State.SHIFTED,
+    **dict.fromkeys((b"]", b"P", b"X", b"^", b"_"), _State.STRING),
+}
+
+
+class TerminalInput:
+    """Converts the bytes of one terminal to messages."""
+
+    def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
+        self._parser = XTermParser()
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._clock = clock
+        self._fed_at = clock()
+        self._state = _State.TEXT
+        self._sequence = b""
+        """The sequence so far; of one that is too long, its beginning."""
+        self._due = 0
+        """The remaining bytes of a legacy mouse report."""
+        self._pasted = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """Process the next bytes, which may end anywhere; empty input changes nothing."""
+        if not data:
+            return
+        now = self._clock()
+        if self._state is _State.PASTE and data == _CTRL_C and now - self._fed_at >= STALL:
+            yield from self._end_paste()
+        self._fed_at = now
+        while data:
+            data = yield from self._read(data)
+
+    def tick(self) -> Iterator[Message]:
+        """End an incomplete sequence after a delay; a lone ESC is the key."""
+        if (
+            self._state in (_State.TEXT, _State.PASTE)
+            or self._clock() - self._fed_at < constants.ESCAPE_DELAY
+        ):
+            return
+        if self._state is _State.ESCAPE:
+            yield events.Key("escape", "\x1b")
+        self._state = _State.TEXT
+
+    def _read(self, data: bytes) -> "_Reading":
+        """Read the first element; return the remaining bytes."""
+        match self._state:
+            case _State.TEXT:
+                return self._read_text(data)
+            case _State.ESCAPE:
+                return self._read_escape(data)
+            case _State.SEQUENCE:
+                return self._read_sequence(data)
+            case _State.SHIFTED:
+                return self._read_shifted(data)
+            case _State.STRING:
+                return self._read_string(data)
+            case _State.MOUSE:
+                return self._read_mouse(data)
+            case _State.PASTE:
+                return self._read_paste(data)
+
+    def _read_text(self, data: bytes) -> "_Reading":
+        text, escape, rest = data.partition(_ESCAPE)
+        # Feeding an empty text would end the parser.
+        if decoded := self._decoder.decode(text, final=bool(escape)):
+            yield from self._parser.feed(decoded)
+        if escape:
+            self._state = _State.ESCAPE
+        return rest
+
+    def _read_escape(self, data: bytes) -> "_Reading":
+        first, rest = data[:1], data[1:]
+        if first == _ESCAPE:
+            yield events.Key("escape", "\x1b")
+        elif first in _INTRODUCED:
+            self._state, self._sequence = _INTRODUCED[first], _ESCAPE + first
+        else:
+            self._state = _State.TEXT
+            if not first.isascii():
+                return data
+            # ESC \ is the end of a string.
+            if first != b"\\":
+                yield from self._with_alt(first.decode())
+        return rest
+
+    def _with_alt(self, character: str) -> Iterator[Message]:
+        known = f"\x1b{character}"
+        if known in ANSI_SEQUENCES_KEYS:
+            yield from self._parser.feed(known)
+            return
+        for event in self._parser.feed(character):
+            if isinstance(event, events.Key) and len(event.key) == 1:
+                shift = "shift+" if event.key.isupper() else ""
+                yield events.Key(f"alt+{shift}{event.key.lower()}", event.character)
+            else:
+                yield event
+
+    def _read_sequence(self, data: bytes) -> "_Reading":
+        end = _end(_PARAMETERS, data)
+        self._sequence = (self._sequence + data[: min(end, _LONGEST)])[:_LONGEST]
+        final, rest = data[end : end + 1], data[end + 1 :]
+        if final == b"[" and self._sequence == b"\x1b[":
+            # A function key of the Linux console.
+            self._sequence += final
+        elif final:
+            self._state = _State.TEXT
+            if not b"@" <= final <= b"~":
+                # The byte belongs to no sequence: the sequence was interrupted.
+                return final + rest
+            yield from self._end_sequence(self._sequence + final)
+        return rest
+
+    def _end_sequence(self, sequence: bytes) -> Iterator[Message]:
+        if sequence == b"\x1b[M":
+            self._state, self._due = _State.MOUSE, 3
+        elif sequence == b"\x1b[200~":
+            self._state = _State.PASTE
+        elif len(sequence) <= _LONGEST and (known := _known(sequence.decode())):
+            yield from self._parser.feed(known)
+
+    def _read_shifted(self, data: bytes) -> "_Reading":
+        self._state = _State.TEXT
+        sequence = (self._sequence + data[:1]).decode("ascii", "replace")
+        if sequence not in ANSI_SEQUENCES_KEYS:
+            return data
+        yield from self._parser.feed(sequence)
+        return data[1:]
+
+    def _read_string(self, data: bytes) -> "_Reading":
+        yield from ()
+        end = _end(_STRING, data)
+        if data[end:]:
+            self._state = _State.TEXT
+        # An ESC begins the string's end, or whatever replaces it.
+        return data[end:] if data[end : end + 1] == _ESCAPE else data[end + 1 :]
+
+    def _read_mouse(self, data: bytes) -> "_Reading":
+        yield from ()
+        taken = min(self._due, len(data))
+        self._due -= taken
+        if not self._due:
+            self._state = _State.TEXT
+        return data[taken:]
+
+    def _read_paste(self, data: bytes) -> "_Reading":
+        # The end marker may have arrived in two pieces.
+        before = max(0, len(self._pasted) - len(_PASTE_END))
+        self._pasted += data
+        end = self._pasted.find(_PASTE_END, before)
+        if end < 0:
+            self._drop_middle()
+            return b""
+        rest = bytes(self._pasted[end + len(_PASTE_END) :])
+        del self._pasted[end:]
+        yield from self._end_paste()
+        return rest
+
+    def _drop_middle(self) -> None:
+        """Keep a paste within its bound, with the possible beginning of its end marker."""
+        del self._pasted[LONGEST_PASTE : -len(_PASTE_END)]
+
+    def _end_paste(self) -> Iterator[Message]:
+        text = self._pasted[:LONGEST_PASTE].decode("utf-8", "replace")
+        self._pasted = bytearray()
+        self._state = _State.TEXT
+        yield events.Paste(text.replace("\x00", ""))
+
+
+_Reading: TypeAlias = Generator[Message, None, bytes]
+
+
+def _end(pattern: re.Pattern[bytes], data: bytes) -> int:
+    """The end of the longest run of `pattern` at the beginning of `data`."""
+    found = pattern.match(data)
+    return found.end() if found else 0
+
+
+def _known(sequence: str) -> str:
+    """Convert `sequence` to a form that Textual's parser accepts; empty if it is to be dropped."""
+    if sequence in ANSI_SEQUENCES_KEYS or sequence in _FOCUS or _KNOWN.fullmatch(sequence):
+        return sequence
+    if size := _SIZE.fullmatch(sequence):
+        return _known_size(*map(int, size.groups()))
+    if key := _KEY.fullmatch(sequence):
+        return _known_key(key)
+    return ""
+
+
+def _known_size(rows: int, columns: int, height: int, width: int) -> str:
+    """The report of a window's size; without pixels, each cell counts as one."""
+    if not (rows and columns):
+        return ""
+    return f"\x1b[48;{rows};{columns};{height or rows};{width or columns}t"
+
+
+def _known_key(key: re.Match[str]) -> str:
+    """The press of a key, without fields that Textual cannot parse: alternate layouts, and the event type."""
+    texts = (key["texts"] or "").split(":")
+    if key["event"] == _RELEASED or not _is_character(key["code"] or "1"):
+        return ""
+    text = ":".join(text for text in texts[:_MOST_TEXTS] if _is_printable(text))
+    modifiers = key["modifiers"] or ""
+    fields = [key["code"], modifiers, text] if text else [key["code"], modifiers]
+    return f"\x1b[{';'.join(fields).rstrip(';')}{key['final']}"
+
+
+def _is_character(number: str) -> bool:
+    return int(number) <= sys.maxunicode and not 0xD800 <= int(number) <= 0xDFFF
+
+
+def _is_printable(number: str) -> bool:
+    return number != "" and _is_character(number) and chr(int(number)).isprintable()
+
+
+Typed: TypeAlias = events.Key | events.Paste
+
+
+class PendingInput:
+    """Assigns each queued key and paste to the screen that was on top when it arrived, and to no other."""
+
+    def __init__(self) -> None:
+        self._screens: WeakKeyDictionary[Typed, Screen[Any]] = WeakKeyDictionary()
+
+    def is_for(self, event: Typed, screen: Screen[Any]) -> bool:
+        """Whether `event`, from the terminal or bubbled from a widget, is for `screen`, on top now."""
+        if not event.is_forwarded:
+            self._screens[event] = screen
+        return self._screens.get(event, screen) is screen
+
+    def drop(self) -> None:
+        """Cancel all queued input."""
+        for event in list(self._screens):
+            event.prevent_default().stop()

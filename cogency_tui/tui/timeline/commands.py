@@ -1,0 +1,79 @@
+"""Commands for the timeline of the conversation: opening, refreshing, and jumps back from it."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.display import Display
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.transcript.units import Prose, Said
+
+if TYPE_CHECKING:
+    from cogency_tui.tui.timeline.screen import Command, Place, TimelineScreen
+
+
+class TimelineCommands(FeatureCommands):
+    """Opens the timeline of the conversation on `display`; `fork` forks a conversation at an event."""
+
+    def __init__(
+        self, screen: Screen[Any], bridge: Bridge, display: Display, fork: Callable[[str, int], None]
+    ) -> None:
+        super().__init__(screen, bridge)
+        self._display = display
+        self._fork = fork
+        self._shown: TimelineScreen | None = None
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"timeline": self.open}
+
+    def open(self, _argument: str = "") -> None:
+        """Show the timeline at its end."""
+        conversation_id = self.begun()
+        if conversation_id is None or self._shown is not None:
+            return
+        from cogency_tui.tui.timeline.screen import TimelineScreen
+
+        timeline = self._bridge.agent.timeline(conversation_id)
+        self._shown = TimelineScreen(timeline, self.idle, self._display.transcript.title)
+        app_of(self._screen).push_screen(self._shown, partial(self._closed, conversation_id))
+
+    def look(self) -> None:
+        """Refresh an open timeline at the start or end of a turn."""
+        if self._shown is not None and self._shown.is_mounted:
+            self._shown.look()
+
+    async def _closed(self, conversation_id: str, answer: "Place | Command | None") -> None:
+        from cogency_tui.tui.timeline.screen import Command, Place
+
+        self._shown = None
+        if isinstance(answer, Command):
+            await self._screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")
+        elif isinstance(answer, Place) and answer.fork:
+            self._fork(conversation_id, answer.point.number)
+        elif isinstance(answer, Place):
+            self._go_to(answer)
+
+    def _go_to(self, place: "Place") -> None:
+        """Scroll to the event in the conversation."""
+        unit = self._unit_of(place)
+        if unit is None:
+            self.warn("The conversation does not show that event.")
+            return
+        self._display.go_to_unit(unit)
+
+    def _unit_of(self, place: "Place") -> int | None:
+        transcript, event = self._display.transcript, place.point.event
+        if event["type"] == "call" or event["type"] == "result":
+            found = transcript.call_with(event["id"])
+            return found[0] if found else None
+        if event["type"] == "think" or event["type"] == "respond":
+            units = enumerate(transcript.units)
+            return next(
+                (at for at, unit in units if isinstance(unit, Prose) and unit.id == event["id"]), None
+            )
+        said = [at for at, unit in enumerate(transcript.units) if isinstance(unit, Said)]
+        return said[place.said - 1] if 0 < place.said <= len(said) else None

@@ -1,0 +1,277 @@
+"""A conversation as one tall column of lines, drawn only where it is visible.
+
+A place in it is a line of a block of a unit. Each height is either known (drawn at this width) or estimated;
+the sum over all units before a line is O(log n) either way. Drawn units are cached for one width and theme,
+and only the most recent ones, enough for a few screens.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from time import time
+from typing import NamedTuple, TypeGuard
+
+from cogency_tui.tui.kit.lines import BLANK, Line
+from cogency_tui.tui.kit.long_text import Heights
+from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.transcript.cards import draw_stopped, is_shortened
+from cogency_tui.tui.transcript.unit_lines import DrawnUnit, draw_unit
+from cogency_tui.tui.transcript.units import Notice, Prose, Said, Transcript, Unit, is_own
+
+_UNITS, _LINES = 256, 2048
+"""The most units, and lines of them, in the cache."""
+
+_OFTEN = 16
+"""Drawings between two checks of the cache's size: a check takes longer than a drawing."""
+
+_CLOSE: frozenset[type] = frozenset({Call, Notice})
+
+
+class Place(NamedTuple):
+    """A line. The blank line between a unit and the one above is line -1 of the lower one."""
+
+    unit: int
+    block: int
+    line: int
+
+
+class Anchor(NamedTuple):
+    """A character that stays the same at any width: the `letter` of a block's text as it reads."""
+
+    unit: int
+    block: int
+    letter: int
+
+
+class Document:
+    """The lines of a transcript's units, `width` cells wide."""
+
+    def __init__(
+        self, transcript: Transcript, width: int, inks: Inks, clock: Callable[[], float] = time
+    ) -> None:
+        self.transcript = transcript
+        self.width = width
+        self.inks = inks
+        self.frame = 0
+        self.expanded = {index for index, unit in enumerate(transcript.units) if is_own(unit)}
+        self._clock = clock
+        self._drawn: OrderedDict[int, DrawnUnit] = OrderedDict()
+        self._grown: set[int] = set()
+        """The answers that have changed since they were drawn."""
+        self._drawings = 0
+        self._heights = Heights(self._estimate(index) for index in range(len(transcript.units)))
+
+    @property
+    def height(self) -> int:
+        return self._heights.total
+
+    def reflow(self, width: int, inks: Inks) -> None:
+        """Drop what was drawn for another width or theme."""
+        if (width, inks) == (self.width, self.inks):
+            return
+        if width != self.width:
+            self.width = width
+            units = len(self.transcript.units)
+            self._heights = Heights(self._estimate(index) for index in range(units))
+        self.inks = inks
+        self._drawn.clear()
+
+    def touch(self, index: int) -> None:
+        """Mark unit `index` as new or changed; it is drawn when it is next visible."""
+        while len(self._heights) <= index:
+            if is_own(self.transcript.units[len(self._heights)]):
+                self.expanded.add(len(self._heights))
+            self._heights.append(self._estimate(len(self._heights)))
+        if _is_answer(self.transcript.units[index]):
+            self._grown.add(index)
+        else:
+            self._drawn.pop(index, None)
+
+    def cut(self, count: int) -> None:
+        """Remove all but the first `count` units."""
+        while len(self._heights) > count:
+            last = len(self._heights) - 1
+            self._heights.pop()
+            self._drawn.pop(last, None)
+            self.expanded.discard(last)
+
+    def top(self, index: int) -> int:
+        """The line that unit `index` begins at."""
+        return self._heights.before(index)
+
+    def place(self, y: int) -> Place:
+        """The place of line `y`, as far as known."""
+        unit, offset = self._heights.locate(y)
+        offset -= self._gap(unit)
+        if offset < 0:
+            return Place(unit, 0, -1)
+        block, line = self._look(unit).locate(offset)
+        return Place(unit, block, line)
+
+    def number(self, place: Place) -> int:
+        """The number of the line at `place`, as far as known."""
+        unit = place.unit
+        return self.top(unit) + self._gap(unit) + self._look(unit).top(place.block) + place.line
+
+    def line(self, place: Place) -> Line:
+        """The line at `place`."""
+        return BLANK if place.line < 0 else self._look(place.unit).line(place.block, place.line)
+
+    def measure(self, start: Place, lines: int) -> None:
+        """Draw the `lines` lines from `start` on (upwards if negative), so that their heights are exact."""
+        step = 1 if lines > 0 else -1
+        left = abs(lines) + (start.line if step > 0 else 0)
+        unit, block = (start.unit, start.block)
+        while 0 <= unit < len(self.transcript.units):
+            drawn = self._look(unit)
+            block = drawn.count - 1 if block < 0 and step < 0 else block
+            while 0 <= block < drawn.count and left > 0:
+                left -= drawn.height(block)
+                block += step
+            self._heights.set(unit, len(drawn) + self._gap(unit))
+            if left <= 0:
+                return
+            unit, block = unit + step, 0 if step > 0 else -1
+
+    def places(self, first: Place, last: Place) -> Iterator[tuple[Place, Line]]:
+        """The lines from `first` to `last`."""
+        place = first
+        while place <= last:
+            unit, block, line = place
+            drawn = self._look(unit)
+            height = drawn.height(block) if block < drawn.count else 0
+            if line < height:
+                yield place, self.line(place)
+                place = Place(unit, block, line + 1)
+            elif block + 1 < drawn.count:
+                place = Place(unit, block + 1, 0)
+            elif unit + 1 < len(self.transcript.units):
+                place = Place(unit + 1, 0, -self._gap(unit + 1))
+            else:
+                return
+
+    def blocks(self, unit: int) -> int:
+        """The number of blocks of unit `unit`."""
+        return self._look(unit).count
+
+    def block_height(self, unit: int, block: int) -> int:
+        """The number of lines of a block."""
+        return self._look(unit).height(block)
+
+    def lines_of(self, unit: int, block: int) -> list[Line]:
+        """All lines of a block."""
+        return [self.line(Place(unit, block, line)) for line in range(self.block_height(unit, block))]
+
+    def first_line(self, unit: int, block: int) -> Place:
+        """The first line of a block that is not blank."""
+        blank = (
+            block > 0 and self._look(unit).height(block) > 1 and not self.line(Place(unit, block, 0)).segments
+        )
+        return Place(unit, block, int(blank))
+
+    def source(self, unit: int, block: int) -> tuple[int, int] | None:
+        """The position of a block's source in its unit's text; None if the block is the unit."""
+        return self._look(unit).source(block)
+
+    def anchor(self, place: Place, character: int = 0) -> Anchor:
+        """The anchor of `character` in the line at `place`; letter -1 is the line above a unit."""
+        if place.line < 0:
+            return Anchor(place.unit, place.block, -1)
+        before = sum(_letters(self.line(place._replace(line=index))) for index in range(place.line))
+        line = self.line(place)
+        within = max(0, character - line.lead)
+        return Anchor(place.unit, place.block, before + (len(line.joint) + within if within else 0))
+
+    def find(self, anchor: Anchor) -> tuple[Place, int]:
+        """The present place of an anchor: its line, and the character in it."""
+        unit, block, letter = anchor
+        if letter < 0:
+            return Place(unit, block, -self._gap(unit)), 0
+        height = self._look(unit).height(block)
+        for index in range(height):
+            place = Place(unit, block, index)
+            line = self.line(place)
+            size = _letters(line)
+            if letter < size or index == height - 1:
+                return place, min(len(line.text), max(0, letter - len(line.joint)) + line.lead)
+            letter -= size
+        return Place(unit, block, 0), 0
+
+    def is_expandable(self, index: int) -> bool:
+        unit = self.transcript.units[index]
+        if isinstance(unit, Notice):
+            return is_shortened(unit, self.width, self.inks)
+        return isinstance(unit, Call) or (isinstance(unit, Prose) and unit.thinking and not unit.open)
+
+    def _gap(self, index: int) -> int:
+        """Blank lines above a unit: none between the cards of calls, or between notices."""
+        if index == 0:
+            return 0
+        units = self.transcript.units
+        kind = type(units[index])
+        return int(kind not in _CLOSE or type(units[index - 1]) is not kind)
+
+    def _look(self, index: int) -> DrawnUnit:
+        drawn = self._drawn.get(index)
+        if drawn is None or index in self._grown:
+            self._grown.discard(index)
+            drawn = self._drawn[index] = self._draw(index, drawn)
+            self._drawn.move_to_end(index)
+            self._heights.set(index, len(drawn) + self._gap(index))
+            self._drawings += 1
+            if not self._drawings % _OFTEN:
+                self._forget_oldest()
+        else:
+            self._drawn.move_to_end(index)
+        return drawn
+
+    def _forget_oldest(self) -> None:
+        laid = sum(drawn.laid for drawn in self._drawn.values())
+        while len(self._drawn) > 1 and (len(self._drawn) > _UNITS or laid > _LINES):
+            laid -= self._drawn.popitem(last=False)[1].laid
+
+    def _draw(self, index: int, drawn: DrawnUnit | None) -> DrawnUnit:
+        unit = self.transcript.units[index]
+        if _is_answer(unit):
+            return self._draw_answer(unit, drawn)
+        return draw_unit(
+            unit,
+            self.width,
+            self.inks,
+            expanded=index in self.expanded,
+            now=self._clock(),
+            frame=self.frame,
+        )
+
+    def _draw_answer(self, unit: Prose, drawn: DrawnUnit | None) -> DrawnUnit:
+        from cogency_tui.tui.kit.markdown_stream import MarkdownStream
+
+        stream = drawn if isinstance(drawn, MarkdownStream) else MarkdownStream(self.width, self.inks)
+        stream.show(unit.text, closed=not unit.open)
+        if unit.interrupted:
+            stream.end_with(draw_stopped(self.inks))
+        return stream
+
+    def _estimate(self, index: int) -> int:
+        """Estimate the number of lines of a unit, without drawing it."""
+        match self.transcript.units[index]:
+            case Said(text=text) | Prose(text=text, thinking=False):
+                return 1 + text.count("\n") + len(text) // max(20, self.width)
+            case _:
+                return 1 + self._gap(index)
+
+
+async def prepare() -> None:
+    """Load the module that draws answers in a thread: it takes longer than a frame."""
+    await asyncio.to_thread(import_module, "cogency_tui.tui.kit.markdown_stream")
+
+
+def _is_answer(unit: Unit) -> TypeGuard[Prose]:
+    return isinstance(unit, Prose) and not unit.thinking
+
+
+def _letters(line: Line) -> int:
+    """The number of characters that a line adds to the text as it reads."""
+    return len(line.joint) + max(0, len(line.text.rstrip()) - line.lead)

@@ -1,0 +1,111 @@
+"""The units of a transcript as lines: each consists of blocks, which are drawn on request."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rich.segment import Segment
+
+from cogency_tui.tui.kit.lines import BLANK, Line
+from cogency_tui.tui.kit.long_text import MOST_LAID, Fixed, Recent, Stack
+from cogency_tui.tui.kit.long_text import Block as Rows
+from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.transcript.call_detail import CallSheet
+from cogency_tui.tui.transcript.call_lines import draw_call
+from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.transcript.cards import draw_notice, draw_problem, draw_said, draw_stopped, draw_thought
+from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Said, Unit
+
+
+class DrawnUnit(Protocol):
+    """A unit's lines by block. `len` is an estimate; `height` is exact for its block."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def laid(self) -> int:
+        """The approximate number of cached lines."""
+        ...
+
+    @property
+    def count(self) -> int: ...
+
+    def source(self, block: int) -> tuple[int, int] | None: ...
+
+    def top(self, block: int) -> int: ...
+
+    def height(self, block: int) -> int: ...
+
+    def locate(self, index: int) -> tuple[int, int]: ...
+
+    def line(self, block: int, offset: int) -> Line: ...
+
+
+class OneBlock:
+    """A unit that is one block."""
+
+    count = 1
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def laid(self) -> int:
+        return min(len(self._rows), MOST_LAID)
+
+    def source(self, block: int) -> tuple[int, int] | None:
+        """None: the block is the unit."""
+        del block
+        return None
+
+    def top(self, block: int) -> int:
+        return len(self._rows) if block else 0
+
+    def height(self, block: int) -> int:
+        del block
+        return len(self._rows)
+
+    def locate(self, index: int) -> tuple[int, int]:
+        return 0, index
+
+    def line(self, block: int, offset: int) -> Line:
+        return self._rows.line(offset) if not block and 0 <= offset < len(self._rows) else BLANK
+
+
+class _Indented:
+    """Rows indented by two cells."""
+
+    def __init__(self, rows: Rows, inks: Inks) -> None:
+        self._rows = rows
+        self._indent = Segment("  ", inks())
+        self._lines: Recent[Line] = Recent(MOST_LAID)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def line(self, y: int) -> Line:
+        line = self._lines.get(y)
+        if line is None:
+            line = self._lines.put(y, self._rows.line(y).indented(self._indent))
+        return line
+
+
+def draw_unit(unit: Unit, width: int, inks: Inks, *, expanded: bool, now: float, frame: int) -> OneBlock:
+    """Draw any unit but an answer; `now` in Unix seconds, `frame` counts animation frames."""
+    match unit:
+        case Said():
+            return OneBlock(Fixed(draw_said(unit, width, inks)))
+        case Prose():
+            return OneBlock(Fixed(draw_thought(unit, width, inks, expanded=expanded, now=now, frame=frame)))
+        case Call():
+            card = Fixed(draw_call(unit, width, inks, now=now, frame=frame))
+            detail: Sequence[Rows] = CallSheet(unit, width - 2, inks, now).blocks if expanded else ()
+            return OneBlock(Stack([card, *(_Indented(rows, inks) for rows in detail)]))
+        case Problem():
+            return OneBlock(Fixed(draw_problem(unit, width, inks)))
+        case Notice():
+            return OneBlock(Fixed(draw_notice(unit, width, inks, expanded=expanded)))
+        case _:
+            return OneBlock(Fixed(draw_stopped(inks)))

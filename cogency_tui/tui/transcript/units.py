@@ -1,0 +1,279 @@
+"""The units of a conversation, as events make them: every pane of the screen draws these.
+
+A transcript is a pure function of the events fed to it, live or from the store: a unit is only ever appended
+or settled, never moved or removed. `feed` returns the changed units.
+
+A command of the user's has the same card as a call of the agent's. While it runs it is previewed as a call,
+whose card its message then settles; read from the store, where there are no previews, the message alone
+makes an equal card.
+"""
+
+import json
+import re
+from collections.abc import AsyncIterable, Iterable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from cogency_tui.agent.user_command import NAME, Ran, ran_in
+from cogency_tui.protocol.events import CallEvent, ErrorEvent, Event, Measure, ResultEvent
+from cogency_tui.text import Sanitizer, clean
+from cogency_tui.tui.transcript.calls import Call, FileChange
+from cogency_tui.tui.transcript.packed_text import Packed, packed, unpacked
+
+_SECONDS = re.compile(r" after ([\d.]+) s$")
+
+
+def as_call(ran: Ran, call_id: str, timestamp: float) -> tuple[CallEvent, ResultEvent]:
+    """The call and the result that represent the command."""
+    took = _SECONDS.search(ran.outcome)
+    call: CallEvent = {
+        "type": "call",
+        "timestamp": timestamp,
+        "id": call_id,
+        "content": json.dumps({"name": NAME, "args": {"command": ran.command}}),
+    }
+    result: ResultEvent = {
+        "type": "result",
+        "timestamp": timestamp,
+        "id": call_id,
+        "tool": NAME,
+        "duration": float(took[1]) if took else 0.0,
+        "payload": {"outcome": ran.outcome, "content": ran.output, "error": ran.failed},
+    }
+    return call, result
+
+
+def is_own(unit: object) -> bool:
+    """Whether a unit is a command of the user's, whose output is shown unfolded."""
+    return isinstance(unit, Call) and unit.name == NAME
+
+
+class Said(msgspec.Struct):
+    """A message of the user."""
+
+    text: str
+
+
+class Prose(msgspec.Struct):
+    """Text by the model: an answer, or (`thinking`) its reasoning. Times are Unix seconds."""
+
+    id: str
+    thinking: bool
+    started: float
+    ended: float
+    interrupted: bool = False
+    _text: str | Packed = ""
+    _sanitizer: Sanitizer | None = msgspec.field(default_factory=Sanitizer)
+
+    @property
+    def open(self) -> bool:
+        """Whether more text may follow."""
+        return self._sanitizer is not None
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return unpacked(self._text)
+
+    def extend(self, text: str) -> None:
+        if self._sanitizer is not None:
+            self._text = self.text + self._sanitizer.feed(text)
+
+    def close(self, now: float) -> None:
+        """End the text: the next event came at `now`."""
+        if self._sanitizer is not None:
+            self._text = packed(self.text + self._sanitizer.close())
+            self._sanitizer = None
+        self.ended = max(self.started, now)
+
+
+class Problem(msgspec.Struct):
+    """An error, with the next step."""
+
+    error: str
+    hint: str = ""
+    tool: str = ""
+
+
+class Notice(msgspec.Struct):
+    """A decision on the way to the model. If it is to retry, `due` is the time of the retry in Unix
+    seconds, and `attempt` its number."""
+
+    text: str
+    due: float = 0.0
+    attempt: int = 0
+
+
+class Stopped(msgspec.Struct):
+    """The user stopped the turn here."""
+
+
+Unit: TypeAlias = Said | Prose | Call | Problem | Notice | Stopped
+
+
+class Transcript:
+    """Turns events into units. `step` and `total` are the figures of the last cycle and of all."""
+
+    def __init__(self) -> None:
+        self.units: list[Unit] = []
+        self.calls: list[int] = []
+        self.step: Measure = {}
+        self.total: Measure = {}
+        self.title = ""
+        self.turn_start = 0
+        self.turns = 0
+        self._calls: dict[str, int] = {}
+        self._changes: dict[str, FileChange] = {}
+        self._uncounted: list[int] = []
+        """The calls with a result whose changes `changes` has not counted yet."""
+        self._prose: int | None = None
+        self._now = 0.0
+
+    def feed(self, events: Iterable[Event]) -> set[int]:
+        """Apply `events`; return the indices of the units that are new or have changed."""
+        touched: set[int] = set()
+        for event in events:
+            self._now = event["timestamp"]
+            self._take(event, touched)
+        return touched
+
+    def close(self) -> set[int]:
+        """Settle everything open: no more events follow."""
+        touched: set[int] = set()
+        self._settle(touched)
+        return touched
+
+    def call(self, index: int) -> Call:
+        unit = self.units[index]
+        assert isinstance(unit, Call)
+        return unit
+
+    def call_with(self, call_id: str) -> tuple[int, Call] | None:
+        """The call with this id and its index, if it exists."""
+        index = self._calls.get(call_id)
+        return None if index is None else (index, self.call(index))
+
+    def measure(self, step: Measure, total: Measure) -> None:
+        """Set the figures; a total is an estimate once any cycle's figures were estimated."""
+        estimated = step.get("estimated") or self.total.get("estimated")
+        self.step = step
+        self.total = {**total, "estimated": True} if estimated else total
+
+    def changes(self) -> dict[str, FileChange]:
+        """The agent's changes in this conversation, by path."""
+        for index in self._uncounted:
+            for change in self.call(index).changes():
+                before = self._changes.get(change.path, FileChange(change.path, 0, 0))
+                self._changes[change.path] = FileChange(
+                    change.path, before.added + change.added, before.removed + change.removed
+                )
+        self._uncounted.clear()
+        return self._changes.copy()
+
+    def _take(self, event: Event, touched: set[int]) -> None:
+        match event["type"]:
+            case "think" | "respond":
+                self._write(
+                    event["id"], event["type"] == "think", event["content"], event["timestamp"], touched
+                )
+                if event.get("interrupted"):
+                    self._settle(touched, interrupted=True)
+            case "user" if ran := ran_in(event["content"]):
+                for each in as_call(ran, self._own_call(), event["timestamp"]):
+                    self._take(each, touched)
+            case "user":
+                self._settle(touched)
+                text = clean(event["content"]).strip()
+                self.title = self.title or text.split("\n", 1)[0]
+                self.turns += 1
+                self.turn_start = self._append(Said(text), touched)
+            case "call":
+                self._settle(touched)
+                index = self._calls.get(event["id"])
+                if index is None:
+                    index = self._calls[event["id"]] = self._append(Call(event["id"]), touched)
+                    self.calls.append(index)
+                self.call(index).write(event)
+                touched.add(index)
+            case "result":
+                if (index := self._calls.get(event["id"])) is not None:
+                    self._report(index, event)
+                    touched.add(index)
+            case "error" if event["payload"].get("notice"):
+                self._settle(touched)
+                self._note(event, touched)
+            case "error":
+                self._settle(touched)
+                payload = event["payload"]
+                hint, tool = payload.get("hint", ""), payload.get("tool", "")
+                self._append(Problem(clean(payload["error"]), clean(hint), clean(tool)), touched)
+            case "interrupt":
+                if self._prose is None:
+                    self._append(Stopped(), touched)
+                self._settle(touched, interrupted=True)
+            case "metric":
+                self.measure(event["step"], event["total"])
+            case "execute" | "end":
+                self._settle(touched)
+
+    def _report(self, index: int, event: ResultEvent) -> None:
+        call = self.call(index)
+        settled = call.settled
+        call.report(event)
+        if call.settled and not settled:
+            self._uncounted.append(index)
+
+    def _own_call(self) -> str:
+        """The id of the call that previews the user's command, or a new id if it was not previewed."""
+        calls = (self.call(index) for index in reversed(self.calls))
+        running = (call.id for call in calls if call.name == NAME and not call.settled)
+        return next(running, f"own-{len(self.units)}")
+
+    def _note(self, event: ErrorEvent, touched: set[int]) -> None:
+        """Show a notice; one that announces a further retry replaces the one before."""
+        payload = event["payload"]
+        text, wait = clean(payload["error"]), payload.get("retry")
+        if wait is None:
+            self._append(Notice(text), touched)
+            return
+        due, last = event["timestamp"] + wait, self.units[-1] if self.units else None
+        if isinstance(last, Notice) and last.due:
+            last.text, last.due, last.attempt = text, due, last.attempt + 1
+            touched.add(len(self.units) - 1)
+        else:
+            self._append(Notice(text, due, attempt=2), touched)
+
+    def _write(self, unit_id: str, thinking: bool, text: str, now: float, touched: set[int]) -> None:
+        prose = self.units[self._prose] if self._prose is not None else None
+        if not isinstance(prose, Prose) or prose.id != unit_id or prose.thinking != thinking:
+            self._settle(touched)
+            prose = Prose(unit_id, thinking, now, now)
+            self._prose = self._append(prose, touched)
+        assert self._prose is not None
+        prose.extend(text)
+        touched.add(self._prose)
+
+    def _settle(self, touched: set[int], *, interrupted: bool = False) -> None:
+        if self._prose is None:
+            return
+        prose = self.units[self._prose]
+        assert isinstance(prose, Prose)
+        prose.close(self._now)
+        prose.interrupted = prose.interrupted or interrupted
+        touched.add(self._prose)
+        self._prose = None
+
+    def _append(self, unit: Unit, touched: set[int]) -> int:
+        self.units.append(unit)
+        touched.add(len(self.units) - 1)
+        return len(self.units) - 1
+
+
+async def read_transcript(pages: AsyncIterable[Sequence[Event]]) -> Transcript:
+    """Read the finished transcript of stored events. Holds at most one page of them in memory."""
+    transcript = Transcript()
+    async for page in pages:
+        transcript.feed(page)
+    transcript.close()
+    return transcript

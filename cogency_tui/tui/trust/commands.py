@@ -1,0 +1,134 @@
+"""Trust in the project's own configuration: the user's decision, and reports of what cannot be used.
+
+A line above the prompt asks; sending the next message withdraws it, which means "not now".
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.trust.bar import TrustBar
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.project.settings import ProjectSettings
+    from cogency_tui.agent.project.trust import Survey
+    from cogency_tui.tui.trust.screen import Decision
+
+
+class TrustCommands(FeatureCommands):
+    """Asks on `screen` about the project of the agent behind `bridge`."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge) -> None:
+        super().__init__(screen, bridge)
+        self._asked = ""
+        """The digest or problem of the last survey."""
+        self._dismissed = ""
+        """The digest or problem that the user put off."""
+        self._told: set[str] = set()
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"trust": self.decide}
+
+    def look(self) -> None:
+        """Survey the project, and ask if a decision is needed."""
+        self._screen.run_worker(self._look, group="look-trust", exclusive=True)
+
+    def put_off(self) -> None:
+        """Put the question off: do not ask again about the same contents."""
+        for bar in self._screen.query(TrustBar):
+            if bar.asking:
+                bar.withdraw()
+                self._dismissed = self._asked
+
+    def tell(self) -> None:
+        """Report once each unreadable instruction file of the project or the user."""
+        for problem in self._bridge.agent.instructions(self._bridge.conversation_id).problems:
+            if problem not in self._told:
+                self._told.add(problem)
+                self.warn(f"Instructions are not read: {problem}")
+
+    async def decide(self, answer: str = "") -> None:
+        """Show the survey and carry out the decision; `later` and `never` skip the survey."""
+        if answer == "later":
+            self.put_off()
+        elif answer == "never":
+            await self._carry_out("refuse")
+        else:
+            # Only a worker may wait for the result of a screen.
+            self._screen.run_worker(self._show, group="trust")
+
+    @property
+    def _project(self) -> "ProjectSettings":
+        return self._bridge.agent.project_settings
+
+    async def _look(self) -> None:
+        from cogency_tui.agent.project.trust import Standing
+
+        survey = await asyncio.to_thread(self._project.survey)
+        self._asked = survey.digest or survey.problem
+        asks = survey.standing in (Standing.UNKNOWN, Standing.CHANGED) and self._asked != self._dismissed
+        # The program may have ended meanwhile: then there is no bar.
+        for bar in self._screen.query(TrustBar):
+            if asks:
+                bar.ask(_question(survey))
+            else:
+                bar.withdraw()
+        await self._refresh()
+
+    async def _refresh(self) -> None:
+        """Reload the trusted configuration, and report a new problem once."""
+        project = self._project
+        before = project.problem
+        await asyncio.to_thread(project.refresh)
+        if project.problem and project.problem != before:
+            self.warn(project.problem)
+
+    async def _show(self) -> None:
+        from cogency_tui.agent.project.trust import Standing
+        from cogency_tui.tui.trust.screen import TrustScreen
+
+        survey = await asyncio.to_thread(self._project.survey)
+        if survey.standing is Standing.NOTHING:
+            self.say("This project brings nothing to trust: there is no .cogency/ with files in it.")
+            return
+        screen = TrustScreen(survey, self._project.problem)
+        decision = await app_of(self._screen).push_screen_wait(screen)
+        if decision is None:
+            self.put_off()
+        else:
+            await self._carry_out(decision, survey)
+
+    async def _carry_out(self, decision: "Decision", survey: "Survey | None" = None) -> None:
+        project = self._project
+        try:
+            if decision == "trust" and survey is not None:
+                await asyncio.to_thread(project.accept, survey)
+                if project.problem:
+                    self.warn(project.problem)
+                else:
+                    self.say("What the project brings counts from the next message on.")
+            elif decision == "refuse":
+                await asyncio.to_thread(project.refuse)
+                self.say("Nothing of it is used, and it is not asked about again. /trust shows it.")
+            else:
+                await asyncio.to_thread(project.withdraw)
+                self.say("Nothing of it is used from the next message on.")
+                self._dismissed = (await asyncio.to_thread(project.survey)).digest
+        except CogencyError as exc:
+            self.complain(exc)
+        await self._look()
+
+
+def _question(survey: "Survey") -> str:
+    from cogency_tui.agent.project.trust import Standing
+
+    if survey.problem:
+        return "This project's .cogency/ cannot be used."
+    if survey.standing is Standing.CHANGED:
+        return "This project's .cogency/ has changed: it is not used until you trust it again."
+    return "This project brings .cogency/: it is not used until you trust it."

@@ -1,0 +1,165 @@
+"""The dialog of trust: the files in a project's `.cogency/`, by name and size, and the effect of trust.
+
+Invariant: only a key of its own grants trust, never Enter.
+"""
+
+from typing import ClassVar, Literal, TypeAlias
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from cogency_tui.agent.project.files import FOLDER, Entry
+from cogency_tui.agent.project.server_programs import ABOVE
+from cogency_tui.agent.project.trust import Standing, Survey
+from cogency_tui.text import one_line, reveal
+from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Drawing, QuestionBody, ReadingScreen
+from cogency_tui.tui.kit.figures import plural, size
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.permissions.screen import OWN_STYLES
+from cogency_tui.tui.theme import Inks
+
+_SIZE = 12
+_MOST = 40
+"""The most files listed; there may be hundreds."""
+
+_MEANS = (
+    "Trusting it adds its sub-agents, workflows, commands and MCP servers below your own, and a few options, "
+    "those of safety only where they are narrower. Servers are programs: they are started here with the next "
+    "message, from the files and sources named here; installed packages are not compared. What all of these "
+    "do asks like everything else. It can choose no provider, model or key, and allows nothing. When a file "
+    "changes, nothing of it is used until you have looked again."
+)
+_UNUSABLE = "As it is it cannot be trusted, and nothing of it is used."
+_STANDINGS = {
+    Standing.NOTHING: "There is nothing to trust any more.",
+    Standing.UNKNOWN: "Nothing of it is used until you trust it.",
+    Standing.CHANGED: "It is not as you trusted it: nothing of it is used until you trust it as it is now.",
+    Standing.TRUSTED: "You trust it as it is.",
+    Standing.REFUSED: "You said never to ask about it. Nothing of it is used.",
+}
+
+
+def draw_survey(survey: Survey, problem: str, width: int, inks: Inks) -> list[Line]:
+    """Draw the state, the files, then the effect of trust; `problem` is why trusted files cannot be used."""
+    role = "text" if survey.standing in (Standing.TRUSTED, Standing.NOTHING) else "edit"
+    standing = _UNUSABLE if survey.problem else _STANDINGS[survey.standing]
+    lines = wrap([Segment(standing, inks(role))], width)
+    for told in filter(None, (survey.problem, problem)):
+        lines += wrap([Segment(f"✗ {reveal(told)}", inks("bad"))], width)
+    shown = [*survey.entries[:_MOST]]
+    if shown:
+        lines.append(BLANK)
+    changed = set(survey.changed)
+    lines += [_entry(entry, "changed" if entry.name in changed else "", width, inks) for entry in shown]
+    gone = [name for name in survey.changed if name not in survey.files]
+    lines += [_entry(Entry(name, kind="gone"), "", width, inks) for name in gone[:_MOST]]
+    if more := len(survey.entries) - len(shown):
+        lines += wrap([Segment(f"… and {plural(more, 'more file')}", inks("dim"))], width)
+    for command in survey.unknown:
+        text = f"✗ It cannot be told what of the project this starts: {reveal(command)}"
+        lines += wrap([Segment(text, inks("edit"))], width)
+    if survey.standing is not Standing.TRUSTED and survey.digest:
+        lines += [BLANK, *wrap([Segment(_MEANS, inks("dim"))], width)]
+    return lines
+
+
+def describe_survey(survey: Survey) -> str:
+    """Describe the survey in a few words: `3 files, 2.1 kB`."""
+    total = sum(entry.size for entry in survey.entries)
+    return f"{plural(len(survey.entries), 'file')}, {size(total)}"
+
+
+def _path_of(entry: Entry) -> str:
+    """The path of the entry from the project."""
+    if entry.name.startswith(ABOVE):
+        return entry.name.removeprefix(ABOVE)
+    return f"{FOLDER}/{entry.name}" if entry.name else FOLDER
+
+
+def _entry(entry: Entry, mark: str, width: int, inks: Inks) -> Line:
+    """Draw a file with its size, or what it is instead, at the right end."""
+    said = one_line(entry.kind) if entry.kind else size(entry.size)
+    right = f"{mark}  {said}" if mark else said
+    right = f"{right:>{_SIZE}}"
+    room = max(4, width - cells(right) - 1)
+    name = fit_path(one_line(_path_of(entry)), room)
+    odd = bool(entry.kind or mark)
+    return Line(
+        [
+            Segment(name + " " * max(1, room - cells(name) + 1), inks("text")),
+            Segment(right, inks("edit" if odd else "dim")),
+        ]
+    )
+
+
+Decision: TypeAlias = Literal["trust", "refuse", "withdraw"]
+
+_ESSENTIAL = 5
+"""Lines of the survey that the window must have shown before trust is accepted."""
+
+_TRUST: Choice = ("t", "trust it", "decide('trust')")
+_LATER: Choice = ("n", "not now", "close")
+_NEVER: Choice = ("v", "never ask here", "decide('refuse')")
+_WITHDRAW: Choice = ("w", "trust it no more", "decide('withdraw')")
+_CLOSE: Choice = ("escape", "close", "close")
+
+
+class TrustScreen(ReadingScreen[Decision]):
+    """Returns the decision about the survey; None means not now, which is also the effect of Enter.
+    `problem` is the reason why the trusted files cannot be used."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "decide('trust')", "Trust it", id="trust.trust", tooltip="Use what it brings as it is"),
+        Binding("n", "close", "Not now", id="trust.later", tooltip="Use nothing of it, and ask next time"),
+        Binding(
+            "v", "decide('refuse')", "Never ask", id="trust.never", tooltip="Use nothing of it, ever, unasked"
+        ),
+        Binding(
+            "w", "decide('withdraw')", "Trust no more", id="trust.withdraw", tooltip="Use nothing of it again"
+        ),
+    ]
+    CSS_PATH: ClassVar = [STYLES, OWN_STYLES]
+
+    def __init__(self, survey: Survey, problem: str = "") -> None:
+        super().__init__()
+        self._survey = survey
+        self._problem = problem
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="trust"):
+            yield PaneTitle("What this project brings", id="trust-title")
+            yield QuestionBody(self._draw, id="trust-body")
+            with Vertical(classes="dialog-foot"):
+                yield Choices(self._choices())
+
+    def on_mount(self) -> None:
+        self.query_one(PaneTitle).state(describe_survey(self._survey))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action != "decide":
+            return True
+        if parameters == ("trust",) and not self.query_one(QuestionBody).is_seen:
+            return False
+        return any(offered == f"decide({parameters[0]!r})" for _key, _label, offered in self._choices())
+
+    def action_decide(self, decision: Decision) -> None:
+        self.dismiss(decision)
+
+    def _choices(self) -> list[Choice]:
+        match self._survey.standing:
+            case Standing.TRUSTED:
+                return [_WITHDRAW, _CLOSE]
+            case Standing.REFUSED:
+                return [_TRUST, _CLOSE] if self._survey.digest else [_CLOSE]
+            case Standing.NOTHING:
+                return [_CLOSE]
+            case _:
+                # Unusable files cannot be trusted either.
+                return [*([_TRUST] if self._survey.digest else []), _LATER, _NEVER]
+
+    def _draw(self, width: int, inks: Inks) -> Drawing:
+        lines = draw_survey(self._survey, self._problem, width, inks)
+        return Drawing(lines, range(min(len(lines), _ESSENTIAL)))

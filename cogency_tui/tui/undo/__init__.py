@@ -1,0 +1,1 @@
+"""The dialog that undoes edits (`/undo`)."""

@@ -1,0 +1,35 @@
+"""The commands `/undo` and `/redo`: previewed, and applied only on the user's confirmation."""
+
+from functools import partial
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.host import app_of
+
+
+class UndoCommands(FeatureCommands):
+    """Undoes and redoes turns, in the conversation of the bridge."""
+
+    def handlers(self) -> dict[str, Handler]:
+        return {"undo": partial(self._begin, redo=False), "redo": partial(self._begin, redo=True)}
+
+    def _begin(self, _argument: str, *, redo: bool) -> None:
+        """Preview the change, if no work is running."""
+        if self.idle() and (conversation_id := self.begun()) is not None:
+            self._screen.run_worker(self._ask(conversation_id, redo=redo), group="undo")
+
+    async def _ask(self, conversation_id: str, *, redo: bool) -> None:
+        from cogency_tui.tui.undo.screen import UndoScreen
+
+        try:
+            undo = await self._bridge.agent.undo(conversation_id)
+            plan = await (undo.redo() if redo else undo.of_turn())
+            if not await app_of(self._screen).push_screen_wait(UndoScreen(plan)):
+                return
+            done = await undo.apply(plan, for_good=True, agreed=True)
+        except CogencyError as exc:
+            self.complain(exc)
+            return
+        verb, back = ("Brought back", "/undo") if redo else ("Took back", "/redo")
+        self.say(f"{verb} {plural(len(done), 'change')}. {back} reverses it.")

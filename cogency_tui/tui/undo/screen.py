@@ -1,0 +1,75 @@
+"""The dialog that previews an undo or redo, file by file, for the user's confirmation."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from cogency_tui.text import one_line, reveal
+from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
+from cogency_tui.tui.kit.diff import draw_diff
+from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.lines import BLANK, Line, wrap
+from cogency_tui.tui.theme import Inks
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.edits.preview import Plan
+
+_TITLES = {"undo": "Take back what the last turn changed", "redo": "Bring back what was taken back"}
+
+
+class UndoScreen(ReadingScreen[bool]):
+    """Shows the changes of `plan`, file by file, under `title`. Returns True on confirmation."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "accept", "Do it", id="undo.yes"),
+        Binding("n", "close", "Leave it", id="undo.no"),
+    ]
+
+    def __init__(self, plan: "Plan", title: str = "") -> None:
+        super().__init__()
+        self._plan = plan
+        self._title = title or _TITLES.get(plan.tool, plan.tool)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="undo"):
+            yield DialogBody(self._draw, id="undo-body")
+            with Vertical(classes="dialog-foot"):
+                yield Choices(self._choices())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        del parameters
+        return action != "accept" or not self._plan.obstacles
+
+    def action_accept(self) -> None:
+        self.dismiss(True)
+
+    def _choices(self) -> list[Choice]:
+        if self._plan.obstacles:
+            return [("escape", "close", "close")]
+        return [("y", "do it", "accept"), ("n", "leave it", "close")]
+
+    def _draw(self, width: int, inks: Inks) -> list[Line]:
+        # Not needed for the first frame.
+        from cogency_tui.agent.edits.preview import left_out
+
+        plan = self._plan
+        count = plural(len(plan.changes), "file")
+        title = Segment(self._title, inks("text", attributes="bold"))
+        lines = [Line([title, Segment(f"  {count}", inks("dim"))])]
+        for obstacle in plan.obstacles:
+            text = f"✗ {one_line(obstacle.path)}: {reveal(obstacle.reason)}"
+            lines += [BLANK, *wrap([Segment(text, inks("bad"))], width)]
+        if plan.obstacles:
+            told = "Nothing is changed. `cogency-tui edits revert --path …` takes back the other files."
+            lines += [BLANK, *wrap([Segment(told, inks("dim"))], width)]
+        for path in plan.for_good:
+            text = f"{one_line(path)} is too large to be kept: what it holds now cannot be brought back."
+            lines += [BLANK, *wrap([Segment(text, inks("bad"))], width)]
+        if plan.left:
+            lines += [BLANK, *wrap([Segment(reveal(left_out(plan.left)), inks("dim"))], width)]
+        for planned in plan.changes:
+            lines += [BLANK, *draw_diff(planned.diff, width, inks)]
+        return lines

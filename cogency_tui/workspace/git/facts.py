@@ -1,0 +1,647 @@
+"""Read-only questions to git about a directory.
+
+Invariant: nothing that the repository's own configuration names is run (a monitor, hooks, filters, those of
+its submodules, programs that page, sign, verify or ask), because only plumbing is used and `status` and
+`clean`, with all of these disabled; nothing uses the network, no secret is in git's environment, and
+nothing waits for long: git is not run where a file that it reads is a FIFO, a socket or a device, for which
+it would wait forever. Where git has no answer, the result is None. The calls block.
+"""
+
+import hashlib
+import math
+import os
+import re
+import stat
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+from cogency_tui.child_processes import run_helper
+
+_READ_BY_GIT = (".gitignore", ".gitattributes", ".gitmodules", ".mailmap")
+_OWN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "info/exclude", "info/attributes")
+_MOST_ENTRIES = 50_000
+"""Most entries of directories in which such files are searched."""
+
+
+def blocked(directory: Path, paths: Sequence[Path] = (), *, below: bool = False) -> bool:
+    """Whether git would wait forever for a FIFO, a socket or a device if it was asked in `directory` about
+    `paths`; with `below`, about everything in them. Opens none of these files."""
+    tops = paths or (directory,)
+    places = dict.fromkeys(place for top in (directory, *tops) for place in (top, *top.parents))
+    if any(_waits(place / name) for place in places for name in _READ_BY_GIT):
+        return True
+    own = next(
+        (place / ".git" for place in (directory, *directory.parents) if (place / ".git").exists()), None
+    )
+    if own is not None and (_waits(own) or any(_waits(own / name) for name in _OWN_FILES)):
+        return True
+    return below and any(_waits(path) for path in _ignore_files(tops))
+
+
+def _ignore_files(tops: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files below some directories that git reads, up to a number of entries."""
+    pending = [top for top in tops if top.is_dir() and not top.is_symlink()]
+    left = _MOST_ENTRIES
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    left -= 1
+                    if left < 0:
+                        return
+                    if entry.name in _READ_BY_GIT:
+                        yield Path(entry.path)
+                    elif entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                        pending.append(Path(entry.path))
+        except OSError:
+            continue
+
+
+def _waits(path: Path) -> bool:
+    """Whether opening it may wait."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+_PATIENCE = 5.0
+_SAFE = (
+    # These describe commits and packs as of the time when they were written.
+    "core.commitGraph=false",
+    "core.multiPackIndex=false",
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",
+    "core.quotePath=false",
+    # Other values would treat a file as unchanged by comparing less than its whole status.
+    "core.checkStat=default",
+    "core.trustctime=true",
+    # No command is used that signs or shows signatures; if one ever is, it starts nothing.
+    "log.showSignature=false",
+    *(f"gpg.{program}=false" for program in ("program", "openpgp.program", "x509.program", "ssh.program")),
+    "gpg.ssh.defaultKeyCommand=false",
+    "core.pager=cat",
+    "core.sshCommand=false",
+    "core.askPass=false",
+    "core.alternateRefsCommand=false",
+    "credential.helper=",
+    "protocol.allow=never",
+)
+_ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    # No object is fetched that a partial clone lacks: no transport at all is allowed.
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_NO_LAZY_FETCH": "1",
+    # A commit's content is that of its own name.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+}
+_OWN_SCOPES = (b"local", b"worktree")
+_NO_SETTING = 1
+_LONGEST = 1 << 20
+_WOULD = "Would remove "
+_PLACES = ("HEAD", "@{-1}", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+"""Names of commits that are no refs."""
+
+_HALF_WAY = (
+    "HEAD",
+    "ORIG_HEAD",
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REVERT_HEAD^",
+    "REBASE_HEAD",
+) + (
+    *("CHERRY_PICK_HEAD^", "REBASE_HEAD^"),
+    *("rebase-merge/orig-head", "rebase-merge/onto", "rebase-apply/orig-head", "rebase-apply/onto"),
+    *("sequencer/head", "BISECT_HEAD"),
+)
+"""Names of the commits around which git has stopped half way, or to which it returns."""
+
+_STOPPED = (
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "rebase-merge/onto",
+    "rebase-apply/onto",
+)
+
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_SHA1 = 40
+"""Digits of a name; others are of SHA-256."""
+
+_OF_LOG = "@{"
+_NAME = re.compile(r"[0-9a-f]{40,64}")
+_AS_IT_IS = frozenset((b"unspecified", b"unset"))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A path that differs from the commit. `index` and `tree` are the letters of `git status` for the
+    staged version and for the file; `?` is untracked, `!` ignored."""
+
+    index: str
+    tree: str
+    path: Path
+
+
+class Repository:
+    """The repository around `directory`, if there is one; git has `patience` seconds for each answer. With
+    `objects`, only the objects of that directory are used."""
+
+    def __init__(self, directory: Path, patience: float = _PATIENCE, objects: Path | None = None) -> None:
+        self.directory = directory
+        self._patience = patience
+        self._environment = _ENVIRONMENT | ({"GIT_OBJECT_DIRECTORY": str(objects)} if objects else {})
+
+    @cached_property
+    def root(self) -> Path | None:
+        """Topmost directory; None without a repository, or without git."""
+        answer = self._run(["rev-parse", "--show-toplevel"])
+        return Path(os.fsdecode(answer).removesuffix("\n")) if answer else None
+
+    @property
+    def dirty(self) -> bool:
+        """Whether a tracked file differs from the commit; False where git has no answer."""
+        return bool(self.entries())
+
+    def status(self) -> bytes | None:
+        """Return the changes below the directory, in the format of `git status --porcelain=v2 -z`; an
+        untracked directory is listed as one."""
+        if blocked(self.directory):
+            return None
+        flags = ("--porcelain=v2", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
+        return self._ask_bytes("status", *flags, "--", ".")
+
+    def entries(self, paths: Sequence[Path] = (), *, untracked: bool = False) -> list[Entry] | None:
+        """Return the paths that differ from the commit, below `paths` if given."""
+        flags = ("--untracked-files=all", "--ignored=matching") if untracked else ("--untracked-files=no",)
+        return self._status([*flags, "--", *map(str, paths)], literal=True)
+
+    def entries_at(self, pathspecs: Sequence[str]) -> list[Entry] | None:
+        """Return the tracked files that differ from the commit, by pathspecs of git."""
+        return self._status(["--untracked-files=no", "--", *pathspecs], literal=False)
+
+    def cleaned(self, options: Iterable[str], pathspecs: Sequence[str]) -> list[Path] | None:
+        """Return the paths that `git clean` would remove."""
+        if blocked(self.directory, below=True):
+            return None
+        answer = self._ask("clean", "--dry-run", "--force", *options, "--", *pathspecs)
+        if answer is None:
+            return None
+        names = [line.removeprefix(_WOULD) for line in answer.splitlines() if line.startswith(_WOULD)]
+        return [self.directory / _unquoted(name) for name in names]
+
+    def stashes(self) -> list[str] | None:
+        """Return the stashes, the newest first: `stash@{0}: WIP on main: …`."""
+        there = self._ask("for-each-ref", "--format=%(refname)", "refs/stash")
+        if not there:
+            return None if there is None else []
+        answer = self._ask("rev-list", "--walk-reflogs", "--format=%s", "refs/stash", "--")
+        # The name of each commit is on a line before its subject.
+        subjects = None if answer is None else answer.split("\n")[1::2]
+        return subjects and [f"stash@{{{number}}}: {each}" for number, each in enumerate(subjects)]
+
+    def commits_only_in(self, branch: str = "", *, but: str = "") -> int | None:
+        """Count the commits of a local branch, by default the current one, that no other ref has, ignoring
+        `but`."""
+        ref = f"refs/heads/{branch}" if branch else (self._ask("symbolic-ref", "-q", "HEAD") or "").strip()
+        # For a HEAD on no branch nothing is left out.
+        others = [*([but] if but else []), *([f"--exclude={ref}"] if ref else []), "--glob=refs/*"]
+        answer = self._ask("rev-list", "--count", ref or "HEAD", "--not", *others, "--")
+        return int(answer) if answer else None
+
+    def unchanged(self, paths: Collection[str]) -> dict[str, str]:
+        """Return those of these files, by their paths from the directory, that equal the index: each with
+        the name of the object with its bytes.
+
+        Files with a possible filter or encoding are left out. Line ends may still have been converted, so a
+        content of another size than the file's is not its own.
+        """
+        staged = self._ask_bytes("ls-files", "--stage", "-v", "-z", filters=False)
+        differing = self._ask_bytes(
+            *("diff-files", "--name-only", "--relative", "-z", "--no-renames", "--ignore-submodules=all")
+        )
+        if staged is None or differing is None:
+            return {}
+        changed = set(differing.split(b"\0"))
+        wanted = {os.fsencode(path) for path in paths} - changed
+        objects = {path: name for path, name in _staged(staged) if path in wanted}
+        plain = self._without_attributes(objects)
+        return {os.fsdecode(path): name for path, name in objects.items() if path in plain}
+
+    def staged(self) -> dict[str, str]:
+        """Return the ordinary files of the index, by their paths from the directory: each with the name of
+        its object when it was staged, whatever the file contains now."""
+        answer = self._ask_bytes("ls-files", "--stage", "-v", "-z", filters=False) or b""
+        return {os.fsdecode(path): name for path, name in _staged(answer)}
+
+    def settings(self) -> list[tuple[bool, str, str]] | None:
+        """Return the settings of all files, the one that applies last: whether it is from the repository's
+        own configuration, its key and its value."""
+        answer = self._run(["config", "--show-scope", "-z", "--list"])
+        if answer is None:
+            return None
+        fields = os.fsdecode(answer).split("\0")
+        pairs = zip(fields[::2], fields[1::2], strict=False)
+        found = [(os.fsencode(scope), *pair.partition("\n")[::2]) for scope, pair in pairs]
+        return [(scope in _OWN_SCOPES, key, value) for scope, key, value in found if scope != b"command"]
+
+    def common_directory(self) -> Path | None:
+        """Return the directory of the hooks of all working trees; None where there is no repository."""
+        answer = self._run(["rev-parse", "--git-common-dir"])
+        return None if answer is None else self.directory / os.fsdecode(answer).removesuffix("\n")
+
+    def commits(self, words: Iterable[str]) -> list[str] | None:
+        """Return the names of the objects that refs, stashes and these words name; unknown words are left
+        out."""
+        refs = self._run(["rev-parse", "--revs-only", "--all"])
+        stashes = self.stash_commits()
+        named, fetched = self.named((*_PLACES, *_HALF_WAY, *words)), self.fetched()
+        if refs is None or stashes is None or named is None or fetched is None:
+            return None
+        return [*refs.decode().split(), *stashes, *named, *fetched]
+
+    def remote_commits(self) -> list[str] | None:
+        """Return the commits of the remote-tracking branches."""
+        answer = self._run(["rev-parse", "--revs-only", "--remotes"])
+        return None if answer is None else answer.decode().split()
+
+    def stash_commits(self) -> list[str] | None:
+        """Return the commits of the stashes, the newest first, and those with their untracked files."""
+        there = self._run(["for-each-ref", "--format=%(refname)", "refs/stash"])
+        if not there:
+            return None if there is None else []
+        answer = self._run(["rev-list", "--walk-reflogs", "refs/stash", "--"])
+        found = None if answer is None else answer.decode().split()
+        untracked = self.named(f"{each}^3" for each in found or ())
+        return None if found is None or untracked is None else [*found, *untracked]
+
+    def half_way(self) -> list[str] | None:
+        """Return the commits around which git has stopped half way, or to which it returns."""
+        return self.named(_HALF_WAY)
+
+    def fetch_head(self) -> Path:
+        """Return the file that names the commits of the last fetch in this working tree."""
+        answer = self._run(["rev-parse", "--git-path", "FETCH_HEAD"])
+        return self.directory / os.fsdecode(answer or b"FETCH_HEAD").removesuffix("\n")
+
+    def fetched(self) -> list[str] | None:
+        """Return all commits of the last fetch."""
+        text = read_regular(self.fetch_head(), _LONGEST).decode(errors="replace")
+        return self.named(line.partition("\t")[0] for line in text.split("\n") if line)
+
+    def is_half_way(self) -> bool:
+        """Whether git has stopped within a command that can continue."""
+        return bool(self.named(_STOPPED))
+
+    def named(self, words: Iterable[str]) -> list[str] | None:
+        """Return the names of the objects that these words name; unknown words are left out."""
+        asked = [each for each in words if "\n" not in each]
+        # Git has no other answer, either, for a log that is too short, or for a missing upstream.
+        fatal = [each for each in asked if _OF_LOG in each]
+        found = self._named([each for each in asked if _OF_LOG not in each])
+        return (
+            None
+            if found is None
+            else [*found, *(name for each in fatal for name in self._named([each]) or ())]
+        )
+
+    def _named(self, words: Sequence[str]) -> list[str] | None:
+        found = self._looked_up(words) if words else []
+        return None if found is None else [each for each in found if _NAME.fullmatch(each)]
+
+    def _looked_up(self, words: Sequence[str]) -> list[str] | None:
+        """Return the object name for each word; for a word that names none, git's remark."""
+        lines = "".join(f"{each}\n" for each in words)
+        answer = self._run(["cat-file", "--batch-check=%(objectname)"], said=os.fsencode(lines))
+        return None if answer is None else os.fsdecode(answer).split("\n")[: len(words)]
+
+    def commits_since(self, tips: Collection[str], known: Collection[str], most: int) -> list[str] | None:
+        """Return up to `most` commits that the `tips` have and the `known` have not."""
+        lines = "".join(f"{each}\n" for each in (*tips, *(f"^{each}" for each in known))).encode()
+        flags = ("--ignore-missing", f"--max-count={most}", "--stdin")
+        answer = self._run(["rev-list", *flags], said=lines)
+        return None if answer is None else answer.decode().split()
+
+    def changed_in(self, commits: Sequence[str]) -> set[str] | None:
+        """Return the paths from the topmost directory that these commits changed, against each of their
+        parents."""
+        flags = ("-r", "-c", "--root", "--name-only", "--no-commit-id", "--no-renames", "-z", "--stdin")
+        answer = (
+            self._run(["diff-tree", *flags], said="\n".join(commits).encode() + b"\n") if commits else b""
+        )
+        return None if answer is None else {os.fsdecode(each) for each in answer.split(b"\0") if each}
+
+    def committed(self, paths: Collection[str], commit: str = "HEAD") -> dict[str, tuple[str, str]] | None:
+        """Return the modes and names of the objects that a commit has for these paths from the topmost
+        directory."""
+        answer = self._run(["ls-tree", "-z", "--full-tree", commit, "--", *paths])
+        if answer is None:
+            return None
+        entries = [os.fsdecode(each).partition("\t") for each in answer.split(b"\0") if each]
+        return {path: (facts.split()[0], facts.split()[2]) for facts, _, path in entries}
+
+    def changed_in_index(self) -> dict[str, tuple[str, str] | None] | None:
+        """Return the differences of the index from the last commit, by paths from the topmost directory:
+        modes and names of objects, None for missing ones; paths with several versions are left out."""
+        answer = self._run(["diff-index", "--cached", "--no-renames", "--no-abbrev", "-z", "HEAD", "--"])
+        if answer is None:
+            return None
+        fields = answer.split(b"\0")
+        entries = [
+            (os.fsdecode(path), *facts.decode().split())
+            for facts, path in zip(fields[:-1:2], fields[1::2], strict=False)
+        ]
+        return {
+            path: None if status == "D" else (mode, name)
+            for path, _, mode, _, name, status in entries
+            if status != "U"
+        }
+
+    def unmerged(self) -> set[str] | None:
+        """Return the paths from the topmost directory that the index has in several versions."""
+        answer = self._run(["ls-files", "--unmerged", "-z", "--full-name", ":/"])
+        entries = [] if answer is None else answer.split(b"\0")
+        return None if answer is None else {os.fsdecode(each.partition(b"\t")[2]) for each in entries if each}
+
+    def parted(self, commits: Sequence[str]) -> list[str]:
+        """Return the last common ancestor of these commits; empty where there is none."""
+        answer = self._run(["merge-base", "--octopus", *commits]) if commits else None
+        return (answer or b"").decode().split()[:1]
+
+    def changes_of(self, path: str, commits: Sequence[str], most: int) -> list[tuple[str, str]] | None:
+        """Return the object before and after each of the last `most` commits that changed a path from the
+        topmost directory, of those that some of these commits have and not all, the oldest first; empty
+        where the path did not exist."""
+        flags = ("--topo-order", "--reverse", "--no-merges", "--full-history", f"--max-count={most}")
+        tips = [*commits, *(f"^{each}" for each in self.parted(commits))]
+        listed = self._run(["rev-list", *flags, *tips, "--", path], literal=True) if commits else b""
+        raw = ("-r", "--raw", "--root", "--no-commit-id", "--no-renames", "--no-abbrev", "--stdin")
+        changes = None if listed is None else self._run(["diff-tree", *raw, "--", path], said=listed)
+        if changes is None:
+            return None
+        # A line is `:mode mode name name letter`, tab, path.
+        lines = (line.split() for line in changes.decode(errors="replace").split("\n") if line)
+        return [(line[2].strip("0") and line[2], line[3].strip("0") and line[3]) for line in lines]
+
+    def blob(self, name: str, most: int) -> bytes | None:
+        """Return the content of an object, if its hash is its name and it has at most `most` bytes."""
+        with TemporaryFile() as target:
+            if not self.read(name, target) or target.seek(0, os.SEEK_END) > most:
+                return None
+            target.seek(0)
+            text = target.read()
+        digest = hashlib.sha1 if len(name) == _SHA1 else hashlib.sha256
+        found = digest(b"blob %d\0%b" % (len(text), text), usedforsecurity=False)
+        return text if found.hexdigest() == name else None
+
+    def is_pack_sound(self, index: Path) -> bool:
+        """Whether a pack contains the objects of its index."""
+        algorithm = self._run(["rev-parse", "--show-object-format"])
+        flags = [f"--object-format={algorithm.decode().strip()}"] if algorithm else []
+        return self._run(["verify-pack", *flags, "--", str(index)]) is not None
+
+    def merges_lines(self, path: str) -> bool:
+        """Whether git merges the lines of both sides in a file without marks."""
+        answer = self._ask_bytes("check-attr", "-z", "merge", "--", path, literal=True, filters=False)
+        return (answer or b"").split(b"\0")[2:3] == [b"union"]
+
+    def subject(self, commit: str) -> str | None:
+        """Return the first paragraph of a commit's message, in one line."""
+        answer = self._run(["cat-file", "commit", commit])
+        _, _, message = (answer or b"").partition(b"\n\n")
+        paragraph, _, _ = message.lstrip(b"\n").partition(b"\n\n")
+        return None if answer is None else " ".join(paragraph.decode(errors="replace").split("\n")).strip()
+
+    def names_of(self, files: Sequence[Path]) -> list[str] | None:
+        """Return the names of the objects for the bytes of these files."""
+        answer = self._run(["hash-object", "--no-filters", "--", *map(str, files)]) if files else b""
+        return None if answer is None else answer.decode().split()
+
+    def name_of(self, content: bytes) -> str:
+        """Return the name of the object for this content; empty where git has no answer."""
+        return (self._run(["hash-object", "--stdin"], said=content) or b"").decode().strip()
+
+    def nested(self) -> list[Path] | None:
+        """Return the directories of the repositories that are recorded in this one."""
+        root = self.root
+        answer = self._run(["ls-files", "--stage", "-z", "--full-name", ":/"])
+        if root is None or answer is None:
+            return None
+        links = [entry for entry in answer.split(b"\0") if entry.startswith(b"160000 ")]
+        return [root / os.fsdecode(link.partition(b"\t")[2]) for link in links]
+
+    def has_unrecorded(self) -> bool:
+        """Whether `git add` may record repositories inside this one."""
+        answer = self._run(["ls-files", "--others", "--exclude-standard", "-z", "--full-name", ":/"])
+        # Git lists no file of another repository, but its directory.
+        return answer is None or any(entry.endswith(b"/") for entry in answer.split(b"\0"))
+
+    def names(self, revisions: Sequence[str] = ()) -> list[str] | None:
+        """Return the paths from the topmost directory in the index and in these revisions, ranges with
+        their common ancestor; unknown revisions are left out."""
+        asked = [["ls-files", "-z", "--full-name", ":/"]]
+        for revision in revisions:
+            named = self._run(["rev-parse", "--revs-only", revision])
+            if named is None:
+                return None
+            commits = [name.lstrip("^") for name in named.decode().split()]
+            asked += [["ls-tree", "-r", "-z", "--name-only", "--full-tree", each] for each in commits]
+        answers = list(map(self._run, asked))
+        if None in answers:
+            return None
+        found = (path for answer in answers for path in (answer or b"").split(b"\0") if path)
+        return [os.fsdecode(path) for path in dict.fromkeys(found)]
+
+    def read(self, name: str, target: BinaryIO) -> bool:
+        """Write the content of an object to a file; return whether that succeeded."""
+        return self._run(["cat-file", "blob", name], target=target) is not None
+
+    def settings_of(self, configuration: bytes) -> list[str] | None:
+        """Return the settings in these bytes of a configuration file, each as `name`, newline, value."""
+        answer = self._run(["config", "--file", "-", "--no-includes", "--list", "-z"], said=configuration)
+        return None if answer is None else [os.fsdecode(each) for each in answer.split(b"\0") if each]
+
+    def _without_attributes(self, paths: Collection[bytes]) -> set[bytes]:
+        """Return those of the paths whose files git stores unchanged, except for line ends."""
+        answer = self._ask_bytes(
+            *("check-attr", "-z", "--stdin", "filter", "working-tree-encoding"),
+            said=b"".join(path + b"\0" for path in paths),
+            filters=False,
+        )
+        fields = (answer or b"").split(b"\0")
+        plain = set(fields[:-1:3])
+        converted = {
+            path for path, value in zip(fields[:-1:3], fields[2::3], strict=False) if value not in _AS_IT_IS
+        }
+        return plain - converted
+
+    def _status(self, arguments: Sequence[str], *, literal: bool) -> list[Entry] | None:
+        places = [Path(each) for each in arguments[arguments.index("--") + 1 :]] if literal else []
+        if blocked(self.directory, places, below="--untracked-files=all" in arguments):
+            return None
+        root = self.root
+        if root is None:
+            return None
+        flags = ("--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty")
+        answer = self._ask("status", *flags, *arguments, literal=literal)
+        if answer is None:
+            return None
+        return [Entry(each[0], each[1], root / each[3:]) for each in answer.split("\0") if len(each) > 3]
+
+    @cached_property
+    def _filters(self) -> list[str] | None:
+        """Return settings that disable the filters that the repository itself configures; None where that
+        is impossible."""
+        answer = self._run(
+            ["config", "--show-scope", "-z", "--get-regexp", r"^filter\."], also=(_NO_SETTING,)
+        )
+        if answer is None:
+            return None
+        fields = answer.split(b"\0")
+        found: list[str] = []
+        for scope, value in zip(fields[::2], fields[1::2], strict=False):
+            name = os.fsdecode(value.partition(b"\n")[0])
+            if scope not in _OWN_SCOPES:
+                continue
+            if "=" in name:
+                # Git's command line would treat the text before it as the name.
+                return None
+            found.append(f"{name}={'false' if name.endswith('.required') else ''}")
+        return found
+
+    def _ask(self, *arguments: str, literal: bool = False) -> str | None:
+        answer = self._ask_bytes(*arguments, literal=literal)
+        return None if answer is None else os.fsdecode(answer)
+
+    def _ask_bytes(
+        self, *arguments: str, literal: bool = False, said: bytes = b"", filters: bool = True
+    ) -> bytes | None:
+        """Return git's answer; without `filters` the question runs none."""
+        settings = self._filters if filters else []
+        if settings is None:
+            return None
+        return self._run(arguments, settings, literal=literal, said=said)
+
+    def _run(
+        self,
+        arguments: Sequence[str],
+        settings: Sequence[str] = (),
+        also: Collection[int] = (),
+        *,
+        literal: bool = False,
+        said: bytes = b"",
+        target: BinaryIO | None = None,
+    ) -> bytes | None:
+        """Return git's output, where its exit status is 0 or one of `also`."""
+        environment = dict(self._environment)
+        if literal:
+            environment["GIT_LITERAL_PATHSPECS"] = "1"
+        options = [part for setting in (*_SAFE, *settings) for part in ("-c", setting)]
+        try:
+            status, answer = run_helper(
+                ["git", *options, *arguments],
+                seconds=self._patience,
+                environ=environment,
+                cwd=self.directory,
+                request=said,
+                target=target,
+            )
+        except (OSError, ValueError):
+            return None
+        return answer if status in (0, *also) else None
+
+
+@dataclass(slots=True)
+class Answers:
+    """Git's answers about one command, and the bounds on their number and time."""
+
+    given: dict[object, bytes | None] = field(default_factory=dict[object, bytes | None])
+    names: dict[tuple[Path, str], str] = field(default_factory=dict[tuple[Path, str], str])
+    questions: float = 40
+    seconds: float = 10.0
+
+    @classmethod
+    def unlimited(cls) -> "Answers":
+        return cls(questions=math.inf, seconds=math.inf)
+
+
+class CachedRepository(Repository):
+    """A repository at one moment: git is asked nothing twice, and nothing once `answers`, which the
+    repositories of one command share, are used up."""
+
+    def __init__(self, directory: Path, answers: Answers) -> None:
+        super().__init__(directory)
+        self._answers = answers
+
+    def look_up(self, words: Iterable[str]) -> None:
+        """Ask at once what these words name, and all that `commits` and `half_way` ask for."""
+        self.named((*_PLACES, *_HALF_WAY, *words))
+
+    def _looked_up(self, words: Sequence[str]) -> list[str] | None:
+        names = self._answers.names
+        pending = [each for each in dict.fromkeys(words) if (self.directory, each) not in names]
+        found = super()._looked_up(pending) if pending else []
+        if found is None or len(found) != len(pending):
+            return None
+        names |= {(self.directory, word): name for word, name in zip(pending, found, strict=True)}
+        return [names[self.directory, each] for each in words]
+
+    def _run(
+        self,
+        arguments: Sequence[str],
+        settings: Sequence[str] = (),
+        also: Collection[int] = (),
+        *,
+        literal: bool = False,
+        said: bytes = b"",
+        target: BinaryIO | None = None,
+    ) -> bytes | None:
+        if target is not None:
+            return super()._run(arguments, settings, also, literal=literal, said=said, target=target)
+        answers = self._answers
+        key = (self.directory, tuple(arguments), tuple(settings), tuple(also), literal, said)
+        if key not in answers.given and answers.questions > 0 and answers.seconds > 0:
+            began = time.monotonic()
+            found = super()._run(arguments, settings, also, literal=literal, said=said)
+            answers.given[key] = found
+            answers.questions -= 1
+            answers.seconds -= time.monotonic() - began
+        return answers.given.get(key)
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """Return the first bytes of a regular file; none of anything else, or of an unreadable file."""
+    try:
+        with open(os.open(path, _READ), "rb") as file:  # noqa: PTH123 (a descriptor)
+            return file.read(most) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+    except OSError:
+        return b""
+
+
+def _staged(answer: bytes) -> Iterator[tuple[bytes, str]]:
+    """Yield the ordinary files of the index, with their objects, except those that git is configured not to
+    check."""
+    for entry in answer.split(b"\0"):
+        facts, _, path = entry.partition(b"\t")
+        match facts.split(b" "):
+            case [b"H", b"100644" | b"100755", name, b"0"]:
+                yield path, name.decode()
+            case _:
+                pass
+
+
+def _unquoted(name: str) -> str:
+    """Unquote a name with odd characters as git prints it: in quotes, with escapes as in C."""
+    if not name.startswith('"'):
+        return name
+    return os.fsdecode(os.fsencode(name[1:-1]).decode("unicode_escape").encode("latin-1"))

@@ -1,0 +1,1 @@
+"""The Agent Client Protocol, with editors that real clients play."""

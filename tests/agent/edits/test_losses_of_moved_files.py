@@ -1,0 +1,128 @@
+"""What a command moved out of sight is lost with the directory that it lies in, whatever made that."""
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.edits.content_cache import Limits
+from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.shell.tool import Shell, ShellArgs
+from tests.agent.journaling import Desk, desk_at, settle
+from tests.agent.repositories import git
+
+SIZE = 100_000
+SMALL = Limits(kept=4096, small=1024, at_once=0, beforehand=0)
+"""Limits under which no copy of such a file is kept."""
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    async with desk_at(tmp_path / "project", tmp_path / "data", SMALL) as desk:
+        desk.put("a.py", "1\n")
+        desk.put(".gitignore", "build/\nnode_modules/\n")
+        git(desk.root, "init", "-q", "-b", "main")
+        git(desk.root, "add", "-A")
+        git(desk.root, "commit", "-qm", "x")
+        desk.put("big.dat", os.urandom(SIZE))
+        desk.put("data/big.dat", os.urandom(SIZE + 1))
+        desk.put("build/made.o", "o")
+        settle()
+        yield desk
+
+
+async def loss(desk: Desk, command: str) -> str:
+    context = ToolContext(desk.workspace, journal=desk.calls)
+    return (await Shell().plan(ShellArgs(command), context)).loss
+
+
+@pytest.mark.parametrize(
+    ("moves", "removes"),
+    [
+        ("mv big.dat build/", "rm -rf build"),
+        ("mv big.dat build/", "git clean -fdX"),
+        ("mv big.dat build/", "git clean -fdx build"),
+        ("mv big.dat build/", "find build -delete"),
+        ("mkdir node_modules; mv big.dat node_modules/x", "rm -rf node_modules"),
+        ("mkdir -p node_modules/a/b; mv big.dat node_modules/a/b/x", "rm -rf node_modules build"),
+        ("cp big.dat build/other; rm big.dat", "rm -rf build"),
+        ("mv data build/", "rm -rf build"),
+        ("mv big.dat data/x; mv data build/data; true > build/y", "rm -rf build"),
+        ("mkdir -p .venv; mv big.dat .venv/", "rm -rf .venv"),
+        ("mkdir -p src/__pycache__; mv big.dat src/__pycache__/", "rm -rf src/__pycache__"),
+    ],
+)
+async def test_a_directory_with_a_file_of_the_user_is_a_loss(desk: Desk, moves: str, removes: str) -> None:
+    assert "big.dat" not in await loss(desk, "rm -rf build")
+    await desk.run(moves)
+    assert "big.dat and of which no copy is kept" in await loss(desk, removes)
+
+
+async def test_what_builds_made_is_none(desk: Desk) -> None:
+    await desk.run(f"head -c {SIZE} /dev/zero > build/zero; head -c 5 /dev/zero > node_modules; true")
+    for command in ("rm -rf build", "git clean -fdX", "git clean -fdx build"):
+        assert await loss(desk, command) == ""
+
+
+async def test_what_is_kept_is_none(tmp_path: Path) -> None:
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        desk.put(".gitignore", "build/\n")
+        git(desk.root, "init", "-q")
+        desk.put("notes.txt", "mine\n")
+        desk.put("build/made.o", "o")
+        settle()
+        await desk.run("mv notes.txt build/")
+        assert await loss(desk, "rm -rf build") == ""
+
+
+@pytest.mark.parametrize(
+    "command", ["mv big.dat build/ && rm -rf build", "mv big.dat build/; cd build; cd ..; rm -r ./build"]
+)
+async def test_one_command_may_do_both(desk: Desk, command: str) -> None:
+    assert "big.dat" in await loss(desk, command)
+
+
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        ("git checkout main && git branch -D t", "the branch t: 1 commit in no other branch"),
+        ("git branch -f -d t", "the branch t: 1 commit in no other branch"),
+        ("git update-ref -d refs/heads/t", "the branch t: 1 commit in no other branch"),
+        ("git reset --hard HEAD~1", "1 commit of the current branch in no other branch"),
+        ("git reset -q --keep main", "1 commit of the current branch in no other branch"),
+        ("git checkout -q -B t main", "1 commit of the branch t in no other branch"),
+        ("git switch -C t main", "1 commit of the branch t in no other branch"),
+        ("git switch main; git branch -f t main", "1 commit of the branch t in no other branch"),
+        ("git branch -M main t", "1 commit of the branch t in no other branch"),
+        ("git reset --hard $X", "commits of the current branch that may be in no other branch"),
+    ],
+)
+async def test_commits_of_what_was_not_committed_are_a_loss(desk: Desk, command: str, what: str) -> None:
+    await desk.run("git checkout -qb t && git add -A && git -c user.name=a -c user.email=a@b commit -qm x")
+    assert await loss(desk, command) == what
+    git(desk.root, "tag", "kept")
+    assert await loss(desk, command) == (what if "$X" in command else "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git reset --hard", "git reset --soft HEAD~1", "git reset HEAD~1", "git checkout -B new main"]
+    + [
+        "git branch -m other",
+        "git branch -M other",
+        "git branch -d t",
+        "git switch -C t",
+        "git checkout main",
+    ],
+)
+async def test_other_commands_lose_no_commit(desk: Desk, command: str) -> None:
+    await desk.run("git checkout -qb t && git add -A && git -c user.name=a -c user.email=a@b commit -qm x")
+    assert await loss(desk, command) == ""
+
+
+@pytest.mark.parametrize("command", ["git stash && git stash drop", "git stash push -q; git stash clear"])
+async def test_what_is_stashed_and_dropped_is_a_loss(desk: Desk, command: str) -> None:
+    desk.put("a.py", "2\n")
+    assert await loss(desk, command) == "uncommitted changes in 1 file: a.py"
+    assert await loss(desk, "git stash; git stash pop") == ""

@@ -1,0 +1,365 @@
+"""Trust in a project: for a directory and the very bytes in it, decided by the person and nobody else."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.project.trust import FILE_NAME, Standing, Survey, Trust
+from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
+
+
+class Desk:
+    """A person's decisions, and a project that brings something."""
+
+    def __init__(self, root: Path) -> None:
+        self.file = root / "config" / FILE_NAME
+        self.project = root / "project"
+        self.project.mkdir()
+        self.trust = Trust(self.file)
+        self.put("config.toml", "a = 1\n")
+        self.put("commands/fix.md", "Fix $ARGUMENTS\n")
+
+    def put(self, name: str, content: str | bytes) -> None:
+        path = self.project / ".cogency" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def survey(self) -> Survey:
+        return self.trust.survey(self.project)
+
+    def accept(self) -> None:
+        self.trust.trust(self.project, self.survey())
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_until_it_is_trusted_a_project_is_listed_and_nothing_more(desk: Desk) -> None:
+    desk.put("config.toml", b"\xff broken [[[")
+    survey = desk.survey()
+    assert survey.standing is Standing.UNKNOWN
+    assert survey.files == ("commands/fix.md", "config.toml")
+    assert desk.trust.contents(desk.project) == {}
+    assert not desk.file.exists()
+
+
+def test_what_is_trusted_is_given_as_it_was(desk: Desk) -> None:
+    desk.accept()
+    assert desk.survey().standing is Standing.TRUSTED
+    assert desk.trust.contents(desk.project) == {
+        "commands/fix.md": b"Fix $ARGUMENTS\n",
+        "config.toml": b"a = 1\n",
+    }
+    assert Trust(desk.file).survey(desk.project).standing is Standing.TRUSTED
+    assert desk.file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_project_without_such_files_needs_no_trust(desk: Desk) -> None:
+    shutil.rmtree(desk.project / ".cogency")
+    assert desk.survey() == Survey(Standing.NOTHING)
+    (desk.project / ".cogency").mkdir()
+    assert desk.survey() == Survey(Standing.NOTHING)
+
+
+@pytest.mark.parametrize("change", ["edited", "added", "gone", "renamed", "link"])
+def test_a_change_of_any_file_makes_it_be_asked_again(desk: Desk, change: str) -> None:
+    desk.accept()
+    folder = desk.project / ".cogency"
+    if change == "edited":
+        desk.put("config.toml", "a = 2\n")
+        changed = ("config.toml",)
+    elif change == "added":
+        desk.put("hooks/x.sh", "rm")
+        changed = ("hooks/x.sh",)
+    elif change == "gone":
+        (folder / "config.toml").unlink()
+        changed = ("config.toml",)
+    elif change == "renamed":
+        (folder / "config.toml").rename(folder / "other.toml")
+        changed = ("config.toml", "other.toml")
+    else:
+        (folder / "config.toml").unlink()
+        (folder / "config.toml").symlink_to("commands/fix.md")
+        changed = ()
+    survey = desk.survey()
+    assert survey.standing is (Standing.UNKNOWN if change == "link" else Standing.CHANGED)
+    assert survey.changed == changed
+    assert desk.trust.contents(desk.project) == {}
+    if change == "link":
+        assert "no regular file" in survey.problem
+        return
+    desk.accept()
+    assert desk.survey().standing is Standing.TRUSTED
+
+
+def test_put_back_as_it_was_it_is_trusted_again(desk: Desk) -> None:
+    desk.accept()
+    desk.put("config.toml", "a = 2\n")
+    desk.put("config.toml", "a = 1\n")
+    assert desk.survey().standing is Standing.TRUSTED
+
+
+def test_trust_is_not_for_what_took_its_place(desk: Desk) -> None:
+    desk.accept()
+    moved = desk.project.with_name("moved")
+    desk.project.rename(moved)
+    assert desk.trust.survey(moved).standing is Standing.UNKNOWN
+    shutil.copytree(moved, desk.project)
+    assert desk.survey().standing is Standing.UNKNOWN
+
+
+def test_what_changed_since_it_was_looked_at_is_not_trusted(desk: Desk) -> None:
+    seen = desk.survey()
+    desk.put("config.toml", "a = 2\n")
+    with pytest.raises(UsageError, match="just changed"):
+        desk.trust.trust(desk.project, seen)
+    assert desk.survey().standing is Standing.UNKNOWN
+
+
+def test_trust_is_taken_back(desk: Desk, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(desk.project, other)
+    desk.accept()
+    desk.trust.trust(other, desk.trust.survey(other))
+    desk.trust.revoke(desk.project)
+    assert desk.survey().standing is Standing.UNKNOWN
+    assert desk.trust.survey(other).standing is Standing.TRUSTED
+    desk.trust.revoke(desk.project)
+
+
+def test_a_project_cannot_trust_itself(desk: Desk) -> None:
+    desk.accept()
+    desk.put(FILE_NAME, desk.file.read_bytes())
+    desk.trust.revoke(desk.project)
+    assert desk.survey().standing is Standing.UNKNOWN
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", ["fifo", "file", "link", "deep", "many", "large", "socket"])
+def test_what_cannot_be_used_is_told_and_never_waited_for(desk: Desk, kind: str) -> None:
+    folder = desk.project / ".cogency"
+    if kind == "fifo":
+        os.mkfifo(folder / "x")
+    elif kind == "file":
+        shutil.rmtree(folder)
+        folder.write_text("x")
+    elif kind == "link":
+        folder.rename(desk.project / "real")
+        folder.symlink_to("real")
+    elif kind == "deep":
+        desk.put("/".join("abcdefghijk") + "/x", "x")
+    elif kind == "many":
+        for number in range(600):
+            desk.put(f"m/{number}", "")
+    elif kind == "large":
+        desk.put("large", b"x" * (5 << 20))
+    else:
+        (folder / "x").symlink_to("/dev/zero")
+    survey = desk.survey()
+    assert survey.standing is Standing.UNKNOWN
+    assert ".cogency" in survey.problem or "bytes" in survey.problem
+    assert desk.trust.contents(desk.project) == {}
+    with pytest.raises(WorkspaceError):
+        desk.trust.trust(desk.project, survey)
+
+
+@pytest.mark.parametrize(
+    "text", ["[[projects", '[[projects]]\npath = "/x"\n', "trusted = true\n", "projects = 3\n"]
+)
+def test_with_broken_decisions_nothing_is_trusted(desk: Desk, text: str) -> None:
+    desk.accept()
+    desk.file.write_text(text)
+    survey = desk.survey()
+    assert survey.standing is Standing.UNKNOWN
+    assert str(desk.file) in survey.problem
+    assert desk.trust.contents(desk.project) == {}
+    with pytest.raises((ConfigError, UsageError)):
+        desk.accept()
+    assert desk.file.read_text() == text
+
+
+def test_names_that_are_no_text_are_kept_apart(desk: Desk) -> None:
+    for name in (b"\xff.md", b"\xfe.md"):
+        Path(os.fsdecode(os.fsencode(desk.project / ".cogency") + b"/" + name)).write_text("x")
+    desk.accept()
+    assert desk.survey().standing is Standing.TRUSTED
+    assert len(desk.survey().files) == 4
+
+
+SERVERS = {
+    "a script": ('command = "node"\nargs = ["server.js", "--quiet"]', "server.js"),
+    "a script in a folder": ('command = "python"\nargs = ["tools/x.py"]', "tools/x.py"),
+    "the program itself": ('command = "./server"', "server"),
+    "a script of uv": ('command = "uv"\nargs = ["run", "x.py"]', "x.py"),
+    "a package": ('command = "npx"\nargs = ["./x"]', "x/package.json"),
+    "a module": ('command = "python"\nargs = ["-m", "tools.x"]', "tools/x.py"),
+    "a module that is a package": ('command = "python"\nargs = ["-m", "tools"]', "tools/__main__.py"),
+    "a variable": ('command = "node"\nenv = {NODE_OPTIONS = "--require=./hook.js"}', "hook.js"),
+    "below its directory": ('command = "node"\nargs = ["x.js"]\ncwd = "tools"', "tools/x.js"),
+    "an option": ('command = "serve"\nargs = ["--config=serve.toml"]', "serve.toml"),
+}
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_the_program_of_a_server_is_trusted_with_its_configuration(name: str, desk: Desk) -> None:
+    server, file = SERVERS[name]
+    desk.put("config.toml", f"[mcp.x]\n{server}\n")
+    desk.put(f"../{file}", "before")
+    survey = desk.survey()
+    assert f"../{file}" in survey.files
+    assert not survey.unknown
+    desk.accept()
+    assert desk.trust.contents(desk.project)
+    desk.put(f"../{file}", "after")
+    assert desk.survey().standing is Standing.CHANGED
+    assert f"../{file}" in desk.survey().changed
+    assert desk.trust.contents(desk.project) == {}
+    (desk.project / file).unlink()
+    assert f"../{file}" in desk.survey().changed
+    desk.accept()
+    desk.put(f"../{file}", "once more")
+    assert desk.survey().standing is Standing.CHANGED
+
+
+LOADED = {
+    "an import": ('command = "python"\nargs = ["tools/server.py"]', "tools/server.py", "tools/helper.py"),
+    "a package": ('command = "python"\nargs = ["server.py"]', "server.py", "pack/deep/x.py"),
+    "a module": ('command = "python"\nargs = ["-m", "pack.server"]', "pack/server.py", "helper.py"),
+    "an extension": ('command = "python"\nargs = ["server.py"]', "server.py", "helper.abi3.so"),
+    "a require": ('command = "node"\nargs = ["tools/server.js"]', "tools/server.js", "tools/lib/x.js"),
+    "a program without an ending": ('command = "./bin/serve"', "bin/serve", "bin/lib.sh"),
+    "a script of npm": ('command = "npm"\nargs = ["run", "mcp"]', "package.json", "server.js"),
+    "its configuration": ('command = "npm"\nargs = ["start"]', "server.js", "package.json"),
+    "a script of uv": ('command = "uv"\nargs = ["run", "mcp"]', "pyproject.toml", "pack/__init__.py"),
+    "uv and a file": ('command = "uv"\nargs = ["run", "tools/x.py"]', "tools/x.py", "tools/y.py"),
+    "a package of npx": ('command = "npx"\nargs = ["."]', "package.json", "bin/x.js"),
+    "a target": ('command = "make"\nargs = ["serve"]', "Makefile", "tools/serve.py"),
+    "below its directory": (
+        'command = "uv"\nargs = ["run", "x"]\ncwd = "srv"',
+        "srv/pyproject.toml",
+        "srv/x.py",
+    ),
+    "a lock file": ('command = "uv"\nargs = ["run", "x"]', "pyproject.toml", "uv.lock"),
+    "an option": (
+        'command = "node"\nenv = {NODE_OPTIONS = "-r ./hook.js"}\nargs = ["a/x.js"]',
+        "a/x.js",
+        "hook.js",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_what_the_program_of_a_server_loads_is_trusted_with_it(name: str, desk: Desk) -> None:
+    server, file, loaded = LOADED[name]
+    desk.put("config.toml", f"[mcp.x]\n{server}\n")
+    desk.put(f"../{file}", "before")
+    (desk.project / file).chmod(0o755)
+    desk.put(f"../{loaded}", "before")
+    desk.put("../README.md", "before")
+    desk.accept()
+    assert not desk.survey().unknown
+    desk.put("../README.md", "after")
+    assert desk.survey().standing is Standing.TRUSTED
+    desk.put(f"../{loaded}", "after")
+    assert desk.survey().standing is Standing.CHANGED
+    assert desk.trust.contents(desk.project) == {}
+    desk.put(f"../{loaded}", "before")
+    assert desk.survey().standing is Standing.TRUSTED
+    (desk.project / loaded).unlink()
+    assert desk.survey().standing is Standing.CHANGED
+
+
+def test_a_source_that_comes_beside_the_program_is_a_change(desk: Desk) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "python"\nargs = ["tools/server.py"]\n')
+    desk.put("../tools/server.py", "import json")
+    desk.accept()
+    desk.put("../tools/json.py", "evil")
+    assert desk.survey().changed == ("../tools/**",)
+    kinds = {entry.name: entry.kind for entry in desk.survey().entries}
+    assert kinds["../tools/**"] == "2 source files"
+
+
+@pytest.mark.parametrize(
+    ("text", "loaded"),
+    [
+        ("require('../lib/x')", "lib/x.js"),
+        ('import x from "../lib/x.mjs"', "lib/x.mjs"),
+        ("import(`./../lib/x.js`)", "lib/x.js"),
+        ('require("../lib")', "lib/index.js"),
+        ('sys.path.insert(0, "../lib")', "lib/helper.py"),
+        ("require('../lib/a')", "other/b.js"),
+    ],
+)
+def test_what_a_source_names_elsewhere_is_a_source_too(desk: Desk, text: str, loaded: str) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "node"\nargs = ["tools/server.js"]\n')
+    desk.put("../tools/server.js", text)
+    desk.put("../lib/a.js", 'require("../other/b")')
+    desk.put(f"../{loaded}", "before")
+    desk.put("../src/app.js", "before")
+    desk.accept()
+    desk.put("../src/app.js", "after")
+    assert desk.survey().standing is Standing.TRUSTED
+    desk.put(f"../{loaded}", "after")
+    assert desk.survey().standing is Standing.CHANGED
+
+
+def test_installed_packages_are_no_sources(desk: Desk) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "npm"\nargs = ["start"]\n')
+    desk.put("../package.json", "{}")
+    desk.accept()
+    for name in ("node_modules/x/index.js", ".venv/lib/x.py", "__pycache__/x.pyc", ".git/hooks/x.sh"):
+        desk.put(f"../{name}", "x")
+    assert desk.survey().standing is Standing.TRUSTED
+
+
+def test_a_link_to_sources_in_the_project_is_followed_and_none_out_of_it(desk: Desk, tmp_path: Path) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "node"\nargs = ["tools/server.js"]\n')
+    desk.put("../tools/server.js", "require('./lib/x')")
+    desk.put("../real/x.js", "before")
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "y.js").write_text("before")
+    (desk.project / "tools/lib").symlink_to("../real")
+    (desk.project / "tools/out").symlink_to(tmp_path / "else")
+    (desk.project / "tools/loop").symlink_to(".")
+    os.mkfifo(desk.project / "tools/fifo.js")
+    desk.accept()
+    (tmp_path / "else" / "y.js").write_text("after")
+    assert desk.survey().standing is Standing.TRUSTED
+    desk.put("../real/x.js", "after")
+    assert desk.survey().changed == ("../tools/**",)
+
+
+def test_what_a_server_is_started_from_is_said_where_it_cannot_be_told(desk: Desk) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "npx"\nargs = ["-y", "some-server"]\n')
+    assert desk.survey().unknown == ("npx -y some-server",)
+
+
+def test_more_sources_than_are_compared_are_said(desk: Desk) -> None:
+    desk.put("config.toml", '[mcp.x]\ncommand = "python"\nargs = ["tools/server.py"]\n')
+    for number in range(2_001):
+        desk.put(f"../tools/m{number}.py", "")
+    desk.put("../tools/server.py", "x")
+    survey = desk.survey()
+    assert survey.unknown == ("python tools/server.py",)
+    assert "../tools/server.py" in survey.files
+
+
+def test_no_file_outside_the_project_is_read_for_a_server(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    (desk.project / "link").symlink_to(tmp_path / "secret")
+    args = '["../secret", "link", "/etc/passwd", "/dev/zero", "\\u0000"]'
+    desk.put("config.toml", f'[mcp.x]\ncommand = "node"\nargs = {args}\n')
+    assert desk.survey().files == ("commands/fix.md", "config.toml")
+
+
+def test_a_configuration_that_would_fill_the_memory_is_not_parsed_unasked(desk: Desk) -> None:
+    (desk.project / "server").write_text("x")
+    table = '[mcp.x]\ncommand = "./server"\n'
+    desk.put("config.toml", table + "a" + ".a" * 20_000 + " = 1\n")
+    assert "../server" not in desk.survey().files
+    desk.put("config.toml", table)
+    assert "../server" in desk.survey().files

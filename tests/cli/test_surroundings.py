@@ -1,0 +1,67 @@
+"""The command line where it was started badly: an error and an exit status, and never a traceback."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+COMMANDS = [
+    ["run", "hello"],
+    ["run", "--json", "hello"],
+    ["--linear", "hello"],
+    ["--help"],
+    ["--version"],
+    ["run", "--help"],
+    ["doctor"],
+    ["config", "show"],
+]
+
+
+def start(script: str, arguments: list[str], project: Path) -> subprocess.CompletedProcess[str]:
+    """`cogency-tui` with these arguments, started by a line of the shell in which `"$@"` is the program."""
+    command = ["sh", "-c", script, "sh", sys.executable, "-m", "cogency_tui", *arguments]
+    return subprocess.run(
+        command,
+        cwd=project,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def expect_clear(done: subprocess.CompletedProcess[str], text: str) -> None:
+    assert done.returncode in (1, 2), done.stderr
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_full_disk_behind_stdout(run: Run, arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        expect_clear(run(*arguments, stdout=full.fileno()), "cannot be written: No space left")
+
+
+def test_a_full_disk_behind_the_stdout_of_a_shell(project: Path) -> None:
+    done = start('exec "$@" > /dev/full', ["run", "hello"], project)
+    expect_clear(done, "cannot be written: No space left")
+
+
+@pytest.mark.parametrize("arguments", [["run", "hello"], ["--linear", "hello"], ["doctor"]], ids=" ".join)
+def test_a_working_directory_that_is_gone(project: Path, arguments: list[str]) -> None:
+    done = start('mkdir gone && cd gone && rmdir ../gone && exec "$@"', arguments, project)
+    expect_clear(done, "The working directory is gone.")
+
+
+@pytest.mark.parametrize(("closed", "text"), [("<&-", "which is closed"), (">&-", "cannot be written")])
+def test_a_closed_stream_under_plain_lines(project: Path, closed: str, text: str) -> None:
+    expect_clear(start(f'exec "$@" {closed}', ["--linear", "hello"], project), text)
+
+
+def test_a_closed_stdin_under_the_interface(project: Path) -> None:
+    expect_clear(start('exec "$@" <&-', [], project), "needs a terminal")

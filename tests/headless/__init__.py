@@ -1,1 +1,0 @@
-"""Commands without a screen, each as a process of its own."""

@@ -1,0 +1,85 @@
+"""Events as sentences: everything that changes is said once, and what is not text is not there."""
+
+from cogency_tui.linear.announcer import Announcer, spoken
+from cogency_tui.protocol.events import Event
+from tests.tui.scripted import call, end, error, interrupt, notice, output, respond, result, started, think
+
+
+def lines(*events: Event) -> list[str]:
+    announcer = Announcer()
+    return [line for event in events for line in announcer.feed(event)]
+
+
+def test_a_call_is_said_when_it_starts_and_when_it_is_done() -> None:
+    said = lines(
+        call("c", "read", partial=True, path="src"),
+        call("c", "read", path="src/app.py"),
+        started("c", "read"),
+        output("c", "read", "some output"),
+        result("c", "read", "Read 20 lines", duration=0.012),
+    )
+    assert said == ["Tool read started: src/app.py", "Tool read done in 12 ms: Read 20 lines"]
+
+
+def test_a_call_that_fails_or_never_ran_says_so() -> None:
+    said = lines(
+        call("c", "shell", command="false"),
+        started("c", "shell"),
+        result("c", "shell", "exit 1", error=True, duration=2.04),
+        call("d", "edit", file="x.py"),
+        result("d", "edit", "Refused by the user", error=True),
+    )
+    assert said == [
+        "Tool shell started: false",
+        "Tool shell failed after 2.0 s: exit 1",
+        "Tool edit (x.py) did not run: Refused by the user",
+    ]
+
+
+def test_the_answer_comes_line_by_line_as_it_is_written() -> None:
+    announcer = Announcer()
+    assert announcer.feed(respond("The first ")) == ["Answer:"]
+    assert announcer.feed(respond("line\nthe sec")) == ["The first line"]
+    assert announcer.feed(respond("ond\n\n")) == ["the second", ""]
+    assert announcer.feed(respond("last")) == []
+    assert announcer.feed(end()) == ["last", "Done."]
+
+
+def test_thoughts_are_said_to_be_there_and_long_ones_how_long() -> None:
+    assert lines(think("secret", at=0), think(" more", at=1), respond("x", at=2.5), end()) == [
+        "Thinking.",
+        "Thought for 2.5 s.",
+        "Answer:",
+        "x",
+        "Done.",
+    ]
+    assert lines(think("short", at=0), end()) == ["Thinking.", "Done."]
+
+
+def test_errors_notices_and_interruptions_are_told_apart_by_words() -> None:
+    assert lines(error("It broke.", "Mend it."), end()) == ["Error: It broke. Next step: Mend it."]
+    assert lines(error("It broke."), respond("Again."), end())[-1] == "Done."
+    assert lines(notice("Slow.", retry=3.0)) == ["Note: Slow. Asking again in 3.0 s."]
+    assert lines(respond("half"), interrupt()) == ["Answer:", "half", "Interrupted."]
+
+
+def test_a_sequence_that_is_cut_in_two_does_not_get_through() -> None:
+    said = lines(respond("a\x1b]0;ti"), respond("tle\x07b\x1b[3"), respond("1mc\n"), end())
+    assert said == ["Answer:", "abc", "Done."]
+    assert "\x1b" not in "".join(
+        lines(
+            call("c", "read", path="\x1b[2Jx"),
+            started("c", "re\x1bad"),
+            result("c", "re\x1bad", "\x1b[2J"),
+        )
+    )
+
+
+def test_times_are_said_with_their_unit() -> None:
+    assert [spoken(each) for each in (0.0001, 0.012, 2.04, 59.9, 185)] == [
+        "0 ms",
+        "12 ms",
+        "2.0 s",
+        "59.9 s",
+        "3 min 5 s",
+    ]

@@ -1,0 +1,139 @@
+"""`--linear` as a program: with a pipe, and in a real terminal."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import forkserver
+from tests.tui.pty import Terminal
+
+CTRL_D = "\x04"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    directory = tmp_path / "shop"
+    directory.mkdir()
+    (directory / "greet.py").write_text('print("hello")\n')
+    return directory
+
+
+def piped(project: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What is said to a session that is given `text`, and its exit status."""
+    environ = {**os.environ, "COGENCY_DATA": str(project.parent / "data")}
+    return forkserver.run(["--linear", *arguments], cwd=project, environ=environ, stdin=text)
+
+
+def press_ctrl_c(terminal: Terminal) -> None:
+    """What a shell's terminal does for that key; this one is nobody's controlling terminal."""
+    os.kill(terminal.process.pid, signal.SIGINT)
+
+
+def test_a_piped_session_asks_changes_and_takes_back(project: Path) -> None:
+    done = piped(project, "replace 'hello' with 'goodbye' in greet.py\ny\n/undo\n")
+    said = done.stdout.splitlines()
+
+    assert done.returncode == 0
+    assert any(line.startswith("Permission needed: edit wants to change files") for line in said)
+    assert '  -print("hello")' in said
+    assert "Allowed." in said
+    assert any(line.startswith("Tool edit started: greet.py") for line in said)
+    assert any(line.startswith("Tool edit done in ") for line in said)
+    assert said.index("Allowed.") < said.index("Done.")
+    assert (project / "greet.py").read_text() == 'print("hello")\n'
+
+
+def test_a_command_in_a_file_is_sent(project: Path) -> None:
+    commands = Path.home() / ".config" / "cogency-tui" / "commands"
+    commands.mkdir(parents=True)
+    (commands / "look.md").write_text("explain $ARGUMENTS")
+    said = piped(project, "/look greet.py\n").stdout
+    assert "`greet.py` has 1 line" in said
+
+
+def test_what_an_untrusted_project_brings_is_named(project: Path) -> None:
+    (project / ".cogency").mkdir()
+    (project / ".cogency" / "config.toml").write_text('[agents.reader]\nprompt = "Read."\n')
+    assert "`cogency-tui trust` shows it" in piped(project, "/quit\n").stderr
+
+
+def test_a_refusal_is_said_and_its_reason_reaches_the_model(project: Path) -> None:
+    said = piped(project, "replace 'hello' with 'goodbye' in greet.py\nn leave it\n").stdout
+
+    assert "Refused." in said
+    assert "They said: leave it" in said
+    assert (project / "greet.py").read_text() == 'print("hello")\n'
+
+
+def test_where_nobody_can_answer_the_answer_is_no(project: Path) -> None:
+    done = piped(project, "replace 'hello' with 'goodbye' in greet.py\n")
+
+    assert "Refused: there is nobody to answer." in done.stdout
+    assert "nobody can be asked here" in done.stdout
+    assert "They said" not in done.stdout
+    assert (project / "greet.py").read_text() == 'print("hello")\n'
+
+
+def test_nothing_is_drawn(project: Path) -> None:
+    said = piped(project, "list files\n/help\n/status\n/model\n/mode replay\n/resume\n").stdout
+
+    assert not set("│┃─▌✓✗⠋▸●·\x1b") & set(said.replace("offline·", ""))
+    assert "The mode is replay." in said
+    assert "1: list files, 1 turns" in said
+
+
+def test_a_past_conversation_goes_on(project: Path) -> None:
+    piped(project, "list files\n")
+    said = piped(project, "/status\n", "--continue").stdout
+
+    assert "Conversation: list files" in said
+    assert "You: list files" in said
+
+
+def test_what_is_no_command_is_told_with_those_that_there_are(project: Path) -> None:
+    said = piped(project, "/bogus\n/mode sideways\n/undo\n").stdout
+
+    assert "Error: There is no command /bogus. Next step: There are: /help" in said
+    assert "There is no mode 'sideways'." in said
+    assert "This conversation has not begun yet." in said
+
+
+@pytest.mark.pty
+def test_in_a_terminal_ctrl_c_interrupts_and_ctrl_d_leaves(project: Path, tmp_path: Path) -> None:
+    arguments = ("--linear", "--permissions", "auto")
+    with Terminal(*arguments, cwd=project, data=tmp_path / "data") as terminal:
+        terminal.wait_for("/help lists the commands")
+        terminal.send("run `printf sta%s rted; sleep 60`\n")
+        terminal.wait_for("Tool shell started")
+        press_ctrl_c(terminal)
+        terminal.wait_for("Interrupted.")
+        terminal.send("list files\n")
+        terminal.wait_for("Done.")
+        terminal.send(CTRL_D)
+        assert terminal.process.wait(20) == 0
+        assert "\x1b" not in terminal.text
+
+
+@pytest.mark.pty
+def test_in_a_terminal_ctrl_c_twice_leaves(project: Path, tmp_path: Path) -> None:
+    with Terminal("--linear", cwd=project, data=tmp_path / "data") as terminal:
+        terminal.wait_for("\n>")
+        press_ctrl_c(terminal)
+        terminal.wait_for("Press Ctrl+C again to leave.")
+        press_ctrl_c(terminal)
+        assert terminal.process.wait(20) == 0
+
+
+@pytest.mark.pty
+def test_in_a_terminal_only_what_is_typed_after_a_question_answers_it(project: Path, tmp_path: Path) -> None:
+    with Terminal("--linear", cwd=project, data=tmp_path / "data") as terminal:
+        terminal.wait_for("\n>")
+        terminal.send("replace 'hello' with 'goodbye' in greet.py\ny\n")
+        terminal.wait_for("Answer y once")
+        assert (project / "greet.py").read_text() == 'print("hello")\n'
+        terminal.send("y\n")
+        terminal.wait_for("Tool edit done in")
+        assert (project / "greet.py").read_text() == 'print("goodbye")\n'

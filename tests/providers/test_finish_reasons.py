@@ -1,0 +1,66 @@
+"""What the end of an answer says."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from cogency_tui.errors import BadRequestError, ProviderError, ProviderProtocolError, SessionLostError
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers.endpoint import Endpoint
+from cogency_tui.providers.finish_reasons import check_ending, check_memory
+from cogency_tui.providers.wire_protocol import Finish
+
+ENDPOINT = Endpoint("openai", "https://api.example/v1", "m")
+
+
+@pytest.mark.parametrize("finish", ["", "stop", "length", "other"])
+def test_an_answer_with_text_ends_well(finish: Finish) -> None:
+    check_ending(ENDPOINT, finish, wrote_text=True)
+
+
+@pytest.mark.parametrize(
+    ("finish", "wrote_text", "kind", "words"),
+    [
+        ("filter", True, BadRequestError, "filter of openai"),
+        ("filter", False, BadRequestError, "filter of openai"),
+        ("length", False, ProviderProtocolError, "used up the tokens"),
+        ("stop", False, ProviderProtocolError, "empty answer"),
+        ("", False, ProviderProtocolError, "empty answer"),
+    ],
+)
+def test_other_ends_are_reported(
+    finish: Finish, wrote_text: bool, kind: type[ProviderError], words: str
+) -> None:
+    with pytest.raises(kind, match=words) as caught:
+        check_ending(ENDPOINT, finish, wrote_text=wrote_text)
+    assert caught.value.hint
+
+
+BLOCK = '<execute>\n[{"name": "read", "args": {"file": "greet.py"}}]\n</execute>'
+
+
+@pytest.mark.parametrize(
+    ("written", "stored", "more"),
+    [
+        (BLOCK, BLOCK, False),
+        (f"{BLOCK}\n\n<end>", BLOCK, False),
+        ("Seen.", "<think>Look.</think>\n\nSeen.", False),
+        ("Café.", "Cafe.", False),
+        ("It broke.", "", False),
+        (f"{BLOCK}\n<results>[]</results>\nIt worked.", BLOCK, True),
+        ("§respond: Seen.\n§end\nUser: And now?", "§respond: Seen.\n§end", True),
+    ],
+)
+def test_a_session_that_remembers_more_than_the_store_is_given_up(
+    written: str, stored: str, more: bool
+) -> None:
+    messages: list[Message] = [{"role": "assistant", "content": stored}] if stored else []
+    messages.append({"role": "user", "content": "Go on."})
+    with pytest.raises(SessionLostError, match="remembers") if more else nullcontext():
+        check_memory(ENDPOINT, written, messages)
+
+
+def test_a_model_that_only_reasoned_is_for_the_agent_to_deal_with() -> None:
+    check_ending(ENDPOINT, "stop", wrote_text=False, reasoned=True)
+    with pytest.raises(ProviderProtocolError, match="used up the tokens"):
+        check_ending(ENDPOINT, "length", wrote_text=False, reasoned=True)

@@ -1,0 +1,469 @@
+"""What a command would destroy is known before it runs, wherever in the command that stands."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.tools.shell.losses import AtStake, at_stake
+from cogency_tui.workspace.paths import Workspace
+
+FILES = {
+    "clean.py": "clean\n",
+    "changed.py": "before\n",
+    "staged.py": "before\n",
+    "src/clean.py": "clean\n",
+    "src/changed.py": "before\n",
+    ".gitignore": "build/\n*.log\n",
+    "with space.txt": "clean\n",
+}
+
+
+class Repo:
+    """A project under git, with everything that can be lost in it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def create(cls, root: Path) -> "Repo":
+        root.mkdir()
+        repo = cls(root)
+        for name, text in FILES.items():
+            repo.put(name, text)
+        repo.git("init", "-q", "-b", "main")
+        repo.git("add", "-A")
+        repo.commit("one")
+        repo.put("changed.py", "after\n")
+        repo.put("src/changed.py", "after\n")
+        repo.put("staged.py", "after\n")
+        repo.git("add", "staged.py")
+        repo.put("new.txt", "new\n")
+        repo.put("fresh/deep/new.txt", "new\n")
+        repo.put("build/out.o", "object\n")
+        repo.put("empty.txt", "")
+        return repo
+
+    def put(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def commit(self, message: str) -> None:
+        self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", message)
+
+    def git(self, *arguments: str) -> None:
+        # The template is made before a test has a home of its own.
+        environ = os.environ | {"GIT_CONFIG_GLOBAL": os.devnull}
+        subprocess.run(["git", *arguments], cwd=self.root, env=environ, check=True, capture_output=True)
+
+    def stake(self, command: str, cwd: str = ".") -> AtStake:
+        return at_stake(command, (self.root / cwd).resolve(), Workspace(self.root))
+
+    def paths(self, command: str, cwd: str = ".") -> set[str]:
+        return {str(path.relative_to(self.root)) for path in self.stake(command, cwd).paths}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Repo.create(tmp_path_factory.mktemp("template") / "proj").root
+
+
+@pytest.fixture
+def repo(tmp_path: Path, template: Path) -> Repo:
+    return Repo(shutil.copytree(template, tmp_path / "proj"))
+
+
+CHANGED = {"changed.py", "src/changed.py"}
+
+GIT = [
+    ("git reset --hard", CHANGED | {"staged.py"}),
+    ("git reset --hard HEAD~0", CHANGED | {"staged.py"}),
+    ("git reset --har", CHANGED | {"staged.py"}),
+    ("git -c core.pager=cat reset --hard", CHANGED | {"staged.py"}),
+    ("git -C src reset --hard", CHANGED | {"staged.py"}),
+    ("git checkout -- changed.py", {"changed.py"}),
+    ("git checkout changed.py", {"changed.py"}),
+    ("git checkout -- 'src/*.py'", {"src/changed.py"}),
+    ("git checkout .", CHANGED),
+    ("git checkout HEAD .", CHANGED | {"staged.py"}),
+    ("git checkout HEAD -- staged.py", {"staged.py"}),
+    ("git checkout -f main", CHANGED | {"staged.py"}),
+    ("git checkout -- $FILES", CHANGED),
+    ("git switch -f main", CHANGED | {"staged.py"}),
+    ("git switch --discard-changes main", CHANGED | {"staged.py"}),
+    ("git restore .", CHANGED),
+    ("git restore src", {"src/changed.py"}),
+    ("git restore --source=HEAD --staged --worktree .", CHANGED | {"staged.py"}),
+    ("git clean -f", {"new.txt", "empty.txt"}),
+    ("git clean -fd", {"new.txt", "empty.txt", "fresh"}),
+    ("git clean -fdx", {"new.txt", "empty.txt", "fresh", "build"}),
+    ("git clean -fdX", {"build"}),
+    ("git clean -fd -- fresh", {"fresh"}),
+    ("git rm -f changed.py clean.py", {"changed.py"}),
+]
+
+FILE_COMMANDS = [
+    ("rm new.txt", {"new.txt"}),
+    ("rm -f changed.py clean.py", {"changed.py"}),
+    ("rm *.txt", {"new.txt", "empty.txt"}),
+    ("rm -rf src", {"src"}),
+    ("rm -r ./fresh/", {"fresh"}),
+    ("rm -rf build/*", {"build/out.o"}),
+    ("rm -rf fresh/deep/../deep", {"fresh/deep"}),
+    ("rm {new.txt,changed.py}", {"new.txt", "changed.py"}),
+    ("unlink new.txt", {"new.txt"}),
+    ("shred -u new.txt", {"new.txt"}),
+    ("truncate -s 0 new.txt changed.py clean.py", {"new.txt", "changed.py"}),
+    ("dd if=/dev/zero of=new.txt", {"new.txt"}),
+    ("find . -name new.txt -delete", {"new.txt", "fresh/deep/new.txt"}),
+    ("find fresh -delete", {"fresh"}),
+    ("find fresh ! -name x -delete", {"fresh/deep/new.txt"}),
+    ("find fresh -type f -exec rm {} +", {"fresh"}),
+    ("mv clean.py new.txt", {"new.txt"}),
+    ("mv clean.py fresh/deep/new.txt", {"fresh/deep/new.txt"}),
+    ("mv new.txt fresh/deep", {"fresh/deep/new.txt"}),
+    ("mv -t fresh/deep new.txt", {"fresh/deep/new.txt"}),
+    ("cp clean.py new.txt", {"new.txt"}),
+    ("cp --target-directory=fresh/deep new.txt", {"fresh/deep/new.txt"}),
+    ("install -m 600 clean.py new.txt", {"new.txt"}),
+    ("ln -sf clean.py new.txt", {"new.txt"}),
+    ("echo x > new.txt", {"new.txt"}),
+    ("echo x >| new.txt", {"new.txt"}),
+    ("make &> new.txt", {"new.txt"}),
+    ("make >& new.txt", {"new.txt"}),
+    (": > new.txt", {"new.txt"}),
+    ("> new.txt", {"new.txt"}),
+    ("echo x | tee new.txt", {"new.txt"}),
+    ("rsync -a --delete src/ fresh/", {"fresh"}),
+    ("mkfs.ext4 new.txt", {"new.txt"}),
+]
+
+HIDDEN = [
+    *(
+        "true && rm new.txt",
+        "false || rm new.txt",
+        "true; rm new.txt",
+        "true\nrm new.txt",
+        "true & rm new.txt",
+    ),
+    *("(rm new.txt)", "{ rm new.txt; }", "if true; then rm new.txt; fi", "while true; do rm new.txt; done"),
+    *("for x in 1; do rm new.txt; done", "case x in x) rm new.txt;; esac", "f() { rm new.txt; }; f"),
+    *("function f { rm new.txt; }; f", "! rm new.txt", "time rm new.txt", "A=1 B=2 rm new.txt"),
+    *(
+        "sudo rm new.txt",
+        "sudo -u root -- rm new.txt",
+        "env A=1 rm new.txt",
+        "env -i rm new.txt",
+        "nohup rm new.txt",
+    ),
+    *(
+        "timeout -s KILL 5 rm new.txt",
+        "nice -n 5 rm new.txt",
+        "command rm new.txt",
+        "exec rm new.txt",
+        "setsid rm new.txt",
+    ),
+    *("sudo env nice rm new.txt", "sh -c 'rm new.txt'", 'bash -lc "cd . && rm new.txt"', "eval 'rm new.txt'"),
+    *("eval rm new.txt", "sudo sh -c \"sh -c 'rm new.txt'\"", "echo $(rm new.txt)", "echo `rm new.txt`"),
+    *('echo "a $(rm new.txt) b"', "cat <(rm new.txt)", "cat <<EOF\n$(rm new.txt)\nEOF", "X=$(rm new.txt)"),
+    *(
+        "echo ${X:-$(rm new.txt)}",
+        "r\\m new.txt",
+        "'rm' new.txt",
+        "r'm' \"new.txt\"",
+        "/bin/rm new.txt",
+        "rm new\\\n.txt",
+    ),
+    *(
+        "cd src; cd ..; rm new.txt",
+        "cd src && rm ../new.txt",
+        "(cd src); rm new.txt",
+        "rm -- new.txt",
+        "rm -f -- new.txt",
+    ),
+    *(
+        'rm "$PWD"x new.txt',
+        "rm new.txt # and no more",
+        "# first\nrm new.txt",
+        "busybox rm new.txt",
+        "flock x rm new.txt",
+    ),
+]
+
+HARMLESS = [
+    *(
+        "ls",
+        "git status",
+        "git reset",
+        "git reset --soft HEAD~1",
+        "git checkout main",
+        "git checkout -b other",
+        "git stash",
+    ),
+    *(
+        "git restore --staged .",
+        "git clean -n",
+        "git clean -nfdx",
+        "git push",
+        "git branch -d x",
+        "git rm --cached a",
+    ),
+    *(
+        "rm clean.py",
+        "rm nothing.txt",
+        "rm src",
+        "rmdir fresh",
+        "rm empty.txt.bak",
+        "find . -name '*.py'",
+        "find none -delete",
+    ),
+    *(
+        "cat clean.py",
+        "mv new.txt other.txt",
+        "mv -n clean.py new.txt",
+        "cp -n clean.py new.txt",
+        "cp --backup a new.txt",
+    ),
+    *(
+        "ln -s clean.py new.txt",
+        "cp clean.py",
+        "tee -a new.txt",
+        "echo x >> new.txt",
+        "echo x > other.txt",
+        "echo x > clean.py",
+    ),
+    *(
+        "echo x > empty.txt",
+        "make > /dev/null 2>&1",
+        "make 2>&1",
+        "echo rm new.txt",
+        "echo 'x > new.txt'",
+        "grep rm new.txt",
+    ),
+    *(
+        "cat <<'EOF' >> log\nrm new.txt\n> new.txt\nEOF",
+        "cat <<EOF\n> new.txt\nEOF",
+        "true # rm new.txt",
+        "dd if=new.txt",
+    ),
+    *(
+        "rsync -a src/ fresh/",
+        "truncate -s 0 nothing",
+        "python -c 'rm new.txt'",
+        "git commit -m 'rm new.txt'",
+        "[[ 1 < 2 ]]",
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "paths"), [*GIT, *FILE_COMMANDS])
+def test_what_is_at_stake(repo: Repo, command: str, paths: set[str]) -> None:
+    assert repo.paths(command) == paths
+    assert repo.stake(command).what or paths == {"build"}
+
+
+@pytest.mark.parametrize("command", HIDDEN, ids=repr)
+def test_it_is_found_wherever_it_stands(repo: Repo, command: str) -> None:
+    assert "new.txt" in repo.paths(command)
+    assert "new.txt" in repo.stake(command).what
+
+
+@pytest.mark.parametrize("command", HARMLESS, ids=repr)
+def test_nothing_is_at_stake(repo: Repo, command: str) -> None:
+    assert repo.stake(command) == AtStake()
+
+
+def test_nothing_is_changed_by_looking(repo: Repo) -> None:
+    def state() -> object:
+        return {
+            path: (path.stat().st_mtime_ns, path.read_bytes())
+            for path in repo.root.rglob("*")
+            if path.is_file()
+        }
+
+    before = state()
+    for command, _ in [*GIT, *FILE_COMMANDS]:
+        repo.stake(command)
+    assert state() == before
+
+
+def test_what_builds_make_again_is_no_loss(repo: Repo) -> None:
+    repo.put(".gitignore", "build/\nnode_modules/\n__pycache__/\n.venv/\n")
+    for name in ("node_modules/a/b.js", "src/__pycache__/a.pyc", ".venv/bin/x"):
+        repo.put(name, "x\n")
+    for name in ("build", "node_modules", "src/__pycache__", ".venv", "build node_modules"):
+        assert repo.stake(f"rm -rf {name}").what == ""
+    assert repo.paths("rm -rf build") == {"build"}
+    assert repo.stake("rm src/__pycache__/a.pyc").what == ""
+
+
+def test_what_only_has_the_name_of_a_build_is_a_loss(repo: Repo) -> None:
+    repo.put("dist/mine.txt", "x\n")
+    assert repo.stake("rm -rf dist").what == "1 untracked: dist/mine.txt; the directory: dist/ (1 file)"
+    repo.put("build/.env", "KEY=1\n")
+    assert repo.stake("rm -rf build").what == "1 ignored by git: build/ (2 files)"
+    repo.put("debug.log", "x\n")
+    assert repo.stake("rm debug.log").what == "1 ignored by git: debug.log"
+
+
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        ("git reset --hard", "uncommitted changes in 3 files: changed.py, src/changed.py, staged.py"),
+        ("git checkout changed.py", "uncommitted changes in 1 file: changed.py"),
+        ("rm changed.py new.txt", "uncommitted changes in 1 file: changed.py; 1 untracked: new.txt"),
+        ("rm -rf build", ""),
+        ("rm -rf src", "uncommitted changes in 1 file: src/changed.py; the directory: src/ (2 files)"),
+        ("rm -rf $DIR", "files whose names are not known beforehand"),
+        ("ls | xargs rm", "files whose names are not known beforehand"),
+        ("rm -rf /etc", "/etc, outside the project"),
+        ("git push --force origin main", "commits that origin has and that are not in what is pushed"),
+        ("git push -f", "commits that the remote has and that are not in what is pushed"),
+        ("git push origin +main", "commits that origin has and that are not in what is pushed"),
+        ("git push origin :old", "commits that origin has and that are not in what is pushed"),
+        ("git push --force-with-lease", "commits that the remote has and that are not in what is pushed"),
+        ("git reflog expire --all", "commits that no branch has any more"),
+        ("git gc --prune=now", "commits that no branch has any more"),
+        ("git filter-branch x", "the history of the repository as it is: every commit is written anew"),
+        ("dd if=x of=$DISK", "files whose names are not known beforehand"),
+    ],
+)
+def test_what_would_be_lost_is_told(repo: Repo, command: str, what: str) -> None:
+    assert repo.stake(command).what == what
+
+
+def test_many_files_are_counted_and_some_named(repo: Repo) -> None:
+    for number in range(12):
+        repo.put(f"many/{number:02}.txt", "x")
+    assert repo.stake("rm many/*").what == (
+        "12 untracked: many/00.txt, many/01.txt, many/02.txt, many/03.txt, many/04.txt and 7 more"
+    )
+
+
+def test_names_are_shown_as_they_are(repo: Repo) -> None:
+    repo.put("a\x1b[2J\nb.txt", "x")
+    repo.put('é\'ü "x".txt', "x")
+    assert repo.stake("rm a*").what == "1 untracked: a\\x1b[2J\\nb.txt"
+    assert repo.paths("git clean -f") >= {"a\x1b[2J\nb.txt", 'é\'ü "x".txt'}
+
+
+def test_stashes_and_branches(repo: Repo) -> None:
+    repo.git("-c", "user.name=a", "-c", "user.email=a@b", "stash", "-m", "half done")
+    repo.git("checkout", "-qb", "feature")
+    repo.put("f.txt", "x")
+    repo.git("add", "f.txt")
+    repo.commit("two")
+    repo.git("checkout", "-q", "main")
+    assert repo.stake("git stash drop").what == "1 stash (stash@{0}: On main: half done)"
+    assert repo.stake("git stash clear").what == "1 stash (stash@{0}: On main: half done)"
+    assert repo.stake("git stash drop 1") == AtStake()
+    assert repo.stake("git branch -D feature").what == "the branch feature: 1 commit in no other branch"
+    assert repo.stake("git branch --delete --force feature").what
+    repo.git("tag", "keep", "feature")
+    assert repo.stake("git branch -D feature") == AtStake()
+    assert repo.stake("git branch -D $B").what == "branches whose names are not known beforehand"
+
+
+def test_without_git_every_file_counts(tmp_path: Path) -> None:
+    root = tmp_path / "plain"
+    root.mkdir()
+    (root / "a.txt").write_text("x")
+    (root / "b.txt").write_text("x")
+    stake = at_stake("rm a.txt b.txt", root, Workspace(root))
+    assert stake.what == "2 that no version control has: a.txt, b.txt"
+    assert at_stake("git reset --hard", root, Workspace(root)).what == "all uncommitted changes"
+    assert at_stake("git clean -fd", root, Workspace(root)).what == "untracked files"
+
+
+def test_a_link_goes_itself_and_what_it_leads_to_is_written(repo: Repo, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("precious")
+    (repo.root / "link").symlink_to(outside)
+    (repo.root / "inner").symlink_to("new.txt")
+    assert repo.paths("rm link") == {"link"}
+    assert repo.stake("echo x > link").what == f"{outside}, outside the project"
+    assert repo.paths("echo x > inner") == {"new.txt"}
+
+
+def test_paths_outside_are_named_and_not_kept(repo: Repo, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/x").write_text("x")
+    for command in ("rm -rf ../other", f"rm -rf {tmp_path}/other", "cd .. && rm -rf other"):
+        stake = repo.stake(command)
+        assert stake.paths == ()
+        assert stake.what == f"{tmp_path}/other, outside the project"
+
+
+def test_home_is_known(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(repo.root))
+    for command in ("rm ~/new.txt", "rm $HOME/new.txt", 'rm "$HOME"/new.txt', 'rm "${HOME}/new.txt"'):
+        assert repo.paths(command) == {"new.txt"}
+    assert repo.paths("rm '~/new.txt'") == set()
+
+
+def test_a_directory_of_the_command_is_where_words_are_looked_up(repo: Repo) -> None:
+    assert repo.paths("rm deep/new.txt", cwd="fresh") == {"fresh/deep/new.txt"}
+    assert repo.paths("git checkout .", cwd="src") == {"src/changed.py"}
+
+
+def test_a_repositorys_own_programs_are_not_run(repo: Repo, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\ncat\n")
+    program.chmod(0o755)
+    repo.git("config", "core.fsmonitor", str(program))
+    repo.git("config", "filter.x.clean", str(program))
+    repo.git("config", "filter.x.process", str(program))
+    repo.git("config", "filter.x.required", "true")
+    repo.put(".gitattributes", "*.py filter=x\n")
+    os.utime(repo.root / "clean.py", (1, 1))
+    for command in ("git reset --hard", "git clean -fd", "rm *", "git stash drop", "git checkout ."):
+        repo.stake(command)
+        assert not mark.exists()
+    assert repo.paths("git reset --hard") >= CHANGED
+
+
+@pytest.mark.parametrize(
+    "command", ["sudo " * 50 + "rm new.txt", "$(" * 50 + "rm new.txt" + ")" * 50, "eval " * 50 + "rm new.txt"]
+)
+def test_what_is_nested_too_deeply_is_asked_about(repo: Repo, command: str) -> None:
+    assert "nested too deeply" in repo.stake(command).what
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(
+            "rm '" + "x" * 100_000,
+            "$(" * 50_000,
+            "`" * 100_001,
+            "((((" * 30_000,
+            '"' * 100_001,
+            "<<E " * 30_000,
+        ),
+        *(
+            "sudo " * 20_000 + "rm x",
+            "eval " * 20_000,
+            "${" * 50_000,
+            "rm {a,b}" * 10_000,
+            "rm " + "{a,b}" * 5000,
+        ),
+        *(
+            "rm " + "*/" * 1000,
+            "\\" * 100_001,
+            "find . -exec " * 8000,
+            "rm \0",
+            "rm \ud800",
+            "> \0",
+            "git -C \0 reset --hard",
+        ),
+        *("cd x; " * 20_000, "rm " + "a" * 5000, "rm " + "a/" * 5000 + "b", "\n" * 100_000),
+    ],
+    ids=lambda command: repr(command[:20]),
+)
+def test_no_command_is_too_odd_to_be_looked_at(repo: Repo, command: str) -> None:
+    repo.stake(command)

@@ -1,0 +1,197 @@
+"""The tool calls pane: each state by glyph, word and colour, and the detail of the selected call."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.protocol.events import Event
+from cogency_tui.tui.kit.lines import width_of
+from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.transcript.call_lines import call_row, draw_call, summarize
+from cogency_tui.tui.transcript.calls import GLYPHS, ROLES, Call, FileChange
+from tests.tui.driving import app_over, calls_of, conversation_of, detail_of, send, shown, until
+from tests.tui.scripted import EPOCH, ScriptedAgent, call, output, paused, result, started
+
+INKS = inks_of("night")
+
+
+def row(call: Call, width: int = 60, now: float = EPOCH) -> str:
+    return call_row(call, width, INKS, now=now, frame=0).text
+
+
+@pytest.mark.parametrize("state", list(GLYPHS))
+def test_a_state_is_told_by_glyph_word_and_colour(state: Any) -> None:
+    line = call_row(
+        Call("c", name="shell", arguments={"command": "ls"}, state=state), 60, INKS, now=EPOCH, frame=0
+    )
+
+    assert line.text.startswith(GLYPHS[state])
+    assert state in line.text
+    assert line.segments[0].style == INKS(ROLES[state])
+    assert width_of(line.segments) == 60
+
+
+def test_the_time_of_a_running_call_grows_in_a_standing_column() -> None:
+    running = Call("c", name="shell", arguments={"command": "ls"}, state="running", started=EPOCH)
+
+    rows = [row(running, now=EPOCH + seconds) for seconds in (0.5, 9.9, 12.3)]
+
+    assert [line[-6:] for line in rows] == ["500 ms", " 9.9 s", "12.3 s"]
+    assert len({line.index("running") for line in rows}) == 1
+
+
+@pytest.mark.parametrize("width", [20, 30, 36, 44, 60])
+def test_a_narrow_row_keeps_the_state_and_the_file_name(width: int) -> None:
+    failed = Call(
+        "c", name="edit", arguments={"file": "src/checkout/retry.py"}, state="failed", duration=0.002
+    )
+
+    line = row(failed, width)
+
+    assert len(line) == width
+    assert "failed" in line
+    assert ".py" in line or width < 30
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "text"),
+    [
+        ("read", {"file": "a.py", "start": 3}, "a.py"),
+        ("list", {}, "."),
+        ("find", {"content": "retry", "path": "src"}, "“retry” in src"),
+        ("find", {"pattern": "*.py"}, "*.py"),
+        ("shell", {"cmd": "ls\nrm x"}, "ls⏎rm x"),
+        ("fetch", {"url": "https://x.org"}, "https://x.org"),
+        ("recall", {"query": "retry"}, "retry"),
+        ("mine", {"n": 1, "what": "this"}, "this"),
+        ("shell", {"command": "echo \x1b[2J\u202e"}, "echo ␛[2J⟨U+202E⟩"),
+    ],
+)
+def test_what_a_call_is_about(name: str, args: dict[str, Any], text: str) -> None:
+    assert summarize(Call("c", name=name, arguments=args)).text == text
+
+
+def test_an_edit_is_a_card_with_its_counts() -> None:
+    diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
+    done = Call("c", name="edit", arguments={"file": "a.py"}, state="done", content=diff, duration=0.004)
+
+    (card,) = draw_call(done, 50, INKS, now=EPOCH, frame=0)
+
+    assert card.text.split() == ["✎", "a.py", "+2", "−1", "4", "ms"]
+
+
+def test_a_call_under_a_name_of_another_agent_is_shown_as_the_tool_that_runs() -> None:
+    written = Call("c")
+    asked, came = call("c", "Write", file_path="a.py", content="x\ny\n"), result("c", "write", content="Ok")
+    assert asked["type"] == "call"
+    assert came["type"] == "result"
+    written.write(asked)
+    written.report(came)
+
+    assert (written.name, written.args) == ("write", {"file": "a.py", "content": "x\ny\n"})
+    assert written.changes() == [FileChange("a.py", 2, 0)]
+
+
+def test_a_failed_call_says_why_below_it() -> None:
+    failed = Call(
+        "c", name="edit", arguments={"file": "a.py"}, state="failed", outcome="`old` is not in the file"
+    )
+
+    card = draw_call(failed, 50, INKS, now=EPOCH, frame=0)
+
+    assert [line.text.strip() for line in card][1:] == ["`old` is not in the file"]
+
+
+async def play(pilot: Pilot[Any]) -> None:
+    await send(pilot, "go")
+    await until(
+        pilot, lambda: "Tool" in shown(pilot.app.screen.query_one("#calls-title")) and calls_of(pilot).call
+    )
+
+
+async def test_the_newest_call_is_selected_and_its_output_seen_live(project: Path) -> None:
+    lines = "".join(f"line {number}\n" for number in range(100))
+    agent = ScriptedAgent(
+        project,
+        [
+            call("a", "read", file="a.py"),
+            result("a", "read"),
+            call("b", "shell", command="make"),
+            call("c", "read", file="b.py"),
+            started("b", "shell"),
+            output("b", "shell", lines),
+            paused,
+            result("b", "shell", "exit 0", lines, duration=3.0),
+        ],
+    )
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await play(pilot)
+        await until(pilot, lambda: "line 99" in shown(detail_of(pilot)))
+        assert "3 · 1 running" in shown(pilot.app.screen.query_one("#calls-title"))
+
+        agent.gate.set()
+        await until(pilot, lambda: "✓ shell" in shown(calls_of(pilot)))
+        detail_of(pilot).jump(0)
+        assert "$ make" in shown(detail_of(pilot))
+        assert "shell  ✓ done 3.0 s" in shown(detail_of(pilot))
+
+
+async def test_up_and_down_select_and_the_selection_stays(project: Path) -> None:
+    events: list[Event] = []
+    for name in ("a.py", "b.py", "c.py"):
+        events += [call(name, "read", file=name), result(name, "read", f"Read {name}")]
+    agent = ScriptedAgent(
+        project, [*events, paused, call("d", "read", file="d.py"), result("d", "read"), paused]
+    )
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await play(pilot)
+        await until(pilot, lambda: "c.py" in shown(detail_of(pilot)))
+        calls_of(pilot).focus()
+        await pilot.press("up", "up")
+        await until(pilot, lambda: "a.py" in shown(detail_of(pilot)))
+
+        agent.gate.set()
+        await until(pilot, lambda: "d.py" in shown(calls_of(pilot)))
+        assert "a.py" in shown(detail_of(pilot))
+
+        await pilot.press("end")
+        await until(pilot, lambda: "d.py" in shown(detail_of(pilot)))
+
+
+async def test_a_call_appears_while_its_arguments_are_written(project: Path) -> None:
+    agent = ScriptedAgent(
+        project,
+        [
+            call("c", "write", partial=True, file="new.py"),
+            call("c", "", partial=True, content="first line\n"),
+            call("c", "", partial=True, content="second line\n"),
+            paused,
+        ],
+    )
+    async with app_over(agent).run_test(size=(160, 40)) as pilot:
+        await play(pilot)
+        await until(pilot, lambda: "second line" in shown(detail_of(pilot)))
+        assert "writing" in shown(calls_of(pilot))
+        assert "new.py" in shown(conversation_of(pilot))
+
+
+async def test_what_a_sub_agent_does_stands_below_its_call(project: Path) -> None:
+    lines = "· read src/app.py\n✓ read: Read 3 lines\n· edit src/app.py\n✗ edit: old is not there\n· list .\n"
+    script = [
+        call("c1", "agent", name="reviewer"),
+        started("c1", "agent"),
+        output("c1", "agent", lines),
+        paused,
+    ]
+    async with app_over(ScriptedAgent(project, script)).run_test(size=(160, 45)) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "list ." in shown(calls_of(pilot)))
+        rows = [row.rstrip() for row in shown(calls_of(pilot)).splitlines() if row.strip()]
+
+    assert rows[0].split()[1:4] == ["agent", "▾", "reviewer"]
+    assert [row.split()[0] for row in rows[1:3]] == ["✓", "✗"]
+    assert rows[1].startswith("    ✓ read src/app.py")
+    assert rows[2].endswith("failed")
+    assert rows[3].endswith("running")

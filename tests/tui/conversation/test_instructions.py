@@ -1,0 +1,95 @@
+"""Which files instruct the model: in `/context` with where they are from, and told where they cannot be read."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.history import ContextPart
+from cogency_tui.agent.project.instructions import LONGEST, Instructions, Source
+from cogency_tui.config.schema import Settings, config_directory
+from cogency_tui.tui.cost.context import ContextScreen
+from cogency_tui.tui.cost.facts import Contents
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, told, until
+from tests.tui.looks import check_looks, each_size
+from tests.tui.scripted import EPOCH, ScriptedAgent
+
+
+def agent_in(project: Path, *replies: str) -> Agent:
+    return Agent(
+        ScriptedProvider(*replies), project=project, data=project.parent / "data", settings=Settings()
+    )
+
+
+async def context_of(pilot: Pilot[Any]) -> str:
+    await send(pilot, "/context")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ContextScreen))
+    await until(pilot, lambda: shown(pilot.app.screen.query_one("#context-body")).strip())
+    return shown(pilot.app.screen.query_one("#context-body"))
+
+
+async def test_files_are_listed_with_whose_they_are_and_their_size(project: Path) -> None:
+    (project / "AGENTS.md").write_text("x" * 1234)
+    (project / "src" / "AGENTS.md").write_text("in a part")
+    own = config_directory() / "AGENTS.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("y" * (LONGEST + 1000))
+    async with at_work(agent_in(project, "Hello."), (120, 50)) as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        text = await context_of(pilot)
+    lines = {line.split()[0]: line for line in text.splitlines() if "AGENTS.md" in line}
+    assert "of the project, 1.2 kB" in lines["AGENTS.md"]
+    assert "yours, 33.8 kB, the first 32.8 kB read" in lines["~/.config/cogency-tui/AGENTS.md"]
+    assert "src/AGENTS.md" in text
+
+
+async def test_without_any_nothing_is_said_of_them(project: Path) -> None:
+    async with at_work(agent_in(project, "Hello."), (120, 40)) as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        assert "Instructions in force" not in await context_of(pilot)
+
+
+async def test_one_that_cannot_be_read_is_told_once(project: Path) -> None:
+    os.mkfifo(project / "AGENTS.md")
+    async with at_work(agent_in(project, "Hello.", "Again."), (120, 40)) as pilot:
+        await send(pilot, "hi")
+        await until(pilot, lambda: "Instructions are not read: AGENTS.md" in told(pilot))
+        await finished(pilot)
+        await send(pilot, "again")
+        await finished(pilot)
+        assert told(pilot).count("Instructions are not read") == 1
+        assert "✗ AGENTS.md" in await context_of(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+
+@each_size
+async def test_looks(project: Path, width: int, height: int) -> None:
+    instructions = Instructions(
+        "text",
+        (
+            Source("~/.config/cogency-tui/AGENTS.md", own=True, size=310),
+            Source("AGENTS.md", own=False, size=LONGEST + 9000),
+        ),
+        (*(f"part{number}/AGENTS.md" for number in range(8)), "a\x1b[2Jb/AGENTS.md"),
+        ("CLAUDE.md: it is a socket or a device, not a file.",),
+    )
+    parts = [
+        ContextPart("system prompt", 610),
+        ContextPart("tools", 2300),
+        ContextPart("instructions", 8200),
+        ContextPart("history", 12_400),
+    ]
+
+    async def prepare(pilot: Pilot[Any]) -> None:
+        contents = Contents("openai/gpt-5.6-sol", parts, 200_000, None, instructions)
+        await pilot.app.push_screen(ContextScreen(contents, clock=lambda: EPOCH))
+        await until(pilot, lambda: shown(pilot.app.screen.query_one("#context-body")).strip())
+
+    agent = ScriptedAgent(project)
+    await check_looks("context", lambda: app_over(agent), prepare, sizes=[(width, height)])

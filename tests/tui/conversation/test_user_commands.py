@@ -1,0 +1,128 @@
+"""`!command` in the prompt: run at once, shown as a card, the same when the conversation is read again."""
+
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.user_command import Ran, told
+from cogency_tui.protocol.events import Event
+from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.transcript.units import Transcript
+from tests.tui.driving import (
+    app_over,
+    at_work,
+    calls_of,
+    conversation_of,
+    finished,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    type_text,
+    until,
+)
+from tests.tui.scripted import ScriptedAgent, paused, respond, user
+
+
+@pytest.fixture
+def agent(project: Path, tmp_path: Path) -> Agent:
+    return Agent("offline", project=project, data=tmp_path / "data")
+
+
+async def test_its_output_is_shown_and_no_question_is_asked(agent: Agent) -> None:
+    async with at_work(agent, (160, 40)) as pilot:
+        await send(pilot, "!echo one; exit 3")
+        await until(pilot, lambda: "echo one" in shown(calls_of(pilot)))
+        await finished(pilot)
+        assert "echo one" in shown(conversation_of(pilot))
+        assert "exit 3" in shown(conversation_of(pilot))
+        assert pilot.app.screen is main_of(pilot)
+
+
+async def test_it_looks_the_same_read_from_the_store(agent: Agent) -> None:
+    async with at_work(agent, (160, 40)) as pilot:
+        await send(pilot, "!echo one")
+        await finished(pilot)
+        live = shown(conversation_of(pilot))
+        conversation = main_of(pilot).bridge.conversation_id
+    again = Agent("offline", project=agent.project, data=agent.data)
+    async with app_over(again, conversation_id=conversation).run_test(size=(160, 40)) as pilot:
+        await until(pilot, lambda: "echo one" in shown(conversation_of(pilot)))
+        assert shown(conversation_of(pilot)) == live
+    await again.close()
+
+
+async def test_escape_stops_it(agent: Agent) -> None:
+    async with at_work(agent) as pilot:
+        await send(pilot, "!echo begun; sleep 60")
+        await until(pilot, lambda: main_of(pilot).bridge.working)
+        await pilot.pause(0.3)
+        await pilot.press("escape")
+        await finished(pilot)
+        assert "interrupted" in shown(conversation_of(pilot))
+
+
+async def test_while_the_agent_works_it_waits_for_its_turn(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused, respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await send(pilot, "!make")
+        assert [message.text for message in main_of(pilot).bridge.queue.messages] == ["!make"]
+        await pilot.press("escape")
+        await finished(pilot)
+        assert prompt_of(pilot).text == "!make"
+
+
+async def test_a_command_with_hidden_characters_is_shown_before_it_is_run(
+    agent: Agent, project: Path
+) -> None:
+    async with at_work(agent) as pilot:
+        await type_text(pilot, "!")
+        pilot.app.post_message(events.Paste("touch a\u200bb\x1b[2J"))
+        await until(pilot, lambda: "touch" in prompt_of(pilot).text)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        assert "touch a⟨U+200B⟩b" in shown(pilot.app.screen.query_one("#confirmation-body"))
+        await pilot.press("n")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await until(pilot, lambda: prompt_of(pilot).text == "!touch a\u200bb")
+        assert not (project / "a\u200bb").exists()
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("y")
+        await until(pilot, lambda: (project / "a\u200bb").exists())
+        await finished(pilot)
+
+
+async def test_the_bar_beside_the_prompt_says_that_it_is_a_command(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
+        box = main_of(pilot).query_one("#prompt-box")
+        await type_text(pilot, "!l")
+        await until(pilot, lambda: box.has_class("-command"))
+        await pilot.press("backspace", "backspace")
+        await until(pilot, lambda: not box.has_class("-command"))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "state", "duration"),
+    [
+        ("exit 0 after 1.5 s", "done", 1.5),
+        ("exit 2 after 0.1 s", "failed", 0.1),
+        ("interrupted after 3.0 s", "interrupted", 3.0),
+        ("could not be run", "failed", 0.0),
+    ],
+)
+def test_how_it_ended_is_told_apart(outcome: str, state: str, duration: float) -> None:
+    transcript = Transcript()
+    event: Event = {"type": "user", "timestamp": 1.0, "content": told(Ran("make", outcome, "out"))}
+    transcript.feed([event, user("what now?")])
+    call = transcript.call(0)
+    assert (call.state, call.duration, call.args, call.body()) == (
+        state,
+        duration,
+        {"command": "make"},
+        "out",
+    )
+    assert (transcript.turns, transcript.title) == (1, "what now?")

@@ -1,0 +1,283 @@
+"""What fills the context, the summary that makes it less, and what all of it took: over the real engine."""
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config.schema import Settings
+from cogency_tui.errors import NetworkError
+from cogency_tui.providers.models import ModelFacts, Prices
+from cogency_tui.store.prompts import Written
+from cogency_tui.tui.cost.context import ContextScreen, SummaryScreen
+from cogency_tui.tui.cost.screen import CostScreen
+from cogency_tui.tui.kit.dialogs import Choices, Confirmation
+from tests.peers.scripted import Reply, ScriptedProvider
+from tests.tui.driving import (
+    at_work,
+    conversation_of,
+    finished,
+    live_line_of,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    status_of,
+    told,
+    until,
+)
+
+READ = '<execute>[{"name": "read", "args": {"file": "src/app.py"}}]</execute>'
+SUMMARY = "## So far\n\nThe person greets."
+
+
+def working(
+    project: Path, *replies: Reply, size: int = 8000, width: int = 120
+) -> AbstractAsyncContextManager[Pilot[Any]]:
+    """The app over an agent whose model says `replies`, at a price."""
+    provider = ScriptedProvider(*replies)
+    provider.facts = ModelFacts(context_size=size, prices=Prices(1.0, 0.1, 1.0, 10.0))
+    agent = Agent(
+        provider, project=project, data=project.parent / "data", permissions="auto", settings=Settings()
+    )
+    return at_work(agent, (width, 40))
+
+
+async def talk(pilot: Pilot[Any], *texts: str) -> None:
+    for text in texts:
+        await send(pilot, text)
+        await finished(pilot)
+
+
+async def opened(pilot: Pilot[Any], command: str, screen: type[Any]) -> Any:
+    await send(pilot, command)
+    await until(pilot, lambda: isinstance(pilot.app.screen, screen))
+    return pilot.app.screen
+
+
+async def body(pilot: Pilot[Any], selector: str) -> str:
+    await until(pilot, lambda: shown(pilot.app.screen.query_one(selector)).strip())
+    return shown(pilot.app.screen.query_one(selector))
+
+
+@pytest.mark.parametrize("command", ["/context", "/cost", "/compact"])
+async def test_before_the_first_message_there_is_nothing_to_show(project: Path, command: str) -> None:
+    async with working(project) as pilot:
+        await send(pilot, command)
+        await until(pilot, lambda: "has not begun yet" in told(pilot))
+        assert pilot.app.screen is main_of(pilot)
+        store = await main_of(pilot).agent.store()
+        assert await store.count() == 0
+
+
+@pytest.mark.parametrize("width", [160, 80])
+async def test_the_context_is_a_table_of_its_parts(project: Path, width: int) -> None:
+    async with working(project, READ, "It says x.", width=width) as pilot:
+        await talk(pilot, "read it")
+        await opened(pilot, "/context", ContextScreen)
+        text = await body(pilot, "#context-body")
+
+    rows = {line.strip().partition("  ")[0]: line.split() for line in text.splitlines() if "%" in line}
+    assert {"system prompt", "tools", "environment", "history", "results"} <= set(rows)
+    assert "of 8.0k tokens of scripted/scripted-1" in text
+    assert "used, ~" in text
+    assert "free" in text
+    for row in ("system prompt", "results"):
+        assert rows[row][-2].startswith("~")
+        assert "▓" in rows[row][-3]
+    shares = [float(row[-1].rstrip("%")) for name, row in rows.items() if "used," not in row and name]
+    assert 98 <= sum(shares) <= 102
+    assert "No summary stands" in text
+
+
+async def test_a_context_of_unknown_size_says_so(project: Path) -> None:
+    async with working(project, "Hello.", size=0) as pilot:
+        await talk(pilot, "hi")
+        await opened(pilot, "/context", ContextScreen)
+        text = " ".join((await body(pilot, "#context-body")).split())
+        assert "How much this model's context holds is not known" in text
+        assert "free" not in text
+
+
+async def test_a_conversation_is_summarised_at_the_persons_word(project: Path) -> None:
+    async with working(project, "Hello. " * 300, SUMMARY, "Going on.", width=180) as pilot:
+        await talk(pilot, "hi")
+        await until(pilot, lambda: "context ▓" in shown(status_of(pilot)))
+        before = shown(status_of(pilot))
+        await send(pilot, "/compact")
+        await until(pilot, lambda: "◇ 2 events are now a summary: about" in shown(conversation_of(pilot)))
+        await until(pilot, lambda: shown(status_of(pilot)).split()[-1] != before.split()[-1])
+        assert not main_of(pilot).bridge.working
+        await talk(pilot, "go on")
+        await until(pilot, lambda: "Going on." in shown(conversation_of(pilot)))
+
+
+async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(project: Path) -> None:
+    async with working(project, "Hello.", "Sum<<hang>>", "Again.") as pilot:
+        await talk(pilot, "hi")
+        await send(pilot, "/compact")
+        await until(pilot, lambda: "Summarising the conversation" in shown(live_line_of(pilot)))
+        await send(pilot, "meanwhile")
+        await until(pilot, lambda: "1 queued" in shown(live_line_of(pilot)))
+        await pilot.press("escape")
+        await until(
+            pilot,
+            lambda: "◇ Interrupted: nothing was summarised." in shown(conversation_of(pilot)),
+        )
+        await finished(pilot)
+        assert prompt_of(pilot).text == "meanwhile"
+        await talk(pilot, "hello again")
+        await until(pilot, lambda: "Again." in shown(conversation_of(pilot)))
+
+
+async def test_what_is_queued_goes_on_after_the_summary(project: Path) -> None:
+    async with working(project, "Hello.", SUMMARY, "Queued and answered.") as pilot:
+        await talk(pilot, "hi")
+        await main_of(pilot).action_command("compact")
+        main_of(pilot).bridge.send(Written("next"))
+        await until(pilot, lambda: "Queued and answered." in shown(conversation_of(pilot)))
+        text = shown(conversation_of(pilot))
+        assert text.index("are now a summary") < text.index("next")
+
+
+async def test_a_summary_that_cannot_be_made_says_why(project: Path) -> None:
+    failure = NetworkError("No connection to scripted.", "Check the network.")
+    async with working(project, "Hello.", failure) as pilot:
+        await talk(pilot, "hi")
+        await send(pilot, "/compact")
+        await until(pilot, lambda: "No connection to scripted. Check the network." in told(pilot))
+        assert not main_of(pilot).bridge.working
+
+
+async def test_nothing_is_summarised_while_a_turn_runs(project: Path) -> None:
+    async with working(project, "Half<<hang>>") as pilot:
+        await send(pilot, "hi")
+        await until(pilot, lambda: "Half" in shown(conversation_of(pilot)))
+        await send(pilot, "/compact")
+        await until(pilot, lambda: "Interrupt it first" in told(pilot))
+        assert not main_of(pilot).bridge.compacting
+
+
+async def summarised(pilot: Pilot[Any]) -> SummaryScreen:
+    """A conversation with a summary, which is open."""
+    await talk(pilot, "hi")
+    await send(pilot, "/compact")
+    await until(pilot, lambda: "are now a summary" in shown(conversation_of(pilot)))
+    await opened(pilot, "/context", ContextScreen)
+    text = await body(pilot, "#context-body")
+    assert "A summary of 6 words stands for what was before it: by scripted/scripted-1" in " ".join(
+        text.split()
+    )
+    await pilot.press("e")
+    await until(pilot, lambda: isinstance(pilot.app.screen, SummaryScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, SummaryScreen)
+    return screen
+
+
+async def test_the_summary_can_be_seen_and_edited(project: Path) -> None:
+    async with working(project, "Hello.", SUMMARY, "Yes.") as pilot:
+        screen = await summarised(pilot)
+        area = screen.query_one(TextArea)
+        assert area.text == SUMMARY
+        assert "by scripted/scripted-1" in shown(screen.query_one("#summary-title"))
+        area.load_text("Remember the milk.")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await until(pilot, lambda: "The summary is saved" in told(pilot))
+        await talk(pilot, "go on")
+        provider: Any = main_of(pilot).agent.provider
+        await opened(pilot, "/context", ContextScreen)
+        assert "edited by you" in " ".join((await body(pilot, "#context-body")).split())
+
+    assert "Remember the milk." in str([*provider.sent, *provider.seeds])
+
+
+async def test_a_summary_is_not_emptied_and_the_error_is_shown(project: Path) -> None:
+    async with working(project, "Hello.", SUMMARY) as pilot:
+        screen = await summarised(pilot)
+        screen.query_one(TextArea).load_text("  \n")
+        await pilot.press("ctrl+s")
+        await until(
+            pilot, lambda: "A summary cannot be empty." in shown(screen.query_one("#summary-problem"))
+        )
+        assert pilot.app.screen is screen
+
+
+async def test_what_was_written_is_not_lost_to_an_escape(project: Path) -> None:
+    async with working(project, "Hello.", SUMMARY) as pilot:
+        screen = await summarised(pilot)
+        await pilot.press("x", "escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("n")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, Confirmation))
+        await pilot.press("y")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+
+async def test_escape_leaves_an_unchanged_summary(project: Path) -> None:
+    async with working(project, "Hello.", SUMMARY) as pilot:
+        await summarised(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+
+async def test_a_summary_that_another_took_the_place_of_is_not_saved_over_it(project: Path) -> None:
+    async with working(project, "Hello.", SUMMARY, "More.", "Another summary.") as pilot:
+        screen = await summarised(pilot)
+        bridge = main_of(pilot).bridge
+        assert bridge.conversation_id is not None
+        async for _event in bridge.agent.stream("more", conversation_id=bridge.conversation_id):
+            pass
+        await bridge.agent.compact(bridge.conversation_id)
+        screen.query_one(TextArea).load_text("Mine.")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "Another summary was made" in shown(screen.query_one("#summary-problem")))
+
+
+async def test_what_a_conversation_took_is_shown_with_its_cost(project: Path) -> None:
+    async with working(project, READ, "It says x.") as pilot:
+        await talk(pilot, "read it")
+        await opened(pilot, "/cost", CostScreen)
+        text = await body(pilot, "#cost-body")
+        assert "2 requests" in shown(pilot.app.screen.query_one("#cost-title"))
+        await pilot.click(Choices, offset=(1, 0))
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+    [row] = [line for line in text.splitlines() if "scripted/scripted-1" in line]
+    assert "$0.0" in row
+    assert "our own estimate" in " ".join(text.split())
+
+
+async def test_the_foot_of_a_dialog_stays_in_sight_on_a_small_screen(project: Path) -> None:
+    async with working(project, "Hello.") as pilot:
+        await talk(pilot, "hi")
+        await pilot.resize_terminal(60, 16)
+        for command, screen in (("/context", ContextScreen), ("/cost", CostScreen)):
+            shown_screen = await opened(pilot, command, screen)
+            await until(pilot, lambda: shown(pilot.app.screen.query_one(Choices)).strip())
+            assert shown_screen.query_one(Choices).region.bottom <= 16
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+
+async def test_a_past_conversation_says_what_it_took_and_what_was_estimated(project: Path) -> None:
+    data = project.parent / "data"
+    agent = Agent("offline", project=project, data=data, permissions="auto")
+    async for event in agent.stream("list files"):
+        assert event["type"] != "error"
+    async with at_work(Agent("offline", project=project, data=data), (160, 40)) as pilot:
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        await pilot.press("enter")
+        await until(pilot, lambda: "↑ ~" in shown(status_of(pilot)))
+        await opened(pilot, "/cost", CostScreen)
+        text = await body(pilot, "#cost-body")
+        assert "offline/offline-1" in text
+        assert "No price is known" in text

@@ -1,0 +1,220 @@
+"""The files pane, key by key: filter, preview, prompt, editor, git."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.tui.files.preview import FilePreview, PreviewLines
+from cogency_tui.tui.kit.filter_line import Chips, FilterLine
+from tests.tui.driving import (
+    app_over,
+    conversation_of,
+    files_of,
+    main_of,
+    prompt_of,
+    shown,
+    told,
+    type_text,
+    until,
+)
+from tests.tui.scripted import ScriptedAgent
+
+
+async def begin(pilot: Pilot[Any]) -> None:
+    await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
+    files_of(pilot).focus()
+
+
+async def filter_by(pilot: Pilot[Any], text: str) -> None:
+    await pilot.press("slash")
+    await type_text(pilot, text)
+    await until(pilot, lambda: "▾" not in shown(files_of(pilot)) and "README" not in shown(files_of(pilot)))
+
+
+def previewed(pilot: Pilot[Any]) -> str:
+    found = main_of(pilot).query(PreviewLines)
+    return shown(found.first()) if found and found.first().has_focus else ""
+
+
+async def look_at(pilot: Pilot[Any], path: str) -> None:
+    files_of(pilot).reveal_path(path)
+    await until(pilot, lambda: (node := files_of(pilot).node) is not None and node.path == path)
+    await pilot.press("enter")
+    await until(pilot, lambda: previewed(pilot))
+
+
+async def test_slash_finds_files_by_a_few_letters_and_escape_brings_the_tree_back(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        await filter_by(pilot, "vie")
+        assert "src/api/views.py" in shown(files_of(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: "▸ tests" in shown(files_of(pilot)))
+        assert files_of(pilot).has_focus
+
+
+async def test_enter_in_the_filter_looks_at_the_selected_file(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        await filter_by(pilot, "app")
+        await pilot.press("down", "up", "enter")
+        await until(pilot, lambda: "1 x = 1" in previewed(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: files_of(pilot).has_focus)
+        chips = main_of(pilot).query_one("#files-filter", FilterLine).query_one(Chips)
+        assert "app ✕" in shown(chips)
+        await pilot.click(chips, offset=(3, 0))
+        await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
+
+
+async def test_a_directory_that_was_found_is_shown_in_the_tree(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        await filter_by(pilot, "api")
+        await pilot.press("enter")
+        await until(pilot, lambda: "▾ src" in shown(files_of(pilot)) and "▸ api" in shown(files_of(pilot)))
+        await until(pilot, lambda: (node := files_of(pilot).node) is not None and node.path == "src/api")
+
+
+async def test_a_preview_covers_the_conversation_until_escape(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        await look_at(pilot, "src/app.py")
+        assert "src/app.py · 1 line · 6 B" in shown(main_of(pilot).query_one("#preview-title"))
+        assert not conversation_of(pilot).region
+        await pilot.press("escape")
+        assert conversation_of(pilot).region
+        assert not main_of(pilot).query_one(FilePreview).region
+        assert files_of(pilot).has_focus
+
+
+async def test_the_preview_scrolls(project: Path) -> None:
+    (project / "long.txt").write_text("".join(f"line {number}\n" for number in range(500)))
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        await look_at(pilot, "long.txt")
+        assert "line 0" in previewed(pilot)
+        await pilot.press("end")
+        assert "line 499" in previewed(pilot)
+        await pilot.press("pageup", "up", "home")
+        assert "line 0" in previewed(pilot)
+        await pilot.press("pagedown", "down")
+        assert "line 0\n" not in previewed(pilot)
+
+
+async def test_the_preview_follows_the_disk(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        await look_at(pilot, "README.md")
+        number = 0
+
+        def follows() -> bool:
+            # Written again and again: watching begins some time after the first frame.
+            nonlocal number
+            number += 1
+            (project / "README.md").write_text(f"changed {number}\n")
+            return "changed" in previewed(pilot)
+
+        await until(pilot, follows)
+
+
+async def test_a_file_that_cannot_be_shown_says_why(project: Path) -> None:
+    (project / "image.png").write_bytes(b"\x89PNG\0\0")
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        await look_at(pilot, "image.png")
+        assert "is not text" in previewed(pilot)
+
+
+async def test_on_a_narrow_screen_the_preview_takes_the_place_of_the_files(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
+        await pilot.press("f3")
+        await begin(pilot)
+        await look_at(pilot, "README.md")
+        assert "1 x = 1" in previewed(pilot)
+        await pilot.press("escape")
+        assert not main_of(pilot).query_one(FilePreview).region
+
+
+async def test_at_puts_a_file_into_the_prompt_from_the_tree_and_from_the_preview(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        await look_at(pilot, "src/app.py")
+        await pilot.press("at")
+        await until(pilot, lambda: "@src/app.py" in prompt_of(pilot).text)
+        files_of(pilot).focus()
+        await pilot.press("end", "at")
+        await until(pilot, lambda: "@README.md" in prompt_of(pilot).text)
+
+
+async def test_o_opens_the_editor(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = project.parent / "editor"
+    editor.write_text('#!/bin/sh\necho edited > "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30), notifications=True) as pilot:
+        await begin(pilot)
+        await pilot.press("end", "o")
+        # A test has no terminal that could be given away: that is said, and nothing is lost.
+        await until(pilot, lambda: "cannot be given to an editor" in told(pilot))
+
+
+async def test_without_an_editor_it_says_how_to_choose_one(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30), notifications=True) as pilot:
+        await begin(pilot)
+        await pilot.press("end", "o")
+        await until(pilot, lambda: "export EDITOR" in told(pilot))
+
+
+async def test_git_marks_come_and_go_with_the_disk(project: Path) -> None:
+    def git(*arguments: str) -> None:
+        person = ("-c", "user.name=a", "-c", "user.email=a@b")
+        subprocess.run(["git", *person, *arguments], cwd=project, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "one")
+    (project / "README.md").write_text("changed\n")
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: "M README.md" in shown(files_of(pilot)))
+        (project / "src/new.py").write_text("")
+        main_of(pilot).post_message(main_of(pilot).bridge.TurnChanged())
+        await until(pilot, lambda: shown(files_of(pilot)).split("\n")[0].endswith("?"))
+        git("commit", "-qam", "two")
+        await until(pilot, lambda: "M README.md" not in shown(files_of(pilot)))
+
+
+async def test_page_and_edge_keys_move_the_selection(project: Path) -> None:
+    for number in range(60):
+        (project / f"z{number:02}.txt").write_text("")
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        tree = files_of(pilot)
+        await pilot.press("end")
+        assert tree.node is not None
+        assert tree.node.path == "z59.txt"
+        await pilot.press("pageup")
+        assert tree.node.path < "z59.txt"
+        await pilot.press("pagedown", "home")
+        assert tree.node.path == "src"
+
+
+async def test_what_goes_from_the_disk_goes_from_the_tree_and_the_selection_stays_near(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await begin(pilot)
+        tree = files_of(pilot)
+        tree.reveal_path("src/api/views.py")
+        await until(pilot, lambda: tree.node is not None and tree.node.path == "src/api/views.py")
+        (project / "src/api/views.py").unlink()
+        (project / "src/api").rmdir()
+        main_of(pilot).post_message(main_of(pilot).bridge.TurnChanged())
+        await until(pilot, lambda: "api" not in shown(tree))
+        assert tree.node is not None
+        assert tree.node.path == "src"

@@ -1,0 +1,151 @@
+"""A screen that returns an answer does so once, and closes no other screen."""
+
+import importlib
+import itertools
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+import cogency_tui.tui
+from cogency_tui.agent.permissions.gate import Question
+from cogency_tui.tui.commands import Palette
+from cogency_tui.tui.conversation.links import LinksScreen
+from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.dialogs import AnsweringScreen, Confirmation
+from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.questions.screen import PermissionQuestion
+from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
+from cogency_tui.tui.review.text_dialog import Task, WritingScreen
+from tests.tui.driving import app_over, finished, main_of, opened, send, until
+from tests.tui.scripted import ScriptedAgent
+from tests.tui.undo.test_commands import working
+
+COMMANDS = (
+    *("recall", "timeline", "review", "show_context", "show_costs", "choose_model", "settings", "set_theme"),
+    *("help", "show_keys", "permissions", "profile"),
+)
+BURSTS = (("escape", "escape"), ("escape", "enter"), ("escape",) * 5)
+
+
+def answering_screens() -> Iterator[type[Screen[Any]]]:
+    """All screens of ours but the main ones."""
+    package = cogency_tui.tui
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        for value in vars(importlib.import_module(module.name)).values():
+            ours = isinstance(value, type) and issubclass(value, Screen)
+            if ours and value.__module__ == module.name and not issubclass(value, MainScreen):
+                yield value
+
+
+def test_every_screen_that_is_closed_answers_once() -> None:
+    found = set(answering_screens())
+    assert len(found) > 20
+    assert [each for each in found if not issubclass(each, AnsweringScreen)] == []
+    assert {each for each in found if "dismiss" in vars(each)} == {AnsweringScreen}
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    for _ in range(3):
+        await pilot.pause()
+
+
+def type_at_once(pilot: Pilot[Any], *keys: str) -> None:
+    for key in keys:
+        pilot.app.post_message(events.Key(key, "\r" if key == "enter" else "\x1b"))
+
+
+async def beneath(pilot: Pilot[Any]) -> HelpScreen:
+    """A screen under the one that is closed, which would hear the same keys."""
+    screen = HelpScreen("Beneath", [])
+    await pilot.app.push_screen(screen)
+    await settled(pilot)
+    return screen
+
+
+async def expect_one_closed(pilot: Pilot[Any], below: Screen[Any], burst: tuple[str, ...]) -> None:
+    closing = pilot.app.screen
+    assert closing is not below
+    type_at_once(pilot, *burst)
+    await until(pilot, lambda: closing not in pilot.app.screen_stack)
+    await settled(pilot)
+    assert pilot.app.screen is below, f"{burst} closed more than {closing}"
+
+
+@pytest.mark.parametrize("burst", BURSTS, ids="+".join)
+async def test_keys_in_one_burst_close_one_screen(
+    project: Path, tmp_path: Path, burst: tuple[str, ...]
+) -> None:
+    question = Question("c1", "shell", "command", "ls", "ls", "It runs a command.")
+    dialogs: tuple[Screen[Any], ...] = (
+        Confirmation("Really?"),
+        RenameScreen("title"),
+        ExportScreen("title", tmp_path),
+        WritingScreen(Task("A comment", "", "", "send", short=True)),
+        LinksScreen(["https://example.org"]),
+        HelpScreen("Help", []),
+        PermissionQuestion(question, clock=itertools.count(0, 10).__next__),
+        Palette(id="--command-palette"),
+    )
+    async with working(project, "Done.") as pilot:
+        await opened(pilot)
+        below = await beneath(pilot)
+        for dialog in dialogs:
+            await pilot.app.push_screen(dialog)
+            await settled(pilot)
+            await expect_one_closed(pilot, below, burst)
+
+
+async def test_screens_that_commands_open_close_once(project: Path) -> None:
+    async with working(project, "Done.") as pilot:
+        await opened(pilot)
+        await send(pilot, "go")
+        await finished(pilot)
+        below, main = await beneath(pilot), main_of(pilot)
+        for command in COMMANDS:
+            await main.run_action(f"command({command!r}, '')")
+            await until(pilot, lambda: pilot.app.screen is not below)
+            await settled(pilot)
+            await expect_one_closed(pilot, below, ("escape", "escape"))
+
+
+async def test_an_answer_beneath_another_screen_waits_and_closes_no_other(project: Path) -> None:
+    answers: list[bool | None] = []
+    async with app_over(ScriptedAgent(project, [])).run_test() as pilot:
+        await opened(pilot)
+        asked, above = Confirmation("Really?"), HelpScreen("Above", [])
+        await pilot.app.push_screen(asked, answers.append)
+        await pilot.app.push_screen(above)
+        asked.dismiss(True)
+        asked.dismiss(False)
+        await settled(pilot)
+        assert pilot.app.screen is above
+        assert answers == []
+        type_at_once(pilot, "escape")
+        await until(pilot, lambda: answers)
+        await settled(pilot)
+        assert answers == [True]
+        assert pilot.app.screen is main_of(pilot)
+
+
+async def test_an_answer_that_nobody_waits_for_any_more_is_no_crash(project: Path) -> None:
+    async with app_over(ScriptedAgent(project, [])).run_test() as pilot:
+        await opened(pilot)
+        asked = Confirmation("Really?")
+
+        async def ask() -> None:
+            await app_of(main_of(pilot)).push_screen_wait(asked)
+
+        asker = main_of(pilot).run_worker(ask)
+        await until(pilot, lambda: pilot.app.screen is asked)
+        asker.cancel()
+        await settled(pilot)
+        type_at_once(pilot, "escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert pilot.app.is_running

@@ -1,0 +1,97 @@
+"""What is decided on the way to the model: told in passing, counted down where it takes time."""
+
+from pathlib import Path
+from time import time
+from typing import Any
+
+from textual.pilot import Pilot
+
+from cogency_tui.tui.kit.lines import cells
+from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.transcript.cards import draw_notice
+from cogency_tui.tui.transcript.units import Notice
+from tests.tui.driving import app_over, conversation_of, finished, live_line_of, send, shown, until
+from tests.tui.scripted import EPOCH, ScriptedAgent, notice, paused, respond
+
+LOST = "The session with openai had ended. A new one is given the conversation."
+SLOW = "openai limits the rate. Asking again in 30 s (attempt 2)."
+
+
+def now() -> float:
+    return time() - EPOCH
+
+
+def colours(pilot: Pilot[Any], row: str) -> set[str]:
+    """The colours of what stands on the line with `row` in the conversation."""
+    view = conversation_of(pilot)
+    [strip] = [strip for strip in view.render_lines(view.size.region) if row in strip.text]
+    return {
+        segment.style.color.name
+        for segment in strip
+        if segment.text.strip() and segment.style and segment.style.color
+    }
+
+
+async def test_a_notice_is_one_dim_line_between_the_others(project: Path) -> None:
+    agent = ScriptedAgent(project, [notice(LOST), respond("Hello.")])
+    async with app_over(agent).run_test(size=(160, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await until(pilot, lambda: "Hello." in shown(conversation_of(pilot)))
+
+        assert "◇ The session with openai" in shown(conversation_of(pilot))
+        assert "✗" not in shown(conversation_of(pilot))
+        assert colours(pilot, "◇") == {inks_of("night").palette.colors.dim}
+
+
+async def test_a_wait_is_counted_down_until_text_comes(project: Path) -> None:
+    agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused, respond("Here "), paused])
+    async with app_over(agent).run_test(size=(160, 30)) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "Asking again in" in shown(live_line_of(pilot)))
+        first = shown(live_line_of(pilot))
+        assert " s · attempt 2   Esc interrupts" in first
+        await until(
+            pilot, lambda: shown(live_line_of(pilot)).partition(" s ")[0] != first.partition(" s ")[0]
+        )
+        agent.gate.set()
+        await until(pilot, lambda: "Asking again in" not in shown(live_line_of(pilot)))
+
+
+async def test_escape_ends_the_wait(project: Path) -> None:
+    agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused])
+    async with app_over(agent).run_test(size=(160, 30)) as pilot:
+        await send(pilot, "go")
+        await until(pilot, lambda: "Asking again in" in shown(live_line_of(pilot)))
+        await pilot.press("escape")
+        await finished(pilot)
+        await until(pilot, lambda: "Interrupted" in shown(conversation_of(pilot)))
+        assert "Asking" not in shown(live_line_of(pilot))
+
+
+async def test_a_long_notice_opens(project: Path) -> None:
+    cause = "openai limits the rate: " + "please be patient and " * 8 + "wait. Going on in replay mode."
+    agent = ScriptedAgent(project, [notice(cause)])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await until(pilot, lambda: "… Going on in replay mode." in shown(conversation_of(pilot)))
+        view = conversation_of(pilot)
+        view.focus()
+        await pilot.press("enter")
+        opened = " ".join(shown(view).split())
+
+    assert cause in opened.replace("▎ ", "")
+
+
+def test_a_notice_that_is_too_long_keeps_what_was_decided() -> None:
+    def drawn(text: str, width: int) -> list[str]:
+        lines = draw_notice(Notice(text), width, inks_of("night"), expanded=False)
+        assert all(cells(line.text) <= width for line in lines)
+        return [line.text for line in lines]
+
+    assert drawn(LOST, 80) == [f"◇ {LOST}"]
+    assert len(drawn(LOST, 60)) == 2
+    assert drawn("x" * 80 + ". Going on.", 40) == ["◇ " + "x" * 27 + "… Going on."]
+    assert drawn(f"It ended. {'x' * 80}", 40) == ["◇ It ended. …"]
+    assert drawn("x" * 60, 20) == ["◇ " + "x" * 17 + "…"]

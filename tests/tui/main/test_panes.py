@@ -1,0 +1,128 @@
+"""The panes: their widths by key and by mouse, one alone, and all of it kept for the project."""
+
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from cogency_tui.config.schema import data_path
+from cogency_tui.tui.app import CogencyApp
+from cogency_tui.tui.main.panes import Layout, LayoutFile
+from tests.tui.driving import app_over, calls_of, conversation_of, files_of, main_of, prompt_of
+from tests.tui.scripted import ScriptedAgent
+
+SIZE = (160, 45)
+
+
+def app_in(project: Path) -> CogencyApp:
+    return app_over(ScriptedAgent(project))
+
+
+def widths(pilot: Pilot[Any]) -> list[int]:
+    """How wide files, conversation and tool calls are; 0 for what is not shown."""
+    panes = [main_of(pilot).query_one(f"#{id}") for id in ("files", "middle", "calls")]
+    return [pane.outer_size.width if pane.display else 0 for pane in panes]
+
+
+async def test_the_edge_of_a_pane_goes_where_the_arrow_shows(project: Path) -> None:
+    async with app_in(project).run_test(size=SIZE) as pilot:
+        files, middle, calls = widths(pilot)
+        await pilot.press("alt+left")
+        await pilot.pause()
+        assert widths(pilot) == [files, middle - 4, calls + 4]
+        files_of(pilot).focus()
+        await pilot.press("alt+right", "alt+right")
+        await pilot.pause()
+        assert widths(pilot) == [files + 8, middle - 12, calls + 4]
+
+
+async def test_a_pane_keeps_room_for_the_others(project: Path) -> None:
+    async with app_in(project).run_test(size=SIZE) as pilot:
+        for _ in range(60):
+            await pilot.press("alt+left")
+        await pilot.pause()
+        assert widths(pilot)[1] >= 20
+        for _ in range(60):
+            await pilot.press("alt+right")
+        await pilot.pause()
+        assert widths(pilot)[2] == 16
+        assert sum(widths(pilot)) == SIZE[0] - 4
+
+
+async def test_the_gap_can_be_dragged(project: Path) -> None:
+    async with app_in(project).run_test(size=SIZE) as pilot:
+        before = widths(pilot)
+        await pilot.mouse_down("#files-splitter")
+        await pilot.hover("#files-splitter", offset=(6, 10))
+        # It is where it was dragged to already.
+        await pilot.mouse_up("#files-splitter", offset=(0, 10))
+        await pilot.pause()
+        assert widths(pilot)[0] == before[0] + 6
+        await pilot.mouse_down("#calls-splitter")
+        await pilot.mouse_up("#calls-splitter", offset=(5, 10))
+        await pilot.pause()
+        assert widths(pilot)[2] == before[2] - 5
+        wide = widths(pilot)
+    async with app_in(project).run_test(size=SIZE) as pilot:
+        assert widths(pilot) == wide
+
+
+async def test_a_pane_alone_and_all_of_them_again(project: Path) -> None:
+    async with app_in(project).run_test(size=SIZE) as pilot:
+        before = widths(pilot)
+        await pilot.press("f8")
+        await pilot.pause()
+        assert widths(pilot) == [0, SIZE[0] - 2, 0]
+        await pilot.press("f8")
+        await pilot.pause()
+        assert widths(pilot) == before
+        calls_of(pilot).focus()
+        await pilot.press("f8")
+        await pilot.pause()
+        assert widths(pilot) == [0, 0, SIZE[0] - 2]
+        assert prompt_of(pilot).display
+        await pilot.press("f3")
+        await pilot.pause()
+        assert widths(pilot) == before, "what is asked for by name is shown beside the others"
+
+
+async def test_the_focus_goes_through_what_is_shown(project: Path) -> None:
+    async with app_in(project).run_test(size=SIZE) as pilot:
+        await pilot.press("f8")
+        places: list[object] = []
+        for _ in range(2):
+            await pilot.press("f6")
+            places.append(pilot.app.focused)
+        assert places == [conversation_of(pilot), prompt_of(pilot)]
+
+
+async def test_what_is_hidden_stays_hidden_in_this_project_and_in_no_other(
+    project: Path, tmp_path: Path
+) -> None:
+    async with app_in(project).run_test(size=SIZE) as pilot:
+        await pilot.press("f4")
+        await pilot.pause()
+        assert widths(pilot)[2] == 0
+    async with app_in(project).run_test(size=SIZE) as pilot:
+        assert widths(pilot)[2] == 0
+    other = tmp_path / "other"
+    other.mkdir()
+    async with app_in(other).run_test(size=SIZE) as pilot:
+        assert widths(pilot)[2] > 0
+
+
+async def test_what_a_narrow_screen_shows_for_a_moment_is_not_kept(project: Path) -> None:
+    async with app_in(project).run_test(size=(79, 24)) as pilot:
+        await pilot.press("f4")
+        await pilot.press("f4")
+    assert LayoutFile(project).load() == Layout()
+
+
+def test_a_layout_that_cannot_be_read_is_the_usual_one(project: Path) -> None:
+    file = LayoutFile(project)
+    file.save(Layout(files=False, calls_width=60))
+    assert file.load() == Layout(files=False, calls_width=60)
+    (kept,) = (data_path() / "layouts").iterdir()
+    for text in ("", "{", '{"files_width": -3}', '{"files": "no"}', "[]", "\x00"):
+        kept.write_text(text)
+        assert file.load() == Layout()

@@ -1,0 +1,374 @@
+"""The keys and the states of the main screen."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.config.schema import Settings
+from cogency_tui.errors import NetworkError, StoreError
+from cogency_tui.protocol.events import Event
+from cogency_tui.store.conversations import Conversation
+from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.dialogs import Confirmation
+from tests.tui.driving import (
+    app_over,
+    calls_of,
+    conversation_of,
+    files_of,
+    finished,
+    header_of,
+    live_line_of,
+    main_of,
+    prompt_of,
+    send,
+    shown,
+    status_of,
+    until,
+)
+from tests.tui.scripted import ScriptedAgent, end, paused, respond, user
+
+
+def past(agent: ScriptedAgent, *titles: str) -> None:
+    for number, title in enumerate(titles):
+        id = f"id{number}"
+        agent.past.listed.append(
+            Conversation(
+                id, str(agent.project), title, "xml", "openai", "gpt", 0.0, 1e9 - number, 3, 1200, 0.31, None
+            )
+        )
+        agent.past.past[id] = [user(title), respond(f"about {title}")]
+
+
+@pytest.mark.parametrize(
+    ("size", "files", "calls"),
+    [
+        ((160, 45), True, True),
+        ((110, 30), True, True),
+        ((100, 30), True, False),
+        ((79, 24), False, False),
+        ((60, 16), False, False),
+    ],
+)
+async def test_panes_fold_away_on_narrow_screens(
+    project: Path, size: tuple[int, int], files: bool, calls: bool
+) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=size) as pilot:
+        assert main_of(pilot).query_one("#files").display is files
+        assert main_of(pilot).query_one("#calls").display is calls
+        assert conversation_of(pilot).size.height >= 8
+        assert prompt_of(pilot).size.height >= 1
+
+
+async def test_f3_and_f4_show_and_hide_the_side_panes(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(160, 45)) as pilot:
+        files, calls = main_of(pilot).query_one("#files"), main_of(pilot).query_one("#calls")
+        await pilot.press("f3", "f4")
+        assert (files.display, calls.display) == (False, False)
+        await pilot.press("f3", "f4")
+        assert (files.display, calls.display) == (True, True)
+
+
+async def test_a_pane_takes_the_whole_of_a_very_narrow_screen(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(60, 16)) as pilot:
+        await pilot.press("f4")
+        assert calls_of(pilot).size.width > 50
+        assert not main_of(pilot).query_one("#middle").display
+        await pilot.press("f4")
+        assert main_of(pilot).query_one("#middle").display
+
+
+async def test_f6_goes_through_the_panes_and_their_titles_show_it(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(160, 45)) as pilot:
+        places: list[str | None] = []
+        for _ in range(4):
+            await pilot.press("f6")
+            places.append(pilot.app.focused.id if pilot.app.focused else None)
+        await pilot.press("shift+f6")
+
+        assert places == ["file-tree", "conversation", "calls-list", "prompt"]
+        assert pilot.app.focused is calls_of(pilot)
+
+
+async def test_ctrl_o_goes_through_the_modes(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        seen = [agent.mode]
+        for _ in range(3):
+            await pilot.press("ctrl+o")
+            seen.append(agent.mode)
+            assert f" {agent.mode} " in shown(status_of(pilot))
+
+    assert seen == ["auto", "resume", "replay", "auto"]
+
+
+async def test_shift_tab_in_the_prompt_goes_through_the_permissions(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        seen: list[str] = []
+        for _ in range(4):
+            await pilot.press("shift+tab")
+            seen.append(agent.permissions)
+            assert agent.permissions in shown(status_of(pilot))
+
+    assert seen == ["edits", "auto", "plan", "ask"]
+
+
+async def test_a_message_is_queued_while_the_agent_works(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused, respond("ok")])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "first")
+        await send(pilot, "second")
+        await until(pilot, lambda: "1 queued" in shown(live_line_of(pilot)))
+        assert agent.asked == ["first"]
+
+        agent.gate.set()
+        await until(pilot, lambda: agent.asked == ["first", "second"])
+        await finished(pilot)
+
+
+async def test_escape_interrupts_and_gives_the_queued_text_back(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "first")
+        await send(pilot, "second")
+        await pilot.press("escape")
+        await finished(pilot)
+
+        assert agent.asked == ["first"]
+        assert prompt_of(pilot).text == "second"
+
+
+async def test_escape_clears_the_prompt_when_nothing_runs(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        prompt_of(pilot).replace_text("never mind")
+        await pilot.press("escape")
+        assert prompt_of(pilot).text == ""
+        await pilot.press("up")
+        assert prompt_of(pilot).text == "never mind"
+
+
+async def test_ctrl_c_interrupts_and_twice_leaves(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused])
+    app = app_over(agent)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        await pilot.press("ctrl+c")
+        await finished(pilot)
+        assert app.is_running
+        await pilot.press("ctrl+c")
+    assert not app.is_running
+
+
+async def test_ctrl_c_copies_what_is_selected_in_the_prompt(project: Path) -> None:
+    app = app_over(ScriptedAgent(project))
+    async with app.run_test(size=(120, 30)) as pilot:
+        prompt_of(pilot).replace_text("take this")
+        prompt_of(pilot).select_all()
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "take this"
+
+
+async def test_ctrl_q_leaves_at_once_when_nothing_runs(project: Path) -> None:
+    app = app_over(ScriptedAgent(project))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("ctrl+q")
+    assert not app.is_running
+
+
+async def test_ctrl_q_asks_while_the_agent_works(project: Path) -> None:
+    app = app_over(ScriptedAgent(project, [paused]))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Confirmation))
+        await pilot.press("n")
+        assert app.is_running
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Confirmation))
+        await pilot.press("y")
+    assert not app.is_running
+
+
+async def test_ctrl_n_begins_a_new_conversation(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("hello")])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "hi")
+        await finished(pilot)
+        first = main_of(pilot).bridge.conversation_id
+        await pilot.press("ctrl+n")
+        assert "A coding agent" in shown(conversation_of(pilot))
+        await send(pilot, "again")
+        await finished(pilot)
+
+        assert main_of(pilot).bridge.conversation_id not in (None, first)
+
+
+async def test_f1_shows_the_keys_of_the_bindings(project: Path) -> None:
+    agent = ScriptedAgent(project, settings=Settings(provider="openai", keys={"recall": "ctrl+g"}))
+    async with app_over(agent).run_test(size=(120, 140)) as pilot:
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        text = shown(pilot.app.screen.query_one("#help-body"))
+        await pilot.press("escape")
+
+    for part in (
+        "Ctrl+O",
+        "Shift+Tab",
+        "Esc",
+        "/permissions",
+        "plan, ask, edits, auto",
+        "Shift+Enter Ctrl+J",
+    ):
+        assert part in text
+    assert "Ctrl+G" in text
+    assert "Ctrl+R " not in text
+
+
+async def test_keys_can_be_changed_in_the_configuration(project: Path) -> None:
+    agent = ScriptedAgent(project, settings=Settings(provider="openai", keys={"cycle_mode": "f9"}))
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await pilot.press("ctrl+o")
+        assert agent.mode == "auto"
+        await pilot.press("f9")
+        assert agent.mode == "resume"
+
+
+async def test_the_palette_offers_the_commands(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(120, 40)) as pilot:
+        await pilot.press("ctrl+p")
+        await pilot.press(*"plan")
+        await pilot.pause()
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.permissions == "plan")
+
+
+@pytest.mark.parametrize(
+    ("command", "mode", "permissions", "theme"),
+    [
+        ("/mode replay", "replay", "ask", "night"),
+        ("/permissions auto", "auto", "auto", "night"),
+        ("/theme day", "auto", "ask", "day"),
+        ("/mode sideways", "auto", "ask", "night"),
+        ("/nonsense", "auto", "ask", "night"),
+        ("/mode", "auto", "ask", "night"),
+    ],
+)
+async def test_slash_commands(project: Path, command: str, mode: str, permissions: str, theme: str) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, command)
+        await pilot.pause()
+        assert (agent.mode, agent.permissions, pilot.app.theme) == (mode, permissions, theme)
+        assert agent.asked == []
+
+
+async def test_a_dialect_is_chosen_for_the_messages_to_come(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "/dialect")
+        assert agent.dialect is None
+        await send(pilot, "/dialect action")
+        await until(pilot, lambda: agent.dialect == "action")
+
+
+async def test_a_message_that_begins_with_a_path_is_no_command(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "/etc/hosts is wrong")
+        await finished(pilot)
+    assert agent.asked == ["/etc/hosts is wrong"]
+
+
+async def test_a_click_on_the_mode_changes_it(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await pilot.click(status_of(pilot), offset=(2, 0))
+        await until(pilot, lambda: agent.mode == "resume")
+        await pilot.hover(status_of(pilot), offset=(2, 0))
+        assert "Ctrl+O" in str(status_of(pilot).tooltip)
+
+
+async def test_an_error_of_the_endpoint_is_shown_with_its_next_step(project: Path) -> None:
+    async def fail(agent: ScriptedAgent) -> None:
+        raise NetworkError("No connection to api.openai.com.", "Check the network.")
+
+    async with app_over(ScriptedAgent(project, [fail])).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await until(pilot, lambda: "No connection" in shown(conversation_of(pilot)))
+        assert "→ Check the network." in shown(conversation_of(pilot))
+
+
+async def test_what_goes_on_is_said_after_half_a_second(project: Path) -> None:
+    async with app_over(ScriptedAgent(project, [paused])).run_test(size=(160, 30)) as pilot:
+        await send(pilot, "go")
+        assert "Waiting" not in shown(live_line_of(pilot))
+        await until(pilot, lambda: "Waiting for openai/gpt-5.6-sol" in shown(live_line_of(pilot)))
+        assert "Esc interrupts" in shown(live_line_of(pilot))
+
+
+async def test_the_header_says_where_one_is(project: Path) -> None:
+    (project / ".git").mkdir()
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/feature/x\n")
+    agent = ScriptedAgent(project, [respond("ok")])
+    past(agent, "one", "two")
+    async with app_over(agent).run_test(size=(140, 30)) as pilot:
+        await until(pilot, lambda: "conversation 3 of 3" in shown(header_of(pilot)))
+        assert "feature/x" in shown(header_of(pilot))
+        await send(pilot, "Fix the test\nand more")
+        await until(pilot, lambda: "Fix the test" in shown(header_of(pilot)))
+        assert "and more" not in shown(header_of(pilot))
+
+
+async def test_an_unknown_theme_is_said_and_the_default_used(project: Path) -> None:
+    agent = ScriptedAgent(project, settings=Settings(provider="openai", theme="neon"))
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        assert pilot.app.theme == "night"
+
+
+async def test_changing_the_theme_redraws_every_line(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("a\n\nb")])
+    async with app_over(agent).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        await send(pilot, "/theme day")
+        await until(pilot, lambda: pilot.app.theme == "day")
+        await pilot.pause()
+        view = conversation_of(pilot)
+        strips = view.render_lines(view.size.region)
+
+        grounds = {
+            segment.style.bgcolor.name
+            for strip in strips
+            for segment in strip
+            if segment.style and segment.style.bgcolor
+        }
+        assert grounds == {"#eeece5"}
+
+
+async def test_a_prompt_given_at_the_start_is_sent(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent, prompt="do it").run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: agent.asked == ["do it"])
+        await finished(pilot)
+
+
+async def test_files_are_listed(project: Path) -> None:
+    async with app_over(ScriptedAgent(project)).run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda: "README.md" in shown(files_of(pilot)))
+
+
+async def test_a_message_that_cannot_be_taken_is_given_back(project: Path) -> None:
+    class Broken(ScriptedAgent):
+        async def stream(
+            self, query: str, *, conversation_id: str | None = None, chunks: bool = True, typed: str = ""
+        ) -> AsyncIterator[Event]:
+            raise StoreError("The disk is full.", "Free some space.")
+            yield end()
+
+    async with app_over(Broken(project)).run_test(size=(120, 30)) as pilot:
+        await send(pilot, "an important message")
+        await until(pilot, lambda: "Free some space." in shown(conversation_of(pilot)))
+        await until(pilot, lambda: prompt_of(pilot).text == "an important message")

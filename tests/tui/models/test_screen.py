@@ -1,0 +1,264 @@
+"""The choice of a model: filtered as one types, live where the endpoint says, used from the next cycle on."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config.schema import ProviderSettings, Settings, config_path
+from cogency_tui.tui.app import CogencyApp
+from cogency_tui.tui.models.screen import PickerScreen
+from tests.peers.chat import ChatPeer
+from tests.peers.server import Request
+from tests.tui.driving import (
+    app_over,
+    at_work,
+    conversation_of,
+    finished,
+    main_of,
+    send,
+    shown,
+    status_of,
+    told,
+    type_text,
+    until,
+)
+from tests.tui.looks import check_looks
+from tests.tui.scripted import ScriptedAgent
+
+KEY = "sk-very-secret-1234"
+LIST = '{"object": "list", "data": [{"id": "alpha-1"}, {"id": "alpha-2"}, {"id": "beta"}]}'
+
+
+class Lister(ChatPeer):
+    """Has three models."""
+
+    def whole(self, request: Request) -> tuple[int, str] | None:
+        return (200, LIST) if request.method == "GET" else None
+
+
+@asynccontextmanager
+async def slow_server(may_answer: asyncio.Event) -> AsyncGenerator[str]:
+    """The address of a server that says which models it has when it may."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await may_answer.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n")
+        writer.write(b"content-length: %d\r\n\r\n%s" % (len(LIST), LIST.encode()))
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+
+
+def agent_at(address: str, project: Path) -> Agent:
+    """An agent with the offline model that knows two providers more: `mine`, and `keyed`, without its key."""
+    providers = {
+        "mine": ProviderSettings(address, "house"),
+        "keyed": ProviderSettings(address, "m", "A_KEY_THAT_IS_NOT_SET"),
+    }
+    settings = Settings(providers=providers, permissions="auto")
+    return Agent("offline", project=project, data=project.parent / "data", settings=settings)
+
+
+async def picker(pilot: Pilot[Any]) -> PickerScreen:
+    await pilot.press("f2")
+    await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, PickerScreen)
+    return screen
+
+
+def providers_in(screen: PickerScreen) -> str:
+    return shown(screen.query_one("#picker-providers"))
+
+
+def models_in(screen: PickerScreen) -> str:
+    return shown(screen.query_one("#picker-models"))
+
+
+def note_in(screen: PickerScreen) -> str:
+    return " ".join(shown(screen.query_one("#picker-note")).split())
+
+
+async def pick_provider(pilot: Pilot[Any], name: str) -> PickerScreen:
+    screen = await picker(pilot)
+    await type_text(pilot, name)
+    await pilot.press("enter")
+    await until(pilot, lambda: screen.query_one("#picker-models").display)
+    return screen
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
+async def test_providers_say_what_they_support_and_where_their_key_is(
+    project: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project), size) as pilot:
+        screen = await picker(pilot)
+        rows = {
+            line.split()[0].strip("●"): line
+            for line in providers_in(screen).replace("● ", "●").splitlines()
+            if line
+        }
+
+    assert "resume, replay  ✓ key in OPENAI_API_KEY" in rows["openai"]
+    assert " replay          ✗ no ANTHROPIC_API_KEY" in rows["anthropic"]
+    assert " replay          ✓ needs no key" in rows["mine"]
+    assert "●offline" in rows["offline"]
+    assert KEY not in "".join(rows.values())
+
+
+async def test_what_the_endpoint_lists_takes_the_place_of_what_is_known(project: Path) -> None:
+    may_answer = asyncio.Event()
+    async with slow_server(may_answer) as address, at_work(agent_at(address, project)) as pilot:
+        screen = await pick_provider(pilot, "mine")
+        await until(pilot, lambda: "house" in models_in(screen))
+        await until(pilot, lambda: "Asking mine for its models" in note_in(screen))
+        may_answer.set()
+        await until(pilot, lambda: "alpha-2" in models_in(screen))
+        await until(pilot, lambda: note_in(screen) == "")
+        assert "mine · 3 models" in shown(screen.query_one("#picker-title"))
+
+
+async def test_the_choice_answers_from_the_next_request_on(project: Path) -> None:
+    async with Lister() as peer:
+        async with at_work(agent_at(peer.base_url, project)) as pilot:
+            screen = await pick_provider(pilot, "mine")
+            await until(pilot, lambda: "alpha-2" in models_in(screen))
+            await type_text(pilot, "alpha 2")
+            await until(pilot, lambda: "beta" not in models_in(screen))
+            await pilot.press("enter")
+            await until(pilot, lambda: "mine/alpha-2 · auto" in shown(status_of(pilot)))
+            await send(pilot, "hi")
+            await finished(pilot)
+            await until(pilot, lambda: "Hello." in shown(conversation_of(pilot)))
+        asked = [request.body["model"] for request in peer.requests if request.method == "POST"]
+    assert asked == ["alpha-2"]
+
+
+async def test_an_endpoint_that_cannot_be_asked_says_why(project: Path) -> None:
+    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
+        screen = await pick_provider(pilot, "keyed")
+        await until(pilot, lambda: "✗" in note_in(screen))
+        assert "keyed needs a key, and $A_KEY_THAT_IS_NOT_SET is not set." in note_in(screen)
+        assert "→ Set A_KEY_THAT_IS_NOT_SET" in note_in(screen)
+        assert models_in(screen).split() == ["m", "replay"]
+
+
+async def test_a_model_that_is_not_listed_can_be_typed(project: Path) -> None:
+    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
+        screen = await pick_provider(pilot, "mine")
+        await type_text(pilot, "my-own")
+        await until(pilot, lambda: models_in(screen).split() == ["my-own", "replay"])
+        await pilot.press("enter")
+        await until(pilot, lambda: "mine/my-own" in shown(status_of(pilot)))
+
+
+async def test_escape_goes_back_one_step(project: Path) -> None:
+    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
+        screen = await pick_provider(pilot, "mine")
+        await pilot.press("escape")
+        assert screen.query_one("#picker-providers").display
+        assert "openai" in providers_in(screen), "the filter is empty again"
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert "offline/offline-1" in shown(status_of(pilot))
+
+
+async def test_the_mouse_chooses_as_well(project: Path) -> None:
+    async with (
+        ChatPeer(model="house") as peer,
+        at_work(agent_at(peer.base_url, project)) as pilot,
+    ):
+        screen = await picker(pilot)
+        row = next(y for y, line in enumerate(providers_in(screen).splitlines()) if "mine" in line)
+        await pilot.click("#picker-providers", offset=(8, row))
+        await until(pilot, lambda: screen.query_one("#picker-models").display)
+        await pilot.click("#picker-models", offset=(8, 0))
+        await until(pilot, lambda: "mine/house" in shown(status_of(pilot)))
+
+
+@pytest.mark.parametrize(
+    ("command", "model", "says"),
+    [
+        ("/model mine", "mine/house", "mine/house answers from the next request on."),
+        ("/model mine/a/b", "mine/a/b", "mine/a/b answers from the next request on."),
+        ("/model keyed", "keyed/m", "Set A_KEY_THAT_IS_NOT_SET and start again."),
+        ("/model nobody", "offline/offline-1", "There is no provider 'nobody'"),
+        ("/model ollama", "offline/offline-1", "needs a model's name"),
+        ("/model offline", "offline/offline-1", "offline/offline-1 answers already."),
+    ],
+)
+async def test_a_model_is_chosen_by_its_name(project: Path, command: str, model: str, says: str) -> None:
+    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
+        await send(pilot, command)
+        await until(pilot, lambda: says in " ".join(told(pilot).split()))
+        assert f"{model} · auto" in shown(status_of(pilot))
+
+
+async def test_a_click_on_the_model_opens_the_choice(project: Path) -> None:
+    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
+        place = shown(status_of(pilot)).index("offline/")
+        await pilot.click(status_of(pilot), offset=(place, 0))
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
+
+
+async def test_the_note_says_where_a_provider_is_asked_and_what_to_do_for_a_key(project: Path) -> None:
+    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
+        screen = await picker(pilot)
+        await until(pilot, lambda: "no real model" in note_in(screen))
+        await pilot.press("down")
+        await until(pilot, lambda: "Asked at https://api.openai.com/v1" in note_in(screen))
+        assert "Set OPENAI_API_KEY in the environment" in note_in(screen)
+        await type_text(pilot, "mine")
+        await until(pilot, lambda: f"Asked at {peer.base_url}" in note_in(screen))
+
+
+async def test_an_endpoint_is_tested_when_the_person_says_so(project: Path) -> None:
+    async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
+        screen = await picker(pilot)
+        await type_text(pilot, "keyed")
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "✗ keyed needs a key, and $A_KEY_THAT_IS_NOT_SET" in note_in(screen))
+        await pilot.press(*["backspace"] * 5)
+        await type_text(pilot, "mine")
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: "✓ mine/house answers" in note_in(screen))
+    assert [request.method for request in peer.requests] == ["POST"]
+
+
+async def test_a_choice_is_written_when_the_person_says_so(project: Path) -> None:
+    path = config_path()
+    path.parent.mkdir(parents=True)
+    async with ChatPeer(model="house") as peer:
+        path.write_text(f'# mine\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "house"\n')
+        agent = Agent(project=project, data=project.parent / "data")
+        async with at_work(agent) as pilot:
+            await pick_provider(pilot, "mine")
+            await pilot.press("ctrl+s")
+            await until(pilot, lambda: "and is kept in ~/.config" in " ".join(told(pilot).split()))
+            assert "mine/house" in shown(status_of(pilot))
+    assert path.read_text().startswith('# mine\nprovider = "mine"\nmodel = "house"\n')
+    again = Agent(project=project)
+    assert (again.provider.name, again.provider.model) == ("mine", "house")
+    assert again.configured.origin("provider").where == f"{path}:2"
+
+
+@pytest.mark.parametrize(("size", "theme"), [((100, 30), "night"), ((80, 24), "day")])
+async def test_looks(project: Path, size: tuple[int, int], theme: str) -> None:
+    async def prepare(pilot: Pilot[Any]) -> None:
+        screen = await picker(pilot)
+        await until(pilot, lambda: "Set OPENAI_API_KEY in the environment" in note_in(screen))
+
+    def make() -> CogencyApp:
+        return app_over(ScriptedAgent(project))
+
+    await check_looks("picker", make, prepare, sizes=[size], themes=[theme])

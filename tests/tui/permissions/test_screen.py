@@ -1,0 +1,301 @@
+"""What runs without a question: listed, withdrawn and given back, over the real engine and rules."""
+
+import json
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.permissions.grants import Grant
+from cogency_tui.agent.permissions.rules import Rule
+from cogency_tui.config.schema import Settings, config_directory
+from cogency_tui.tui.kit.dialogs import Choices
+from cogency_tui.tui.kit.select_list import Heading
+from cogency_tui.tui.permissions.model import GrantRow, Ledger, ModeRow, RuleRow, list_rows
+from cogency_tui.tui.permissions.screen import PermissionList, PermissionsScreen
+from cogency_tui.tui.questions.screen import PermissionQuestion
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, told, until
+from tests.tui.looks import check_looks, each_size
+from tests.tui.scripted import EPOCH, ScriptedAgent
+
+MORNING = EPOCH - 14_000
+"""The same day in every time zone but few."""
+
+
+def shell(command: str) -> str:
+    return f"<execute>{json.dumps([{'name': 'shell', 'args': {'command': command}}])}</execute>"
+
+
+def agent_in(project: Path, *replies: str) -> Agent:
+    return Agent(
+        ScriptedProvider(*replies),
+        project=project,
+        data=project.parent / "data",
+        settings=Settings(),
+    )
+
+
+def working(agent: Agent) -> AbstractAsyncContextManager[Pilot[Any]]:
+    return at_work(agent, (110, 40))
+
+
+async def answered(pilot: Pilot[Any], key: str) -> None:
+    """The question that comes, with this key."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
+    screen = pilot.app.screen
+    assert isinstance(screen, PermissionQuestion)
+    await until(pilot, lambda: screen.check_action("answer", (True, "once")))
+    await pilot.press(key)
+    await until(pilot, lambda: pilot.app.screen is not screen)
+
+
+async def permissions(pilot: Pilot[Any]) -> PermissionList:
+    await send(pilot, "/permissions")
+    await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
+    listed = pilot.app.screen.query_one(PermissionList)
+    await until(pilot, lambda: "auto" in shown(listed))
+    return listed
+
+
+async def select(pilot: Pilot[Any], listed: PermissionList, kind: type[Any]) -> None:
+    while not isinstance(listed.row, kind):
+        before = listed.selected
+        await pilot.press("down")
+        assert listed.selected != before
+
+
+async def test_a_mode_is_shown_with_its_meaning_and_chosen(project: Path) -> None:
+    agent = agent_in(project)
+    async with working(agent) as pilot:
+        listed = await permissions(pilot)
+        text = shown(listed)
+        assert "● ask" in text
+        assert "files in the project are changed" in text
+        assert isinstance(listed.row, ModeRow)
+        assert listed.row.current
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "● edits" in shown(listed))
+        assert agent.permissions == "edits"
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await send(pilot, "/permissions plan")
+        await until(pilot, lambda: agent.permissions == "plan")
+        assert pilot.app.screen is main_of(pilot)
+
+
+async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_back(project: Path) -> None:
+    agent = agent_in(
+        project, shell("ls"), "One.", shell("ls"), "Two.", shell("ls"), "Three.", shell("ls"), "Four."
+    )
+    async with working(agent) as pilot:
+        await send(pilot, "one")
+        await answered(pilot, "A")
+        await finished(pilot)
+        (rule,) = agent.rules.list()
+        await send(pilot, "two")
+        await finished(pilot)
+
+        listed = await permissions(pilot)
+        assert "Always, in this project" in shown(listed)
+        await select(pilot, listed, RuleRow)
+        note = shown(pilot.app.screen.query_one("#permissions-note"))
+        assert 'Simple commands that begin with "ls" run without a question' in note
+        assert f"Since {rule.added}, in ~/.config/cogency-tui/permissions.toml" in note
+        await pilot.press("d")
+        await until(pilot, lambda: not agent.rules.list())
+        await until(
+            pilot, lambda: "nothing allowed" in shown(pilot.app.screen.query_one("#permissions-title"))
+        )
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+
+        await send(pilot, "three")
+        await answered(pilot, "n")
+        await finished(pilot)
+
+        listed = await permissions(pilot)
+        assert "u undo" not in shown(pilot.app.screen.query_one(Choices))
+        await pilot.press("u")
+        assert not agent.rules.list()
+
+
+async def test_withdrawing_is_undone_while_the_screen_is_open(project: Path) -> None:
+    agent = agent_in(project, shell("ls"), "One.", shell("ls"), "Two.")
+    first = agent.rules.add("command", "pytest")
+    async with working(agent) as pilot:
+        await send(pilot, "one")
+        await answered(pilot, "A")
+        await finished(pilot)
+        before = list(agent.rules.list())
+        listed = await permissions(pilot)
+        await select(pilot, listed, RuleRow)
+        await pilot.press("d")
+        await until(pilot, lambda: first not in agent.rules.list())
+        assert isinstance(listed.row, RuleRow)
+        await pilot.press("d")
+        await until(pilot, lambda: not agent.rules.list())
+        assert not list(agent.gate(main_of(pilot).bridge.conversation_id).granted)  # pyright: ignore[reportOptionalMemberAccess]
+        await pilot.press("u")
+        await until(pilot, lambda: len(agent.rules.list()) == 1)
+        await pilot.press("u")
+        await until(pilot, lambda: list(agent.rules.list()) == before)
+        await pilot.press("escape")
+        await send(pilot, "two")
+        await finished(pilot)
+
+
+async def test_what_was_allowed_for_the_conversation_is_withdrawn(project: Path) -> None:
+    agent = agent_in(project, shell("ls; true"), "One.", shell("ls; true"), "Two.")
+    async with working(agent) as pilot:
+        await send(pilot, "one")
+        await answered(pilot, "a")
+        await finished(pilot)
+        listed = await permissions(pilot)
+        await select(pilot, listed, GrantRow)
+        assert "ls; true" in shown(listed)
+        await until(
+            pilot,
+            lambda: "this same command: ls; true" in shown(pilot.app.screen.query_one("#permissions-note")),
+        )
+        await pilot.press("d")
+        await until(pilot, lambda: "ls; true" not in shown(listed))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await send(pilot, "two")
+        await answered(pilot, "n")
+        await finished(pilot)
+
+
+async def test_a_rule_that_another_has_withdrawn_is_told_and_gone(project: Path) -> None:
+    agent = agent_in(project)
+    rule = agent.rules.add("command", "ls")
+    async with working(agent) as pilot:
+        listed = await permissions(pilot)
+        await select(pilot, listed, RuleRow)
+        agent_in(project).rules.revoke(rule.id)
+        await pilot.press("d")
+        await until(pilot, lambda: "There is no rule" in told(pilot))
+        await until(
+            pilot, lambda: "nothing allowed" in shown(pilot.app.screen.query_one("#permissions-title"))
+        )
+
+
+async def test_broken_rules_say_why_none_counts(project: Path) -> None:
+    file = config_directory() / "permissions.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("[[rules]]\nid = 1\n")
+    async with working(agent_in(project)) as pilot:
+        await permissions(pilot)
+        note = pilot.app.screen.query_one("#permissions-note")
+        await until(pilot, lambda: "✗ The rules do not count" in shown(note))
+        assert "line 1" in " ".join(shown(note).split())
+
+
+async def test_a_click_on_a_heading_selects_nothing(project: Path) -> None:
+    async with working(agent_in(project)) as pilot:
+        listed = await permissions(pilot)
+        before = listed.selected
+        await pilot.click(PermissionList, offset=(4, 4))
+        assert listed.selected == before
+        await pilot.press(*["down"] * 9)
+        assert isinstance(listed.row, ModeRow)
+
+
+async def test_a_yes_to_some_files_for_good_is_none_to_all_files(project: Path) -> None:
+    def write(file: str) -> str:
+        call = {"name": "write", "args": {"file": file, "content": "x"}}
+        return f"<execute>{json.dumps([call])}</execute>"
+
+    agent = agent_in(
+        project, write("src/new.py"), "One.", write("src/api/new.py"), "Two.", write("setup.py"), "Three."
+    )
+    async with working(agent) as pilot:
+        await send(pilot, "one")
+        await answered(pilot, "A")
+        await finished(pilot)
+        await send(pilot, "two")
+        await finished(pilot)
+        assert (project / "src/api/new.py").exists()
+        await send(pilot, "three")
+        await answered(pilot, "n")
+        await finished(pilot)
+        assert not (project / "setup.py").exists()
+
+
+def test_rules_are_grouped_by_where_they_hold() -> None:
+    rules = [
+        Rule("1", "command", "ls", "/a"),
+        Rule("2", "command", "ls", ""),
+        Rule("3", "write", "src/**", "/b"),
+    ]
+    rows = list_rows("auto", [], rules, "/a")
+    assert [row.text for row in rows if isinstance(row, Heading)] == [
+        "Allowed in this conversation",
+        "Always, in this project",
+        "Always, in every project",
+        "Always, in other projects",
+    ]
+    assert [(row.rule.id, row.elsewhere) for row in rows if isinstance(row, RuleRow)] == [
+        ("1", False),
+        ("2", False),
+        ("3", True),
+    ]
+    assert [row.mode for row in rows if isinstance(row, ModeRow) and row.current] == ["auto"]
+
+
+@each_size
+@pytest.mark.parametrize("name", ["permissions", "permissions-empty"])
+async def test_looks(project: Path, name: str, width: int, height: int) -> None:
+    agent = ScriptedAgent(project)
+    rules = agent_in(project).rules
+    rules.path.parent.mkdir(parents=True, exist_ok=True)
+    text = ""
+    if name == "permissions":
+        for number, (effect, pattern, where) in enumerate(
+            [
+                ("command", "git status", str(project)),
+                ("write", "src/**", str(project)),
+                ("network", "docs.python.org", ""),
+                ("command", "npm run build", "/home/other/a project"),
+            ]
+        ):
+            text += f'[[rules]]\nid = "r{number}"\neffect = "{effect}"\npattern = "{pattern}"\n'
+            text += f'project = "{where}"\nadded = "2026-07-0{number + 1}"\n'
+    rules.path.write_text(text)
+
+    class Given(Ledger):
+        """With what a conversation was allowed, at a time that stands still."""
+
+        async def rows(self) -> Any:
+            given = [
+                Grant(
+                    ("command", "x"),
+                    "command",
+                    "this same command",
+                    "pytest -q; \x1b[2Jls",
+                    frozenset(),
+                    MORNING,
+                ),
+                Grant(
+                    ("write", ""), "write", "all changes of files in the project", "", frozenset(), MORNING
+                ),
+            ]
+            return list_rows("ask", given if name == "permissions" else [], rules.list(), str(project))
+
+        @property
+        def rules(self) -> Any:
+            return rules
+
+    async def prepare(pilot: Pilot[Any]) -> None:
+        screen = PermissionsScreen(Given(agent, None), lambda _mode: None, clock=lambda: EPOCH + 1e7)  # pyright: ignore[reportArgumentType]
+        await pilot.app.push_screen(screen)
+        await until(pilot, lambda: "● ask" in shown(screen.query_one(PermissionList)))
+        if name == "permissions":
+            await select(pilot, screen.query_one(PermissionList), RuleRow)
+        await pilot.pause()
+
+    await check_looks(name, lambda: app_over(agent), prepare, sizes=[(width, height)])

@@ -1,0 +1,172 @@
+"""How the prompt and the questions look in every state."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.pilot import Pilot
+
+from cogency_tui.agent.permissions.gate import Question
+from cogency_tui.store.prompts import Written
+from cogency_tui.tui.kit.bar import Surface
+from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.message_queue import MessageQueue
+from cogency_tui.tui.prompt.box import PromptBox
+from cogency_tui.tui.prompt.completion import Completion
+from cogency_tui.tui.prompt.paths import Paths
+from cogency_tui.tui.prompt.prompt import Prompt
+from cogency_tui.tui.questions.answers import Answers
+from cogency_tui.tui.questions.screen import PermissionQuestion
+from tests.tui.driving import until
+from tests.tui.looks import check_looks, each_size
+from tests.tui.stand import Stand
+
+PATHS = Paths(
+    [
+        *["src/", "src/api/", "src/api/views.py", "src/checkout/", "src/checkout/cart.py"],
+        *["src/checkout/retry.py", "README.md", "tests/", "tests/test_retry.py", "docs/a file.md"],
+        *["src/" + "very_long_directory/" * 8 + "retry_policy.py", "src/checkout/漢字_retry.py"],
+        *[f"src/api/resource_{number}.py" for number in range(12)],
+    ]
+)
+DIFF = "--- a/src/app.py\n+++ b/src/app.py\n@@ -1,3 +1,3 @@\n import os\n-x = 1\n+x = 2\x1b[2J\n y = 3\n"
+COMMAND = Question(
+    *("c", "shell", "command", "Run pytest", "pytest -x tests/checkout && echo \u202e done\x1b[2J"),
+    'it runs a command (agent "reviewer" asks for it)',
+    "this same command",
+    "pytest -x",
+    others=lambda: 2,
+)
+EDIT = Question(
+    *("c", "edit", "write", "Edit src/app.py (+1 −1)", DIFF + "+more\n" * 60, "it changes files"),
+    "all changes of files in the project",
+    "src/a directory with a long name/that a rule is for/**",
+)
+Prepare = Callable[[Pilot[Any]], Awaitable[None]]
+
+
+class BoxStand(Stand):
+    """The prompt's box below an empty pane."""
+
+    CSS: ClassVar[str] = "#pane { height: 1fr; background: $surface; margin: 0 1; }"
+
+    def __init__(self, *queued: str) -> None:
+        super().__init__(Surface(id="pane"))
+        self.queue = MessageQueue(lambda: None)
+        for text in queued:
+            self.queue.add(Written(text))
+
+    def compose(self) -> ComposeResult:
+        yield self._widget
+        yield PromptBox(self.queue, id="prompt-box")
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.screen_stack[0].set_class(event.size.height < 24, "-short")
+
+    def on_mount(self) -> None:
+        self.query_one(PromptBox).show_queue()
+        self.query_one(Prompt).focus()
+
+    def on_completion_wanted(self) -> None:
+        self.query_one(Completion).use(PATHS)
+
+
+def typing(*keys: str) -> Prepare:
+    async def prepare(pilot: Pilot[Any]) -> None:
+        await pilot.press(*("space" if key == " " else key for key in keys))
+        await pilot.pause()
+        pilot.app.query_one(PromptBox).show_queue()
+
+    return prepare
+
+
+async def test_files_are_offered() -> None:
+    await check_looks("prompt-files", BoxStand, typing(*"see @retry", "down"))
+
+
+async def test_the_top_of_the_project_is_offered() -> None:
+    await check_looks("prompt-files-top", BoxStand, typing("@"))
+
+
+async def test_no_file_is_found() -> None:
+    await check_looks("prompt-files-none", BoxStand, typing(*"@qqq"))
+
+
+async def test_what_a_command_takes_is_offered() -> None:
+    await check_looks("prompt-arguments", BoxStand, typing(*"/permissions "))
+
+
+async def test_messages_wait() -> None:
+    queued = ("first", "!pytest -x tests", "a long one " * 20, "[/] 漢字 [b]x", "fifth")
+    await check_looks("prompt-queue", lambda: BoxStand(*queued), typing())
+    await check_looks("prompt-queue-edited", lambda: BoxStand(*queued), typing(*"draft", "up", "up"))
+
+
+async def test_a_command_of_the_shell() -> None:
+    await check_looks("prompt-command", BoxStand, typing(*"!ls"))
+
+
+async def test_a_big_paste_and_several_lines() -> None:
+    async def prepare(pilot: Pilot[Any]) -> None:
+        await typing(*"why", "ctrl+j")(pilot)
+        pilot.app.post_message(events.Paste("line\n" * 240))
+        await until(pilot, lambda: "pasted" in pilot.app.query_one(Prompt).text)
+        await pilot.press("x")
+
+    await check_looks("prompt-chip", BoxStand, prepare)
+
+
+@each_size
+async def test_a_long_text_takes_a_third_of_the_screen(width: int, height: int) -> None:
+    async def prepare(pilot: Pilot[Any]) -> None:
+        pilot.app.query_one(Prompt).put(Written("\n".join(f"line {number}" for number in range(40))))
+        await pilot.pause()
+
+    await check_looks("prompt-long", BoxStand, prepare, sizes=[(width, height)])
+
+
+def asking(question: Question, *, deaf: bool, keys: Sequence[str] = ()) -> Prepare:
+    now = [100.0]
+
+    async def prepare(pilot: Pilot[Any]) -> None:
+        now[0] = 100.0
+        screen = PermissionQuestion(question, clock=lambda: now[0])
+        pilot.app.push_screen(screen)
+        await until(pilot, lambda: pilot.app.screen is screen and screen.query(Answers))
+        if not deaf:
+            now[0] += 1
+            await until(pilot, lambda: not screen.query_one(Answers).deaf)
+        await pilot.press(*keys)
+
+    return prepare
+
+
+# A question whose window has changed takes no answer for a moment, and is scrolled elsewhere.
+
+
+@each_size
+async def test_a_command_is_asked_about(width: int, height: int) -> None:
+    sizes = [(width, height)]
+    await check_looks("question-command-deaf", BoxStand, asking(COMMAND, deaf=True), sizes=sizes)
+    await check_looks("question-command", BoxStand, asking(COMMAND, deaf=False), sizes=sizes)
+
+
+@each_size
+async def test_an_edit_is_asked_about(width: int, height: int) -> None:
+    sizes, down = [(width, height)], asking(EDIT, deaf=False, keys=["pagedown"])
+    await check_looks("question-edit", BoxStand, asking(EDIT, deaf=False), sizes=sizes)
+    await check_looks("question-edit-scrolled", BoxStand, down, sizes=sizes)
+
+
+@each_size
+async def test_a_reason_is_written(width: int, height: int) -> None:
+    written = asking(EDIT, deaf=False, keys=["r", *"not"])
+    await check_looks("question-reason", BoxStand, written, sizes=[(width, height)])
+
+
+async def test_a_confirmation() -> None:
+    async def prepare(pilot: Pilot[Any]) -> None:
+        await pilot.app.push_screen(Confirmation("The agent is working. Interrupt it and leave?"))
+
+    await check_looks("confirmation", BoxStand, prepare)

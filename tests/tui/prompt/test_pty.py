@@ -1,0 +1,113 @@
+"""The prompt in a real terminal: what is written outlives `kill -9`, and goes on in the person's editor."""
+
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tui.pty import Terminal
+
+pytestmark = pytest.mark.pty
+
+ESCAPE, ENTER, TAB, CTRL_G, CTRL_J = "\x1b", "\r", "\t", "\x07", "\n"
+UP = "\x1b[A"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    directory = tmp_path / "shop"
+    directory.mkdir()
+    (directory / "greet.py").write_text('print("hello")\n')
+    return directory
+
+
+def test_a_draft_outlives_a_kill(project: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with Terminal(cwd=project, data=data) as terminal:
+        terminal.wait_for("offline")
+        terminal.send("a thought that" + CTRL_J + "is not finished")
+        terminal.wait_for("is not finished")
+        _wait_for_draft(data, "is not finished")
+        terminal.kill()
+    with Terminal(cwd=project, data=data) as terminal:
+        text = terminal.wait_for("is not finished")
+        assert "a thought that" in text
+        terminal.send(ESCAPE)
+        terminal.wait_for(lambda text: "is not finished" not in text)
+    with Terminal(cwd=project, data=data) as terminal:
+        terminal.wait_for("Ask, @file")
+        # Cleared, it is the last of the history.
+        terminal.press_until(UP, "is not finished")
+
+
+def test_messages_that_waited_outlive_a_kill(project: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with Terminal("--permissions", "auto", cwd=project, data=data) as terminal:
+        terminal.wait_for("offline")
+        terminal.send("run `sleep 60`" + ENTER)
+        terminal.wait_for("Running shell")
+        terminal.send("and then this" + ENTER)
+        terminal.wait_for("1 and then this")
+        _wait_for_draft(data, "and then this")
+        terminal.kill()
+    with Terminal(cwd=project, data=data) as terminal:
+        terminal.wait_for(lambda text: "and then this" in text and "1 and then" not in text)
+
+
+def test_a_command_runs_and_the_agent_goes_on(project: Path, tmp_path: Path) -> None:
+    with Terminal(cwd=project, data=tmp_path / "data", columns=160) as terminal:
+        terminal.wait_for("offline")
+        terminal.send("!printf 'se%s\\n' en" + ENTER)
+        terminal.wait_for("seen")
+        terminal.send("list files" + ENTER)
+        terminal.wait_for("These are the files")
+
+
+def test_a_file_is_found_and_taken(project: Path, tmp_path: Path) -> None:
+    with Terminal(cwd=project, data=tmp_path / "data", columns=80, rows=24) as terminal:
+        terminal.wait_for("offline")
+        terminal.send("explain @gr")
+        terminal.wait_for(lambda text: "greet.py" in text and "@gr" in text and "Reading" not in text)
+        terminal.send(TAB)
+        terminal.wait_for("explain @greet.py")
+
+
+def test_the_editor_has_the_terminal_and_its_text_comes_back(project: Path, tmp_path: Path) -> None:
+    editor = _editor(
+        tmp_path, 'printf "EDITOR SEES "; cat "$1"; read answer; printf "%s edited" "$answer" > "$1"'
+    )
+    with Terminal(cwd=project, data=tmp_path / "data", environ={"VISUAL": editor}) as terminal:
+        terminal.wait_for("offline")
+        terminal.send("before" + CTRL_G)
+        terminal.wait_for("EDITOR SEES before")
+        terminal.send("well\n")
+        terminal.wait_for(lambda text: "well edited" in text and "offline" in text)
+
+
+def test_a_failing_editor_leaves_the_text(project: Path, tmp_path: Path) -> None:
+    editor = _editor(tmp_path, 'echo lost > "$1"; exit 3')
+    with Terminal(cwd=project, data=tmp_path / "data", environ={"EDITOR": editor}) as terminal:
+        terminal.wait_for("offline")
+        terminal.send("before" + CTRL_G)
+        text = terminal.wait_for("ended with 3")
+        assert "before" in text
+        assert "lost" not in text
+
+
+def _editor(tmp_path: Path, script: str) -> str:
+    path = tmp_path / "editor.sh"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return os.fspath(path)
+
+
+def _wait_for_draft(data: Path, text: str) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        for path in data.glob("prompts/*/draft-*.json"):
+            if text in path.read_text():
+                return
+        time.sleep(0.02)
+    raise AssertionError("no draft was saved")

@@ -1,0 +1,151 @@
+"""What was written lasts: the history of the project, drafts, and what comes back from an editor."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from cogency_tui.errors import UsageError
+from cogency_tui.store.prompts import Draft, Prompts, Written
+from cogency_tui.tui.terminal.outside_editor import editor_command
+from tests.store.test_prompts import leave_a_draft
+from tests.tui.driving import app_over, finished, prompt_of, send, told, type_text, until
+from tests.tui.scripted import ScriptedAgent, paused, respond
+
+
+def prompts_of(agent: ScriptedAgent) -> Prompts:
+    return Prompts(agent.data, agent.project)
+
+
+def saved(agent: ScriptedAgent) -> list[Draft]:
+    """The drafts on disk, as another process sees them."""
+    found = prompts_of(agent).directory.glob("draft-*.json")
+    return [msgspec.json.decode(path.read_bytes(), type=Draft) for path in found]
+
+
+async def test_the_history_of_the_project_is_there_in_the_next_session(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        for text in ("first", "/mode resume", "two\nlines"):
+            await send(pilot, text)
+            await finished(pilot)
+        await until(pilot, lambda: len(prompts_of(agent).history()) == 3)
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30)) as pilot:
+        seen: list[str] = []
+        await until(pilot, lambda: prompt_of(pilot).entries)
+        for key in ("up", "up", "up", "up", "down"):
+            await pilot.press(key)
+            seen.append(prompt_of(pilot).text)
+    assert seen == ["two\nlines", "two\nlines", "/mode resume", "first", "/mode resume"]
+
+
+async def test_what_was_written_is_on_disk_soon_and_gone_when_it_is_sent(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await type_text(pilot, "half a thought")
+        await until(pilot, lambda: [draft.written.text for draft in saved(agent)] == ["half a thought"])
+        await pilot.press("enter")
+        await until(pilot, lambda: saved(agent) == [])
+
+
+async def test_a_walk_through_the_history_leaves_the_draft_on_disk(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("ok")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "old")
+        await finished(pilot)
+        await type_text(pilot, "draft")
+        await pilot.press("up")
+        assert prompt_of(pilot).text == "old"
+        await until(pilot, lambda: [draft.written.text for draft in saved(agent)] == ["draft"])
+
+
+async def test_a_draft_of_a_process_that_is_gone_comes_back_once(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    directory = prompts_of(agent).directory
+    leave_a_draft(agent.data, "what I was about to say")
+    Prompts(agent.data, Path("/project")).directory.rename(directory)
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: prompt_of(pilot).text == "what I was about to say")
+        await until(pilot, lambda: len(saved(agent)) == 1 and saved(agent)[0].pid == os.getpid())
+        prompt_of(pilot).replace_text("")
+        await until(pilot, lambda: saved(agent) == [])
+
+
+async def test_what_one_has_typed_already_is_kept_and_the_draft_is_in_the_history(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    directory = prompts_of(agent).directory
+    leave_a_draft(agent.data, "from before")
+    Prompts(agent.data, Path("/project")).directory.rename(directory)
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        prompt_of(pilot).replace_text("new")
+        await until(pilot, lambda: prompts_of(agent).history() == [Written("from before")])
+        assert prompt_of(pilot).text == "new"
+        await pilot.press("up")
+        assert prompt_of(pilot).text == "from before"
+
+
+async def test_messages_that_waited_are_saved_with_the_draft(project: Path) -> None:
+    agent = ScriptedAgent(project, [paused])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        for text in ("go", "one", "two"):
+            await send(pilot, text)
+        await pilot.press("up")
+        await type_text(pilot, "!")
+        await until(
+            pilot,
+            lambda: (
+                [[message.text for message in draft.queue] for draft in saved(agent)] == [["one", "two!"]]
+            ),
+        )
+
+
+async def test_what_is_written_is_saved_when_one_leaves(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await type_text(pilot, "later")
+        pilot.app.exit()
+    assert [draft.written.text for draft in saved(agent)] == ["later"]
+
+
+async def test_a_directory_that_cannot_be_written_is_said_once(project: Path) -> None:
+    agent = ScriptedAgent(project)
+    agent.data.write_text("in the way")
+    async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
+        await type_text(pilot, "a")
+        await until(pilot, lambda: "cannot be used" in told(pilot))
+        await type_text(pilot, "b")
+        await asyncio.sleep(0.5)
+        assert told(pilot).count("cannot be used") == 1
+
+
+@pytest.mark.parametrize(
+    ("environ", "command"),
+    [
+        ({"EDITOR": "nano"}, ["nano"]),
+        ({"EDITOR": "nano", "VISUAL": "code --wait"}, ["code", "--wait"]),
+        ({"EDITOR": "'my editor' -x", "VISUAL": "  "}, ["my editor", "-x"]),
+    ],
+)
+def test_the_editor_is_the_persons(environ: dict[str, str], command: list[str]) -> None:
+    assert editor_command(environ) == command
+
+
+@pytest.mark.parametrize("environ", [{}, {"EDITOR": ""}, {"EDITOR": "'"}])
+def test_without_an_editor_it_is_said_what_to_set(environ: dict[str, str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        editor_command(environ)
+    assert "VISUAL" in caught.value.hint
+
+
+async def test_ctrl_g_without_an_editor_says_what_to_do(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.delenv("VISUAL", raising=False)
+    async with app_over(ScriptedAgent(project)).run_test(size=(100, 30), notifications=True) as pilot:
+        await type_text(pilot, "a")
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: "export EDITOR=nano" in told(pilot))
+        assert prompt_of(pilot).text == "a"

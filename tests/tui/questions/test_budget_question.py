@@ -1,0 +1,34 @@
+"""A limit of the budget is asked about on the screen before anything is sent; a change of it counts at once."""
+
+from pathlib import Path
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config.schema import BudgetSettings, Limits, Settings
+from cogency_tui.providers.models import ModelFacts, Prices
+from cogency_tui.tui.questions.screen import PermissionQuestion
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import at_work, conversation_of, finished, send, shown, until
+
+PRICED = ModelFacts(context_size=200_000, prices=Prices(input=100, cached=10, cache_write=100, output=100))
+
+
+async def test_a_hard_limit_is_asked_about_and_a_no_is_told(project: Path) -> None:
+    provider = ScriptedProvider("Fine.")
+    provider.facts = PRICED
+    settings = Settings(budget=BudgetSettings(turn=Limits(hard=0.01)))
+    agent = Agent(provider, project=project, data=project.parent / "data", settings=settings)
+    async with at_work(agent, (110, 40)) as pilot:
+        for key, told in (("n", "Nothing was sent, it was not allowed"), ("y", "Fine.")):
+            await send(pilot, "hi")
+            await until(pilot, lambda: isinstance(pilot.app.screen, PermissionQuestion))
+            screen = pilot.app.screen
+            assert isinstance(screen, PermissionQuestion)
+            await until(pilot, lambda asked=screen: shown(asked.query_one("#question-body")).strip())
+            said = " ".join(shown(screen.query_one("#question-body")).split())
+            assert "The next request wants to pass a limit" in said
+            assert "$0 went out in this turn, and the next request takes about $" in said
+            assert provider.sent == []
+            await until(pilot, lambda asked=screen: asked.check_action("answer", (True, "once")))
+            await pilot.press(key)
+            await finished(pilot)
+            await until(pilot, lambda words=told: words in " ".join(shown(conversation_of(pilot)).split()))

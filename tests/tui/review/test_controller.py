@@ -1,0 +1,273 @@
+"""Deciding with the keys of the review, over the real engine, journal and files."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.review.text_dialog import WritingScreen
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import finished, send, shown, told
+from tests.tui.review.stage import (
+    LINES,
+    Reviewer,
+    agent_of,
+    edit,
+    reviewing,
+    shell,
+    working,
+    write,
+    write_text,
+)
+
+
+def changed(*numbers: int) -> str:
+    text = LINES
+    for number in numbers:
+        text = text.replace(f"line_{number} = {number}\n", f"line_{number} = 'agent'\n")
+    return text
+
+
+def edits(*numbers: int, file: str = "notes.py") -> list[str]:
+    return [edit(file, f"line_{number} = {number}\n", f"line_{number} = 'agent'\n") for number in numbers]
+
+
+@pytest.fixture
+async def three(project: Path) -> AsyncIterator[Reviewer]:
+    """The review of one turn with three hunks in one file, and a new file."""
+    (project / "notes.py").write_text(LINES)
+    agent = working(project, *edits(5, 20, 35), write("pad.py", "pad = 1\n"), "Done.")
+    async with reviewing(agent) as reviewer:
+        yield reviewer
+
+
+def read(project: Path, name: str = "notes.py") -> str:
+    return (project / name).read_text()
+
+
+async def test_a_hunk_is_kept_and_the_next_one_comes(three: Reviewer) -> None:
+    assert (three.path, three.view.place) == ("notes.py", 0)
+    await three.press("y")
+    assert (three.states, three.view.place) == (("kept", "new", "new"), 1)
+    await three.press("space")
+    assert (three.states, three.view.place) == (("kept", "kept", "new"), 2)
+    assert "● 2 new  ✓ 2 kept" in shown(three.header)
+
+
+async def test_keys_pressed_at_once_are_about_one_hunk_each(three: Reviewer) -> None:
+    await three.press("y", "y", "y")
+    assert three.states == ("kept", "kept", "kept")
+
+
+async def test_a_hunk_is_reverted_and_comes_back(three: Reviewer, project: Path) -> None:
+    await three.press("j", "n")
+    assert read(project) == changed(5, 35)
+    assert three.states == ("new", "reverted", "new")
+    assert "↺ reverted" in shown(three.view)
+    await three.press("u")
+    assert read(project) == changed(5, 20, 35)
+    assert three.states == ("new", "new", "new")
+    assert "Taking it back is undone" in told(three.pilot)
+    await three.press("U")
+    assert read(project) == changed(5, 35)
+    await three.press("k", "y")
+    assert read(project) == changed(5, 20, 35)
+    assert three.states == ("new", "kept", "new")
+
+
+async def test_a_file_and_a_turn_are_reverted(three: Reviewer, project: Path) -> None:
+    await three.press("N")
+    assert read(project) == LINES
+    assert (project / "pad.py").exists()
+    assert three.states == ("reverted",) * 3
+    await three.press("u", "T")
+    assert read(project) == LINES
+    assert not (project / "pad.py").exists()
+    assert "2 files" in told(three.pilot)
+    await three.press("u")
+    assert read(project) == changed(5, 20, 35)
+    assert read(project, "pad.py") == "pad = 1\n"
+
+
+async def test_a_key_never_decides_about_a_file_that_is_not_selected_any_more(
+    three: Reviewer, project: Path
+) -> None:
+    # As fast as keys can be: the diff of the other file is not there yet.
+    three.screen.action_file(1)
+    three.screen.action_do("revert")
+    three.screen.action_do("edit")
+    await three.settled()
+    assert read(project) == changed(5, 20, 35)
+    assert read(project, "pad.py") == "pad = 1\n"
+    assert not isinstance(three.app.screen, WritingScreen)
+
+
+async def test_in_the_list_the_file_is_decided_about(three: Reviewer, project: Path) -> None:
+    await three.press("tab", "y")
+    assert three.states == ("kept",) * 3
+    await three.press("down", "n")
+    assert not (project / "pad.py").exists()
+    assert three.path == "pad.py"
+
+
+async def test_a_hunk_is_edited_and_kept_so(three: Reviewer, project: Path) -> None:
+    await three.press("j", "e")
+    await write_text(three, "line_20 = 'mine'\nmore = True", "ctrl+s")
+    assert read(project) == changed(5, 35).replace("line_20 = 20\n", "line_20 = 'mine'\nmore = True\n")
+    assert three.states == ("new", "edited", "new")
+
+
+async def test_what_is_written_is_left_only_when_one_says_so(three: Reviewer, project: Path) -> None:
+    await three.press("e")
+    await write_text(three, "mine", "escape", "n")
+    assert isinstance(three.app.screen, WritingScreen)
+    await three.press("escape", "y")
+    assert three.states == ("new",) * 3
+    assert read(project) == changed(5, 20, 35)
+
+
+async def test_a_rejection_and_a_comment_reach_the_model_with_the_next_message(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    provider = ScriptedProvider(*edits(5, 20), "Done.", "I see.")
+    async with reviewing(agent_of(project, provider)) as reviewer:
+        await reviewer.press("n", "c")
+        await write_text(reviewer, "Not in this way.", "enter")
+        assert "¶ Not in this way." in shown(reviewer.view)
+        assert "is told with your next message" in shown(reviewer.view)
+        await reviewer.press("q")
+        await send(reviewer.pilot, "go on")
+        await finished(reviewer.pilot)
+        sent = provider.sent[-1][-1]["content"]
+        assert "line_5 = 'agent'" in sent
+        assert "Not in this way." in sent
+        await reviewer.open()
+        await reviewer.press("j")
+        assert "Not in this way.  told" in shown(reviewer.view)
+
+
+async def test_picked_hunks_are_decided_about_together(three: Reviewer, project: Path) -> None:
+    await three.press("x", "j", "j", "x")
+    assert "2 picked" in shown(three.title)
+    await three.press("n")
+    assert read(project) == changed(20)
+    assert three.states == ("reverted", "new", "reverted")
+    assert "picked" not in shown(three.title)
+
+
+async def test_a_range_is_picked_from_where_it_begins_to_where_one_goes(three: Reviewer) -> None:
+    await three.press("j", "v", "j")
+    assert "2 picked" in shown(three.title)
+    await three.press("v", "k", "k", "escape")
+    assert "picked" not in shown(three.title)
+    await three.press("v", "j", "c")
+    await write_text(three, "Both.", "enter")
+    assert three.view.file is not None
+    # It is one comment, which stands with the first hunk that it is about.
+    assert [len(hunk.comments) for hunk in three.view.file.hunks] == [1, 0, 0]
+
+
+async def test_a_conflict_is_shown_with_both_sides_and_settled_in_place(
+    three: Reviewer, project: Path
+) -> None:
+    mine = changed(5, 20, 35).replace("line_5 = 'agent'", "line_5 = 'me'")
+    (project / "notes.py").write_text(mine)
+    await three.press("n")
+    assert three.states == ("conflict", "new", "new")
+    assert three.view.place == 0
+    body = shown(three.view)
+    assert "line_5 = 'me'" in body
+    assert "line_5 = 5" in body
+    assert "≠ 1 conflict" in shown(three.header)
+    await three.press("2")
+    assert read(project) == changed(20, 35)
+    assert three.states == ("reverted", "new", "new")
+    await three.press("u")
+    assert read(project) == mine
+    assert three.states == ("conflict", "new", "new")
+    await three.press("1")
+    assert read(project) == mine
+    assert three.states == ("edited", "new", "new")
+    await three.press("u", "e")
+    await write_text(three, "line_5 = 'both'", "ctrl+s")
+    assert read(project) == mine.replace("'me'", "'both'")
+    assert "Somebody changed" not in shown(three.view)
+
+
+async def test_what_cannot_be_done_is_said(three: Reviewer) -> None:
+    await three.press("u")
+    assert "nothing to undo" in told(three.pilot)
+    await three.press("1")
+    assert "no conflict here" in told(three.pilot)
+    await three.press("y", "k", "y")
+    assert "stands like that already" in told(three.pilot)
+
+
+async def test_a_hunk_is_copied_as_a_patch(three: Reviewer) -> None:
+    await three.press("x", "j", "x", "Y")
+    assert three.app.clipboard == ("-line_5 = 5\n+line_5 = 'agent'\n-line_20 = 20\n+line_20 = 'agent'\n")
+
+
+async def test_what_a_command_changed_without_lines_is_decided_about_too(project: Path) -> None:
+    (project / "logo").write_bytes(bytes(range(256)))
+    agent = working(project, shell("printf x >> logo"), "Done.")
+    async with reviewing(agent) as reviewer:
+        assert "no text" in shown(reviewer.view)
+        await reviewer.press("e")
+        assert "no lines here" in told(reviewer.pilot)
+        await reviewer.press("n")
+        assert (project / "logo").read_bytes() == bytes(range(256))
+        assert reviewer.states == ("reverted",)
+        await reviewer.press("u")
+        assert (project / "logo").read_bytes() == bytes(range(256)) + b"x"
+
+
+async def test_what_cannot_be_brought_back_is_asked_about_first(project: Path) -> None:
+    agent = working(project, shell("truncate -s 67108865 big.bin"), "Done.")
+    async with reviewing(agent) as reviewer:
+        await reviewer.pilot.press("N")
+        await reviewer.until(lambda: isinstance(reviewer.app.screen, Confirmation))
+        await reviewer.press("n")
+        assert (project / "big.bin").exists()
+        await reviewer.pilot.press("N")
+        await reviewer.until(lambda: isinstance(reviewer.app.screen, Confirmation))
+        await reviewer.press("y")
+        await reviewer.until(lambda: not (project / "big.bin").exists())
+
+
+async def test_what_was_decided_is_done_though_one_leaves_at_once(three: Reviewer, project: Path) -> None:
+    # As fast as keys can be.
+    for key in "ynyq":
+        three.app.post_message(events.Key(key, key))
+    await three.until(lambda: isinstance(three.app.screen, MainScreen))
+    await three.settled()
+    assert read(project) == changed(5, 35)
+    await three.open()
+    await three.press("J", "K")
+    assert three.states == ("kept", "reverted", "kept")
+
+
+async def test_a_range_ends_with_its_file(project: Path) -> None:
+    for name in ("a.py", "b.py"):
+        (project / name).write_text(LINES)
+    agent = working(project, *edits(5, 20, 35, file="a.py"), *edits(5, 20, 35, file="b.py"), "Done.")
+    async with reviewing(agent) as reviewer:
+        await reviewer.press("j", "v", "J", "j")
+        assert (reviewer.path, reviewer.view.place) == ("b.py", 1)
+        assert "picked" not in shown(reviewer.title)
+        await reviewer.press("v", "j")
+        assert "2 picked" in shown(reviewer.title)
+
+
+async def test_in_a_conflict_without_lines_it_is_said_that_none_can_be_written(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    async with reviewing(working(project, *edits(5), "Done.")) as reviewer:
+        (project / "notes.py").unlink()
+        await reviewer.press("n")
+        assert reviewer.states == ("conflict",)
+        assert "What is in the way is said there" in told(reviewer.pilot)
+        assert "it was removed or renamed since" in shown(reviewer.view)
+        await reviewer.press("e")
+        assert "1 leaves what is there now" in told(reviewer.pilot)

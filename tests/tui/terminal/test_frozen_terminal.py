@@ -1,0 +1,149 @@
+"""A terminal that nobody reads, such as a frozen SSH connection, holds nothing up."""
+
+import asyncio
+import json
+import signal
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.exhaustive import sampled
+from tests.peers.chat import ChatPeer
+from tests.tui.pty import Terminal
+
+pytestmark = pytest.mark.pty
+
+ROUNDS = 25
+LONG = "\n".join(f"- point {number}: " + "word " * 30 for number in range(60))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    directory = tmp_path / "shop"
+    directory.mkdir()
+    return directory
+
+
+def rounds() -> list[str]:
+    """Answers, each long and with a call, which notes its number in `ran`."""
+    answers: list[str] = []
+    for number in range(ROUNDS):
+        call = [{"name": "shell", "args": {"command": f"echo {number} >> ran"}}]
+        answers.append(f"<respond>\n{LONG}\n</respond>\n<execute>\n{json.dumps(call)}\n</execute>")
+    return [*answers, "<respond>\nThat was all of it.\n</respond>"]
+
+
+async def freeze(project: Path, then: Callable[[Terminal, Path], None], permissions: str = "auto") -> None:
+    """Have the model do its rounds at a terminal that is frozen when they begin; `then` goes on."""
+    async with ChatPeer(rounds(), model="m") as peer:
+        config = project.parent / "config.toml"
+        config.write_text(f'provider = "mine"\n[providers.mine]\nbase_url = "{peer.base_url}"\nmodel = "m"\n')
+        data = project.parent / "data"
+
+        def drive() -> None:
+            with Terminal(
+                "--permissions",
+                permissions,
+                cwd=project,
+                data=data,
+                columns=200,
+                rows=60,
+                environ={"COGENCY_CONFIG": str(config)},
+            ) as terminal:
+                terminal.wait_for("mine/m")
+                terminal.freeze()
+                terminal.send("go on\r")
+                then(terminal, data)
+
+        await asyncio.to_thread(drive)
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline, "what was waited for did not come about"
+        time.sleep(0.05)
+
+
+def ran(project: Path) -> list[str]:
+    path = project / "ran"
+    return path.read_text().split() if path.exists() else []
+
+
+def ended(data: Path) -> bool:
+    """Whether the turn's last answer is in the store."""
+    connection = sqlite3.connect(f"file:{data / 'cogency.db'}?mode=ro", uri=True)
+    try:
+        found = connection.execute("SELECT count(*) FROM events WHERE type = 'respond'").fetchone()
+        return found[0] == ROUNDS + 1
+    finally:
+        connection.close()
+
+
+async def test_events_and_calls_go_on_and_the_screen_is_whole_once_it_is_read(project: Path) -> None:
+    def then(terminal: Terminal, data: Path) -> None:
+        until(lambda: len(ran(project)) == ROUNDS and ended(data))
+        read = len(terminal.raw)
+        terminal.thaw()
+        terminal.wait_for(
+            lambda text: (
+                "That was all of it." in text
+                and "mine/m" in text
+                and text.startswith(" cogency")
+                and terminal.screen.title == "shop · cogency"
+            )
+        )
+        assert len(terminal.raw) - read < 400_000
+        terminal.send("still here")
+        terminal.wait_for("still here")
+
+    await freeze(project, then)
+
+
+async def test_a_question_that_was_never_shown_is_not_answered(project: Path) -> None:
+    def then(terminal: Terminal, _data: Path) -> None:
+        asked = time.monotonic() + 8
+        while time.monotonic() < asked:
+            terminal.send("y")
+            # Longer than the pause after which a question takes a key.
+            time.sleep(1)
+        assert not ran(project)
+        terminal.thaw()
+        terminal.wait_for("wants to run a command")
+
+        def answered() -> bool:
+            time.sleep(1)
+            terminal.send("y")
+            return bool(ran(project))
+
+        until(answered)
+
+    await freeze(project, then, permissions="ask")
+
+
+@pytest.mark.parametrize(
+    "number", sampled([signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT], quick=1)
+)
+async def test_a_signal_ends_the_program_and_restores_the_terminal(
+    project: Path, number: signal.Signals
+) -> None:
+    def then(terminal: Terminal, _data: Path) -> None:
+        until(lambda: len(ran(project)) > ROUNDS // 2)
+        terminal.process.send_signal(number)
+        assert terminal.process.wait(60) == 128 + number
+        terminal.thaw()
+        until(lambda: b"\x1b[?1049l" in terminal.raw)
+
+    await freeze(project, then)
+
+
+async def test_a_terminal_that_is_closed_when_frozen_takes_the_program_with_it(project: Path) -> None:
+    def then(terminal: Terminal, _data: Path) -> None:
+        until(lambda: len(ran(project)) > ROUNDS // 2)
+        terminal.close()
+        assert terminal.process.wait(60) == 128 + signal.SIGHUP
+
+    await freeze(project, then)

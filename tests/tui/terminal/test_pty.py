@@ -1,0 +1,208 @@
+"""How the program behaves in a real terminal beside drawing."""
+
+import base64
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.tui.transcript.cards import SPINNER
+from tests.exhaustive import sampled
+from tests.tui.pty import Terminal
+
+pytestmark = pytest.mark.pty
+
+CTRL_C, CTRL_Q, CTRL_Z = "\x03", "\x11", "\x1a"
+FOCUS_OUT, SHIFT_LEFT = "\x1b[O", "\x1b[1;2D"
+READY = "offline/offline-1"
+ALONE = {"TMUX": "", "STY": "", "SSH_CONNECTION": "", "SSH_TTY": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+
+STYLE = re.compile(rb"\x1b\[([0-9;]*)m")
+OSC = re.compile(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    directory = tmp_path / "shop"
+    directory.mkdir()
+    (directory / "greet.py").write_text('print("hello")\n')
+    return directory
+
+
+def started(project: Path, *arguments: str, config: str = "", **environ: str) -> Terminal:
+    """The program in `project`, with a configuration."""
+    path = project.parent / "config.toml"
+    path.write_text(config)
+    given = {**ALONE, "COGENCY_CONFIG": str(path), **environ}
+    return Terminal(
+        *arguments, cwd=project, data=project.parent / "data", columns=100, rows=30, environ=given
+    )
+
+
+def colours(raw: bytes) -> set[int]:
+    """The colours that were asked for, but the terminal's default: 30 to 37, 38, 40 to 47, 48, 90 to 107."""
+    codes = {int(code) for found in STYLE.findall(raw) for code in found.split(b";") if code}
+    return {code for code in codes if 30 <= code <= 38 or 40 <= code <= 48 or 90 <= code <= 107}
+
+
+def test_the_title_says_project_and_state_and_is_given_back(project: Path) -> None:
+    with started(project, "--permissions", "auto") as terminal:
+        terminal.wait_for(lambda _text: terminal.screen.title == "shop · cogency")
+        terminal.send("run `sleep 60`\r")
+        terminal.wait_for(lambda _text: terminal.screen.title == "… shop, working · cogency")
+        terminal.send("\x1b")
+        terminal.wait_for(lambda _text: terminal.screen.title == "shop · cogency")
+        terminal.send(CTRL_Q)
+        assert terminal.process.wait(20) == 0
+        terminal.wait_for(lambda _text: b"\x1b[23;2t" in terminal.raw)
+    assert terminal.raw.index(b"\x1b[22;2t") < terminal.raw.index(b"\x1b]2;")
+
+
+def test_a_project_cannot_write_sequences_into_the_title(tmp_path: Path) -> None:
+    project = tmp_path / "a\x1b]0;evil\x07b"
+    project.mkdir()
+    with started(project) as terminal:
+        terminal.wait_for(lambda _text: "cogency" in terminal.screen.title)
+        assert "\x1b" not in terminal.screen.title
+        assert b"\x1b]0;evil" not in terminal.raw
+
+
+def test_it_is_suspended_and_comes_back_with_the_whole_screen(project: Path) -> None:
+    with started(project) as terminal:
+        terminal.wait_for(READY)
+        terminal.wait_for(lambda _text: terminal.screen.title == "shop · cogency")
+        terminal.send("half a sentence")
+        terminal.wait_for("half a sentence")
+        terminal.send(CTRL_Z)
+        wait_until_stopped(terminal.process.pid)
+        terminal.wait_for(lambda _text: b"\x1b[?1049l" in terminal.raw and b"\x1b[23;2t" in terminal.raw)
+        terminal.screen.reset()
+        os.kill(terminal.process.pid, signal.SIGCONT)
+        terminal.wait_for(
+            lambda text: text.startswith(" cogency") and "half a sentence" in text and READY in text
+        )
+        terminal.send(" more")
+        terminal.wait_for("half a sentence more")
+
+
+def test_two_hundred_resizes_leave_a_whole_screen(project: Path) -> None:
+    with started(project, "explain greet.py") as terminal:
+        terminal.wait_for("greet.py has")
+        begun = time.monotonic()
+        for number in range(200):
+            terminal.resize(60 + number % 90, 14 + number % 30)
+            time.sleep(max(0.0, begun + number * 0.005 - time.monotonic()))
+        terminal.resize(90, 26)
+
+        def whole(text: str) -> bool:
+            lines = text.split("\n")
+            return (
+                "cogency" in lines[0]
+                and "greet.py has" in text
+                and READY in lines[24]
+                and lines[25].startswith(" Enter send")
+            )
+
+        terminal.wait_for(whole)
+        terminal.send("still here")
+        terminal.wait_for("still here")
+
+
+def test_one_who_looks_elsewhere_is_rung_for(project: Path) -> None:
+    with started(project, "--permissions", "auto") as terminal:
+        terminal.wait_for(READY)
+        terminal.send("run `sleep 2`\r")
+        terminal.wait_for(lambda _text: "working" in terminal.screen.title)
+        terminal.send(FOCUS_OUT)
+        terminal.wait_for(lambda _text: b"\x07" in OSC.sub(b"", bytes(terminal.raw)))
+        terminal.wait_for(lambda _text: terminal.screen.title == "shop · cogency")
+
+
+def test_or_is_told_by_the_terminal_if_so_set(project: Path) -> None:
+    slow = {"COGENCY_OFFLINE_DELAY": "0.03"}
+    with started(project, config='notify = "osc9"\n', **slow) as terminal:
+        terminal.wait_for(READY)
+        terminal.send("replace 'hello' with 'goodbye' in greet.py\r")
+        terminal.wait_for(lambda _text: "working" in terminal.screen.title)
+        terminal.send(FOCUS_OUT)
+        terminal.wait_for(lambda _text: b"\x1b]9;shop: waiting for your answer\x07" in terminal.raw)
+
+
+def test_one_who_watches_is_left_in_peace(project: Path) -> None:
+    with started(project) as terminal:
+        terminal.wait_for(READY)
+        terminal.send("list files\r")
+        terminal.wait_for("These are the files")
+        terminal.wait_for(lambda _text: terminal.screen.title == "shop · cogency")
+        assert b"\x07" not in OSC.sub(b"", bytes(terminal.raw))
+
+
+def test_what_is_copied_goes_to_the_terminal_and_that_is_said(project: Path) -> None:
+    with started(project) as terminal:
+        terminal.wait_for(READY)
+        terminal.send("hello")
+        typed = next(line for line in terminal.wait_for("hello").split("\n") if "hello" in line)
+        end = typed.index("hello") + len("hello")
+        terminal.wait_for(lambda _text: terminal.screen.cursor.x == end)
+        terminal.send(SHIFT_LEFT * 3)
+        terminal.wait_for(lambda _text: terminal.screen.cursor.x == end - 3)
+        terminal.send(CTRL_C)
+        terminal.wait_for("Copied 3 characters")
+        assert b"\x1b]52;c;" + base64.b64encode(b"llo") + b"\x07" in terminal.raw
+
+
+@pytest.mark.parametrize("term", sampled(["screen", "xterm", "linux"], quick=1))
+def test_a_terminal_with_16_colours_gets_no_others(project: Path, term: str) -> None:
+    with started(project, "explain greet.py", TERM=term, COLORTERM="") as terminal:
+        terminal.wait_for("greet.py has")
+        assert colours(bytes(terminal.raw))
+        assert not {38, 48} & colours(bytes(terminal.raw))
+
+
+def test_with_no_color_there_is_none(project: Path) -> None:
+    with started(project, "explain greet.py", NO_COLOR="1") as terminal:
+        terminal.wait_for("greet.py has")
+        terminal.send("\x1bOP")
+        terminal.wait_for("Type to filter")
+        assert colours(bytes(terminal.raw)) == set()
+        assert STYLE.findall(bytes(terminal.raw))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "config", "asked"),
+    sampled([(("--no-mouse",), "", False), ((), "", True), ((), "mouse = false\n", False)], quick=1),
+)
+def test_the_mouse_can_be_left_to_the_terminal(
+    project: Path, arguments: tuple[str, ...], config: str, asked: bool
+) -> None:
+    with started(project, *arguments, config=config) as terminal:
+        terminal.wait_for(READY)
+        assert (b"\x1b[?1000h" in terminal.raw) is asked
+
+
+@pytest.mark.parametrize("still", sampled([True, False], quick=1))
+def test_the_spinner_stands_still_where_nothing_is_to_move(project: Path, still: bool) -> None:
+    arguments = ("--no-animation",) if still else ()
+    with started(project, *arguments, "--permissions", "auto") as terminal:
+        terminal.wait_for(READY)
+        terminal.send("run `sleep 60`\r")
+        seen: set[str] = set()
+
+        def spun(text: str) -> bool:
+            seen.update(character for character in text if character in SPINNER)
+            return re.search(r"Running shell +[3-9] s", text) is not None
+
+        terminal.wait_for(spun)
+        assert (len(seen) == 1) is still
+
+
+def wait_until_stopped(pid: int) -> None:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T":
+            return
+        time.sleep(0.02)
+    raise AssertionError("it was not stopped")

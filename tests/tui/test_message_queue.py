@@ -1,0 +1,181 @@
+"""Messages that wait while the agent works: seen, changed, moved, removed, and given back."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from cogency_tui.store.prompts import Written
+from cogency_tui.tui.message_queue import MessageQueue, given_back
+from cogency_tui.tui.prompt.box import QueueList
+from tests.tui.driving import app_over, finished, main_of, prompt_of, send, shown, type_text, until
+from tests.tui.scripted import ScriptedAgent, paused, respond
+
+
+def queue_of(pilot: Pilot[Any]) -> list[str]:
+    return [message.text for message in main_of(pilot).bridge.queue.messages]
+
+
+def rows_of(pilot: Pilot[Any]) -> list[str]:
+    listed = main_of(pilot).query_one(QueueList)
+    return [line.strip() for line in shown(listed).splitlines()] if listed.display else []
+
+
+@pytest.fixture
+def agent(project: Path) -> ScriptedAgent:
+    return ScriptedAgent(project, [paused, respond("ok")])
+
+
+async def waiting(pilot: Pilot[Any], *messages: str) -> None:
+    """Have the agent work, and `messages` wait."""
+    await send(pilot, "go")
+    for message in messages:
+        await send(pilot, message)
+    await until(pilot, lambda: len(rows_of(pilot)) == len(messages))
+
+
+async def test_messages_that_wait_are_listed_and_sent_in_order(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one", "two")
+        assert [row.split()[:2] for row in rows_of(pilot)] == [["1", "one"], ["2", "two"]]
+        agent.gate.set()
+        await until(pilot, lambda: agent.asked == ["go", "one", "two"])
+        await finished(pilot)
+        assert rows_of(pilot) == []
+
+
+async def test_up_brings_a_message_back_and_enter_puts_it_in_its_place(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one", "two")
+        await type_text(pilot, "draft")
+        await pilot.press("up", "up")
+        assert prompt_of(pilot).text == "one"
+        await until(pilot, lambda: "edited below" in rows_of(pilot)[0])
+        await type_text(pilot, "!")
+        await pilot.press("enter")
+        assert queue_of(pilot) == ["one!", "two"]
+        assert prompt_of(pilot).text == "draft"
+
+
+async def test_a_walk_through_the_queue_keeps_what_was_changed_and_ends_at_the_draft(
+    agent: ScriptedAgent,
+) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one", "two")
+        await type_text(pilot, "draft")
+        await pilot.press("up", "x", "up", "y", "down", "down")
+        assert prompt_of(pilot).text == "draft"
+        assert queue_of(pilot) == ["oney", "twox"]
+
+
+async def test_a_message_that_is_edited_is_not_sent_before_it_is_put_back(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one", "two")
+        await pilot.press("up", "up")
+        agent.gate.set()
+        await finished(pilot)
+        assert agent.asked == ["go"]
+        await type_text(pilot, "!")
+        await pilot.press("enter")
+        await until(pilot, lambda: agent.asked == ["go", "one!", "two"])
+
+
+async def test_an_emptied_message_goes_away(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one", "two")
+        await pilot.press("up", "ctrl+u", "enter")
+        assert queue_of(pilot) == ["one"]
+
+
+async def test_keys_move_and_remove_the_message_that_is_edited(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one", "two", "three")
+        await pilot.press("up", "alt+up", "alt+up", "alt+up")
+        assert queue_of(pilot) == ["three", "one", "two"]
+        await pilot.press("alt+down")
+        assert queue_of(pilot) == ["one", "three", "two"]
+        await pilot.press("alt+x")
+        assert queue_of(pilot) == ["one", "two"]
+        assert prompt_of(pilot).text == ""
+
+
+async def test_buttons_move_remove_and_edit(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one", "two")
+        row = shown(main_of(pilot).query_one(QueueList)).splitlines()[1]
+        await pilot.click(QueueList, offset=(row.index("↑"), 1))
+        await until(pilot, lambda: queue_of(pilot) == ["two", "one"])
+        await pilot.click(QueueList, offset=(row.index("↓"), 0))
+        await until(pilot, lambda: queue_of(pilot) == ["one", "two"])
+        await pilot.click(QueueList, offset=(row.index("✕"), 0))
+        await until(pilot, lambda: queue_of(pilot) == ["two"])
+        await pilot.click(QueueList, offset=(6, 0))
+        await until(pilot, lambda: prompt_of(pilot).text == "two")
+
+
+async def test_escape_leaves_an_edited_message_as_it_was_and_interrupts_nothing(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await waiting(pilot, "one")
+        await pilot.press("up", "x", "escape")
+        assert queue_of(pilot) == ["one"]
+        assert prompt_of(pilot).text == ""
+        assert main_of(pilot).bridge.working
+
+
+async def test_escape_interrupts_and_gives_the_queue_back(agent: ScriptedAgent) -> None:
+    async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
+        await waiting(pilot, "one", "!make", "two")
+        await type_text(pilot, "draft")
+        await pilot.press("escape")
+        await finished(pilot)
+        assert prompt_of(pilot).text == "one\n\ntwo\n\ndraft"
+        assert rows_of(pilot) == []
+        assert agent.asked == ["go"]
+        prompt_of(pilot).replace_text("")
+        await pilot.press("up")
+        assert prompt_of(pilot).text == "!make"
+
+
+def test_a_command_never_takes_a_message_with_it() -> None:
+    text, commands = given_back([Written("!rm x"), Written("and then")], Written("!ls"))
+    assert text == Written("and then", {})
+    assert [command.text for command in commands] == ["!rm x", "!ls"]
+    assert given_back([Written("!a")], Written("!b")) == (Written("!b"), [Written("!a")])
+    assert given_back([Written("!a"), Written("!b")], Written("")) == (Written("!b"), [Written("!a")])
+
+
+ACTS = st.one_of(
+    *[st.tuples(st.just(act), st.integers(0, 4)) for act in ("add", "take", "hold", "release", "remove")],
+    st.tuples(st.sampled_from(["up", "down"]), st.integers(0, 4)),
+)
+
+
+@given(st.lists(ACTS, max_size=40))
+def test_nothing_is_lost_or_sent_twice_whatever_is_done(acts: list[tuple[str, int]]) -> None:
+    queue = MessageQueue(lambda: None)
+    added = sent = removed = 0
+    for act, place in acts:
+        if act == "add":
+            queue.add(Written(f"m{added}"))
+            added += 1
+        elif act == "take":
+            held = queue.held
+            sent += queue.take() is not None
+            assert held != 0 or len(queue)
+        elif act == "hold" and place < len(queue) and queue.held is None:
+            queue.hold(place)
+        elif act == "release" and queue.held is not None:
+            message = queue.messages[queue.held]
+            queue.release(message)
+            assert message in queue.messages
+        elif act == "remove" and place < len(queue):
+            queue.remove(place)
+            removed += 1
+        elif act in ("up", "down"):
+            held = queue.messages[queue.held] if queue.held is not None else None
+            queue.move(place, -1 if act == "up" else 1)
+            assert held is None or (queue.held is not None and queue.messages[queue.held] == held)
+    assert added == sent + removed + len(queue)

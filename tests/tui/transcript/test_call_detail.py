@@ -1,0 +1,149 @@
+"""The detail of a call: arguments, numbers, diff and output, of any length."""
+
+from typing import Any
+
+from cogency_tui.protocol.events import Event
+from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.transcript.call_detail import CallSheet
+from cogency_tui.tui.transcript.calls import Action, Call
+from tests.tui.scripted import EPOCH, call, output, result, started
+
+INKS = inks_of("night")
+DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
+
+
+def made(*events: Any, id: str = "c") -> Call:
+    made = Call(id)
+    take(made, *events)
+    return made
+
+
+def take(call: Call, *events: Event) -> None:
+    for event in events:
+        if event["type"] == "call":
+            call.write(event)
+        elif event["type"] == "result":
+            call.report(event)
+
+
+def sheet_of(call: Call, width: int = 60, **options: Any) -> CallSheet:
+    return CallSheet(call, width, INKS, EPOCH, **options)
+
+
+def text(sheet: CallSheet) -> list[str]:
+    return [sheet.line(y).text.rstrip() for y in range(len(sheet))]
+
+
+def test_a_command_shows_its_status_its_time_and_its_bytes() -> None:
+    content = "exit 1\nline one\nline two"
+    failed = made(
+        call("c", "shell", command="make test"),
+        result("c", "shell", "exit 1 after 2.0 s", content, error=True, duration=2.0),
+    )
+
+    assert text(sheet_of(failed)) == [
+        "shell  ✗ failed 2.0 s",
+        "exit 1 · 17 B, 2 lines",
+        "$ make test",
+        "",
+        "exit 1 after 2.0 s",
+        "line one",
+        "line two",
+    ]
+
+
+def test_live_output_is_taken_in_where_it_goes_on() -> None:
+    running = made(call("c", "shell", command="make"), started("c", "shell"), output("c", "shell", "one\ntw"))
+    sheet = sheet_of(running)
+    take(running, output("c", "shell", "o\nthree\n"))
+    sheet.refresh(EPOCH + 3)
+
+    assert not sheet.stale
+    assert text(sheet)[0] == "shell  ⠋ running 3.0 s"
+    assert text(sheet)[-3:] == ["one", "two", "three"]
+
+    take(running, result("c", "shell", "exit 0 after 3.0 s", "exit 0\none"))
+    assert sheet.stale
+
+
+def test_what_is_written_is_seen_growing() -> None:
+    writing = made(
+        call("c", "write", partial=True, file="new.py"), call("c", "", partial=True, content="a\n")
+    )
+    sheet = sheet_of(writing)
+    take(writing, call("c", "", partial=True, content="b \x1b[2J\n"))
+    sheet.refresh(EPOCH)
+
+    assert not sheet.stale
+    assert text(sheet) == ["write  ✎ writing", "9 B to write", "file  new.py", "content", "  a", "  b ␛[2J"]
+
+
+def test_a_diff_stands_in_the_place_of_what_it_was_made_of() -> None:
+    edited = made(call("c", "edit", file="a.py", old="x", new="y\nz"), result("c", "edit", "Edited", DIFF))
+    shown = text(sheet_of(edited))
+
+    assert "file  a.py" in shown
+    assert "+z" in shown
+    assert not any(line.startswith(("old", "new")) for line in shown)
+
+
+def test_what_an_edit_is_to_replace_is_told_apart_before_it_is_made() -> None:
+    waiting = made(call("c", "edit", file="a.py", old="x\nq", new="y\nz"))
+    waiting.ask()
+    sheet = sheet_of(waiting)
+
+    assert text(sheet)[0] == "edit  ? waiting for permission"
+    lines = {sheet.line(y).text.strip(): sheet.line(y).segments[-1].style for y in range(len(sheet))}
+    assert (lines["q"], lines["z"]) == (INKS("bad", "removed"), INKS("good", "added"))
+
+
+def test_what_it_waits_for_and_why_it_was_skipped_are_told() -> None:
+    queued = Call("c", name="shell", state="queued", action=Action("c", ("a",), "data", timeout=5.0))
+    assert (
+        text(sheet_of(queued, waits=["a", "b"]))[1] == "waits for a, b · id c · result $data · at most 5.0 s"
+    )
+
+    skipped = made(
+        call("c", "shell"), result("c", "shell", 'Skipped: it depends on "a", which failed', error=True)
+    )
+    shown = text(sheet_of(skipped, cause="a failed"))
+    assert shown[0].startswith("shell  ⊘ skipped")
+    assert "a failed" in shown[1]
+    assert 'Skipped: it depends on "a", which failed' in shown
+
+
+def test_a_long_result_comes_piece_by_piece() -> None:
+    content = "\n".join(f"line {number}" for number in range(20_000))
+    long = made(call("c", "mine"), result("c", "mine", "done", content))
+    sheet = sheet_of(long, gradual=True)
+
+    assert sheet.loading
+    assert "20000 lines" in text(sheet)[1]
+    while sheet.loading:
+        sheet.load()
+    assert sheet.line(len(sheet) - 1).text == "line 19999"
+    assert text(sheet_of(long)) == text(sheet)
+
+
+def test_what_a_sub_agent_did_stands_with_its_answer() -> None:
+    done = made(
+        call("c", "agent", name="reviewer"),
+        started("c", "agent"),
+        output("c", "agent", "· read a.py\n✓ read: Read 3 lines\n"),
+        result("c", "agent", "reviewer answered", "all good"),
+    )
+    shown = text(sheet_of(done))
+
+    assert "✓ read a.py  Read 3 lines" in shown
+    assert shown[-1] == "all good"
+
+
+def test_foreign_text_is_drawn_and_never_obeyed() -> None:
+    hostile = made(
+        call("c", "evil\x1b[2J", query="v\u202e\x07"),
+        result("c", "evil", "out\x1b[1mcome", "a\x1b]0;t\x07b"),
+    )
+    shown = "".join(text(sheet_of(hostile)))
+
+    assert not {"\x1b", "\x07", "\u202e"}.intersection(shown)
+    assert "ab" in shown

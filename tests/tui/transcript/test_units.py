@@ -1,0 +1,260 @@
+"""Events make the same units live and from the store."""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+from cogency_tui.protocol.events import Event
+from cogency_tui.tui.conversation.activity_line import Activity, describe_activity, live_units
+from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.transcript.calls import Call, FileChange
+from cogency_tui.tui.transcript.document import Document, Place
+from cogency_tui.tui.transcript.units import (
+    Notice,
+    Problem,
+    Prose,
+    Said,
+    Stopped,
+    Transcript,
+    read_transcript,
+)
+from tests.tui.scripted import (
+    EPOCH,
+    call,
+    end,
+    error,
+    execute,
+    interrupt,
+    metric,
+    notice,
+    output,
+    respond,
+    result,
+    started,
+    think,
+    user,
+)
+
+DIFF = "--- a/app.py\n+++ b/app.py\n@@ -1,2 +1,3 @@\n x\n-old\n+new\n+--- more\n"
+
+
+def fed(*events: Event) -> Transcript:
+    transcript = Transcript()
+    transcript.feed(events)
+    return transcript
+
+
+def only_call(*events: Event) -> Call:
+    return fed(*events).call(0)
+
+
+def test_deltas_of_one_unit_are_one_unit_and_of_two_are_two() -> None:
+    transcript = fed(
+        user("hi"), think("a", "1"), think("b", "1"), think("c", "2"), respond("d"), respond("e"), end()
+    )
+
+    assert [unit.text for unit in transcript.units if isinstance(unit, Said | Prose)] == [
+        "hi",
+        "ab",
+        "c",
+        "de",
+    ]
+    assert not any(unit.open for unit in transcript.units if isinstance(unit, Prose))
+
+
+def test_live_and_stored_events_draw_the_same() -> None:
+    live = [
+        user("fix it"),
+        think("why ", at=1), think("not", at=2),
+        call("c", "", partial=True, at=3),
+        call("c", "shell", partial=True, at=3, command="ls"),
+        call("c", "shell", at=3, command="ls -l"), execute(),
+        started("c", "shell", at=4), output("c", "shell", "a\nb\n", at=4),
+        result("c", "shell", "exit 0", "a\nb\n", at=5),
+        respond("don", at=6), respond("e", at=7), end(),
+    ]  # fmt: skip
+    stored = [
+        user("fix it"),
+        think("why not", at=1),
+        call("c", "shell", at=3, command="ls -l"),
+        result("c", "shell", "exit 0", "a\nb\n", at=5),
+        respond("done", at=6),
+    ]
+
+    def drawn(events: list[Event]) -> list[str]:
+        transcript = fed(*events)
+        transcript.close()
+        document = Document(transcript, 60, inks_of("night"))
+        document.measure(Place(0, 0, 0), 1000)
+        return [document.line(document.place(y)).text for y in range(document.height)]
+
+    assert drawn(live) == drawn(stored)
+    assert any("Thought for 2.0 s" in line for line in drawn(live))
+
+
+def test_a_call_goes_through_its_states() -> None:
+    transcript = Transcript()
+    seen: list[str] = []
+
+    def feed(event: Event) -> None:
+        transcript.feed([event])
+        seen.append(transcript.call(0).state)
+
+    feed(call("c", "", partial=True))
+    feed(call("c", "write", partial=True, file="a.py"))
+    feed(call("c", "write", file="a.py", content="x"))
+    transcript.call(0).ask()
+    seen.append(transcript.call(0).state)
+    transcript.call(0).decide()
+    feed(started("c", "write"))
+    feed(result("c", "write"))
+
+    assert seen == ["writing", "writing", "queued", "waiting", "running", "done"]
+
+
+def test_a_file_being_written_is_seen_growing() -> None:
+    preview = only_call(
+        call("c", "write", partial=True, file="a.py"),
+        call("c", "", partial=True, content="first\n"),
+        call("c", "", partial=True, content="second\n"),
+    )
+
+    assert preview.args == {"file": "a.py", "content": "first\nsecond\n"}
+
+
+def test_what_became_of_a_call() -> None:
+    def state(outcome: str, *, failed: bool) -> str:
+        return only_call(call("c", "x"), result("c", "x", outcome, error=failed)).state
+
+    assert state("done", failed=False) == "done"
+    assert state("no such file", failed=True) == "failed"
+    assert state("Interrupted.", failed=True) == "interrupted"
+    assert state("skipped: a failed", failed=True) == "skipped"
+
+
+def test_output_is_cleaned_across_pieces() -> None:
+    running = only_call(call("c", "shell"), output("c", "shell", "a\x1b"), output("c", "shell", "[2Jb"))
+
+    assert running.body() == "ab"
+
+
+def test_changes_are_counted_from_the_diff_or_the_content() -> None:
+    transcript = fed(
+        call("1", "edit", file="app.py"), result("1", "edit", content=DIFF),
+        call("2", "write", file="new.py", content="a\nb\n"), result("2", "write"),
+        call("3", "edit", file="app.py"), result("3", "edit", content={"diff": DIFF}),
+        call("4", "edit", file="app.py"), result("4", "edit", error=True),
+    )  # fmt: skip
+
+    assert transcript.changes() == {
+        "app.py": FileChange("app.py", 4, 2),
+        "new.py": FileChange("new.py", 2, 0),
+    }
+
+
+def test_a_diff_over_several_files_names_each() -> None:
+    diff = DIFF + DIFF.replace("app.py", "b.py")
+
+    changed = only_call(call("1", "replace", pattern="*.py"), result("1", "replace", content=diff))
+
+    assert [change.path for change in changed.changes()] == ["app.py", "b.py"]
+
+
+def test_an_interruption_marks_what_was_being_written() -> None:
+    cut = fed(user("x"), respond("half"), interrupt())
+    before = fed(user("x"), interrupt())
+
+    prose = cut.units[-1]
+    assert isinstance(prose, Prose)
+    assert prose.interrupted
+    assert isinstance(before.units[-1], Stopped)
+
+
+def test_an_error_is_a_unit_with_its_next_step() -> None:
+    problem = fed(error("No key\x1b[2J.", "Set one.")).units[0]
+
+    assert problem == Problem("No key.", "Set one.")
+
+
+def test_a_call_that_is_no_json_is_still_a_call() -> None:
+    event: Any = {"type": "call", "timestamp": EPOCH, "id": "c", "content": "not json"}
+
+    assert only_call(event).name == ""
+
+
+def test_what_goes_on_is_said() -> None:
+    def activity(*events: Event) -> str:
+        return describe_activity(fed(user("x"), *events), "openai/gpt", EPOCH).text
+
+    assert activity() == "Waiting for openai/gpt"
+    assert activity(think("a")) == "Thinking"
+    assert activity(respond("a")) == "Writing"
+    assert activity(call("c", "write", partial=True)) == "Writing a call of write"
+    assert activity(call("c", "shell"), started("c", "shell")) == "Running shell"
+    assert (
+        activity(*(event for id in "ab" for event in (call(id, "x"), started(id, "x")))) == "Running 2 calls"
+    )
+    assert (
+        activity(call("c", "shell"), started("c", "shell"), result("c", "shell")) == "Waiting for openai/gpt"
+    )
+
+
+def test_a_notice_is_no_problem() -> None:
+    transcript = fed(user("x"), notice("A new session\x1b[2J is given all."), notice("And another."))
+
+    assert transcript.units[1:] == [Notice("A new session is given all."), Notice("And another.")]
+
+
+def test_each_try_is_announced_in_the_place_of_the_one_before() -> None:
+    transcript = fed(
+        user("x"), notice("Slow. Again in 1 s.", 1, at=10), notice("Slow. Again in 2 s.", 2, at=11)
+    )
+
+    assert transcript.units[1:] == [Notice("Slow. Again in 2 s.", EPOCH + 13, attempt=3)]
+    transcript.feed([respond("Hello."), notice("Slow. Again in 4 s.", 4, at=20)])
+    assert transcript.units[-1] == Notice("Slow. Again in 4 s.", EPOCH + 24, attempt=2)
+
+
+def test_the_wait_for_another_try_is_counted_down() -> None:
+    waiting = fed(user("x"), notice("Slow. Again in 7 s.", 7))
+    answered = fed(user("x"), notice("Slow. Again in 7 s.", 7), respond("Here"))
+
+    def activity(transcript: Transcript, after: float) -> Activity:
+        return describe_activity(transcript, "openai/gpt", EPOCH + after)
+
+    assert activity(waiting, 0) == Activity("Asking again in 7 s · attempt 2", counts_down=True)
+    assert activity(waiting, 0.9) == activity(waiting, 0)
+    assert activity(waiting, 6.9) == Activity("Asking again in 1 s · attempt 2", counts_down=True)
+    assert activity(waiting, 7.1) == Activity("Waiting for openai/gpt · attempt 2")
+    assert activity(answered, 0) == Activity("Writing")
+
+
+def test_a_total_stays_an_estimate_once_a_cycle_was_estimated() -> None:
+    transcript = fed(metric({"estimated": True}, {"input": 1}), metric({}, {"input": 3}))
+
+    assert transcript.total == {"input": 3, "estimated": True}
+
+
+def test_only_what_shows_a_running_time_is_live() -> None:
+    transcript = fed(user("x"), think("a"), call("c", "shell"), started("c", "shell"), call("d", "shell"))
+
+    assert live_units(transcript) == [2]
+
+
+async def test_stored_events_are_read_as_they_are_fed_however_many() -> None:
+    events: list[Event] = []
+    for turn in range(400):
+        events += [user(f"question {turn}"), think("hm", f"t{turn}"), respond(f"answer {turn}", f"r{turn}")]
+    whole = fed(*events)
+    whole.close()
+
+    async def pages() -> AsyncGenerator[Sequence[Event]]:
+        for start in range(0, len(events), 7):
+            yield events[start : start + 7]
+
+    transcript = await read_transcript(pages())
+
+    assert [getattr(unit, "text", "") for unit in transcript.units] == [
+        getattr(unit, "text", "") for unit in whole.units
+    ]
+    assert transcript.turns == 400
+    assert not any(unit.open for unit in transcript.units if isinstance(unit, Prose))

@@ -1,0 +1,293 @@
+"""Whether the person trusts what a project brings: asked without taking a key, decided on a screen."""
+
+import os
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.agent.project.trust import Standing
+from cogency_tui.config.schema import Settings
+from cogency_tui.tui.kit.dialogs import Choices
+from cogency_tui.tui.trust.bar import TrustBar
+from cogency_tui.tui.trust.screen import TrustScreen
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import (
+    app_over,
+    at_work,
+    finished,
+    main_of,
+    opened,
+    prompt_of,
+    send,
+    shown,
+    told,
+    type_text,
+    until,
+)
+from tests.tui.looks import check_looks, each_size
+from tests.tui.scripted import ScriptedAgent, respond
+
+AGENTS = '[agents.reviewer]\ndescription = "reads a change"\npermissions = "plan"\n'
+
+
+def put(project: Path, name: str, content: str = AGENTS) -> Path:
+    path = project / ".cogency" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    return path
+
+
+def agent_in(project: Path, *replies: str) -> Agent:
+    return Agent(
+        ScriptedProvider(*replies), project=project, data=project.parent / "data", settings=Settings()
+    )
+
+
+def working(agent: Agent) -> AbstractAsyncContextManager[Pilot[Any]]:
+    return at_work(agent, (120, 36))
+
+
+def bar_of(pilot: Pilot[Any]) -> TrustBar:
+    return main_of(pilot).query_one(TrustBar)
+
+
+async def asked(pilot: Pilot[Any]) -> str:
+    await until(pilot, lambda: bar_of(pilot).asking and bar_of(pilot).size.height)
+    return shown(bar_of(pilot))
+
+
+async def trust_screen(pilot: Pilot[Any]) -> TrustScreen:
+    await send(pilot, "/trust")
+    await until(pilot, lambda: isinstance(pilot.app.screen, TrustScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, TrustScreen)
+    await until(pilot, lambda: shown(screen.query_one("#trust-body")).strip())
+    return screen
+
+
+def system_of(agent: Agent) -> str:
+    """All that the model was told."""
+    provider: Any = agent.provider
+    return str([*provider.sent, *provider.seeds])
+
+
+async def test_a_project_that_brings_nothing_is_not_asked_about(project: Path) -> None:
+    async with working(agent_in(project)) as pilot:
+        await opened(pilot)
+        assert not bar_of(pilot).asking
+        await send(pilot, "/trust")
+        await until(pilot, lambda: "brings nothing" in told(pilot))
+
+
+async def test_it_is_asked_without_taking_a_key(project: Path) -> None:
+    put(project, "config.toml")
+    async with working(agent_in(project, "Hello.", "Again.")) as pilot:
+        assert "not used until you trust it" in await asked(pilot)
+        await type_text(pilot, "trv n")
+        assert prompt_of(pilot).text == "trv n"
+        await pilot.press("enter")
+        await until(pilot, lambda: not bar_of(pilot).asking)
+        await finished(pilot)
+        agent = main_of(pilot).agent
+        assert "reviewer" not in system_of(agent)
+        assert agent.project_settings.survey().standing is Standing.UNKNOWN
+        assert not bar_of(pilot).asking
+    async with working(agent_in(project)) as pilot:
+        await asked(pilot)
+
+
+async def test_trusted_it_counts_from_the_next_message_on(project: Path) -> None:
+    put(project, "config.toml")
+    agent = agent_in(project, "One.", "Two.", "Three.")
+    async with working(agent) as pilot:
+        await send(pilot, "one")
+        await finished(pilot)
+        screen = await trust_screen(pilot)
+        body = shown(screen.query_one("#trust-body"))
+        assert ".cogency/config.toml" in body
+        assert "70 B" in body
+        assert "Nothing of it is used until you trust it." in body
+        await pilot.press("t")
+        await until(pilot, lambda: "counts from the next message on" in told(pilot))
+        assert "reviewer" not in system_of(agent)
+        await send(pilot, "two")
+        await finished(pilot)
+        assert "reviewer (reads a change)" in system_of(agent)
+        assert not bar_of(pilot).asking
+    async with working(agent_in(project)) as pilot:
+        await opened(pilot)
+        assert not bar_of(pilot).asking
+
+
+async def test_enter_is_not_now(project: Path) -> None:
+    put(project, "config.toml")
+    agent = agent_in(project)
+    async with working(agent) as pilot:
+        await asked(pilot)
+        await trust_screen(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        await until(pilot, lambda: not bar_of(pilot).asking)
+        assert agent.project_settings.survey().standing is Standing.UNKNOWN
+        assert not agent.project_settings.trust.path.exists()
+
+
+async def test_never_is_remembered_whatever_changes(project: Path) -> None:
+    put(project, "config.toml")
+    agent = agent_in(project)
+    async with working(agent) as pilot:
+        await asked(pilot)
+        await trust_screen(pilot)
+        await pilot.press("v")
+        await until(pilot, lambda: "not asked about again" in told(pilot))
+        assert not bar_of(pilot).asking
+    put(project, "config.toml", "other = 1\n")
+    async with working(agent_in(project)) as pilot:
+        await opened(pilot)
+        assert not bar_of(pilot).asking
+        screen = await trust_screen(pilot)
+        assert "You said never to ask" in shown(screen.query_one("#trust-body"))
+
+
+async def test_the_line_answers_clicks(project: Path) -> None:
+    put(project, "config.toml")
+    agent = agent_in(project)
+    async with working(agent) as pilot:
+        line = await asked(pilot)
+        await pilot.click(TrustBar, offset=(line.index("/trust"), 0))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TrustScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+    async with working(agent) as pilot:
+        line = await asked(pilot)
+        await pilot.click(TrustBar, offset=(line.index("not now"), 0))
+        await until(pilot, lambda: not bar_of(pilot).asking)
+        assert agent.project_settings.survey().standing is Standing.UNKNOWN
+    async with working(agent) as pilot:
+        line = await asked(pilot)
+        await pilot.click(TrustBar, offset=(line.index("never"), 0))
+        await until(pilot, lambda: agent.project_settings.survey().standing is Standing.REFUSED)
+
+
+async def test_what_changes_while_the_program_runs_is_asked_about_again(project: Path) -> None:
+    put(project, "config.toml")
+    agent = agent_in(project, "One.", "Two.", "Three.")
+    agent.project_settings.accept(agent.project_settings.survey())
+    async with working(agent) as pilot:
+        await send(pilot, "one")
+        await finished(pilot)
+        assert "reviewer" in system_of(agent)
+        assert not bar_of(pilot).asking
+        put(project, "config.toml", AGENTS + "# more\n")
+        put(project, "new.md", "x")
+        await send(pilot, "two")
+        await finished(pilot)
+        assert "has changed" in await asked(pilot)
+        assert "reviewer" not in str(agent.provider.sent[-1]) + str(agent.provider.seeds[-1:])  # pyright: ignore[reportUnknownMemberType, reportAttributeAccessIssue, reportUnknownArgumentType]
+        screen = await trust_screen(pilot)
+        body = shown(screen.query_one("#trust-body"))
+        assert [line.split()[-3] for line in body.splitlines() if "changed  " in line] == [
+            "changed",
+            "changed",
+        ]
+
+
+async def test_trust_is_withdrawn(project: Path) -> None:
+    put(project, "config.toml")
+    agent = agent_in(project)
+    agent.project_settings.accept(agent.project_settings.survey())
+    async with working(agent) as pilot:
+        screen = await trust_screen(pilot)
+        assert "You trust it as it is." in shown(screen.query_one("#trust-body"))
+        await pilot.press("t", "v")
+        assert pilot.app.screen is screen
+        await pilot.press("w")
+        await until(pilot, lambda: agent.project_settings.survey().standing is Standing.UNKNOWN)
+        await until(pilot, lambda: pilot.app.screen is main_of(pilot))
+        assert not agent.project_settings.now.agents
+
+
+async def test_what_was_changed_since_it_was_shown_is_not_trusted(project: Path) -> None:
+    put(project, "config.toml")
+    agent = agent_in(project)
+    async with working(agent) as pilot:
+        await trust_screen(pilot)
+        put(project, "config.toml", 'provider = "evil"\n')
+        await pilot.press("t")
+        await until(pilot, lambda: "has just changed" in told(pilot))
+        assert agent.project_settings.survey().standing is Standing.UNKNOWN
+
+
+async def test_a_key_that_is_not_for_a_project_is_told_with_its_line(project: Path) -> None:
+    put(project, "config.toml", AGENTS + '[providers.x]\nbase_url = "http://evil"\n')
+    agent = agent_in(project, "One.")
+    async with working(agent) as pilot:
+        await trust_screen(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: '"providers" is not for a project to set' in told(pilot))
+        assert "line 4" in told(pilot)
+        await send(pilot, "one")
+        await finished(pilot)
+        assert "reviewer" not in system_of(agent)
+
+
+@pytest.mark.timeout(60)
+async def test_a_hostile_folder_is_shown_as_what_it_is_and_cannot_be_trusted(project: Path) -> None:
+    folder = put(project, "config.toml", "\x1b[2J broken [[[").parent
+    os.mkfifo(folder / "pipe")
+    (folder / "out").symlink_to("/etc")
+    (folder / "zero").symlink_to("/dev/zero")
+    (folder / "large").write_bytes(b"x" * (10 << 20))
+    (folder / "a\x1b[2J\u202eb").write_text("x")
+    agent = agent_in(project, "One.")
+    async with working(agent) as pilot:
+        assert "cannot be used" in await asked(pilot)
+        screen = await trust_screen(pilot)
+        body = shown(screen.query_one("#trust-body"))
+        assert "a FIFO" in body
+        assert body.count("a symbolic link") == 2
+        assert "10.5 MB" in body
+        assert "a␛[2J⟨U+202E⟩b" in body
+        assert "trust it" not in shown(screen.query_one(Choices))
+        await pilot.press("t")
+        assert pilot.app.screen is screen
+        await pilot.press("n")
+        await send(pilot, "one")
+        await finished(pilot)
+        assert agent.project_settings.problem == ""
+
+
+@each_size
+@pytest.mark.parametrize("name", ["trust", "trust-changed", "trust-hostile"])
+async def test_looks(project: Path, name: str, width: int, height: int) -> None:
+    put(project, "config.toml")
+    put(project, "commands/fix.md", "x" * 3000)
+    put(project, "agents/" + "deep/" * 5 + "reviewer.md", "x")
+    agent = ScriptedAgent(project, [respond("Hello.")])
+    if name == "trust-changed":
+        agent.project_settings.accept(agent.project_settings.survey())
+        put(project, "config.toml", AGENTS + "#")
+        put(project, "new.md")
+        (project / ".cogency/commands/fix.md").unlink()
+    if name == "trust-hostile":
+        (project / ".cogency/out").symlink_to("/etc")
+        put(project, "a\x1b[2Jb.md")
+
+    async def prepare(pilot: Pilot[Any]) -> None:
+        await asked(pilot)
+        await trust_screen(pilot)
+
+    await check_looks(name, lambda: app_over(agent), prepare, sizes=[(width, height)])
+
+
+async def test_the_line_looks(project: Path) -> None:
+    put(project, "config.toml")
+
+    async def prepare(pilot: Pilot[Any]) -> None:
+        await asked(pilot)
+
+    await check_looks("trust-asked", lambda: app_over(ScriptedAgent(project)), prepare)

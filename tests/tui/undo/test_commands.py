@@ -1,0 +1,89 @@
+"""`/undo` and `/redo` over the real engine, journal and files."""
+
+import json
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.config.schema import Settings
+from cogency_tui.tui.kit.dialogs import Choices, DialogBody
+from cogency_tui.tui.undo.screen import UndoScreen
+from tests.peers.scripted import ScriptedProvider
+from tests.tui.driving import at_work, finished, send, shown, told, until
+
+
+def block(name: str, **args: Any) -> str:
+    return f"<execute>{json.dumps([{'name': name, 'args': args}])}</execute>"
+
+
+def working(project: Path, *replies: str) -> AbstractAsyncContextManager[Pilot[Any]]:
+    agent = Agent(
+        ScriptedProvider(*replies),
+        project=project,
+        data=project.parent / "data",
+        permissions="auto",
+        settings=Settings(),
+    )
+    return at_work(agent, (110, 36))
+
+
+async def undo_screen(pilot: Pilot[Any], command: str) -> UndoScreen:
+    await send(pilot, command)
+    await until(pilot, lambda: isinstance(pilot.app.screen, UndoScreen))
+    screen = pilot.app.screen
+    assert isinstance(screen, UndoScreen)
+    await until(pilot, lambda: shown(screen.query_one(DialogBody)).strip())
+    return screen
+
+
+async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
+    (project / "notes.txt").write_text("one\ntwo\nthree\nfour\nfive\n")
+    edit = block("edit", file="notes.txt", old="two", new="TWO")
+    shell = block("shell", command="echo made > made.txt")
+    async with working(project, edit, shell, "Done.") as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        # The person's own change of the same file, which stays.
+        text = (project / "notes.txt").read_text().replace("five", "5")
+        (project / "notes.txt").write_text(text)
+        screen = await undo_screen(pilot, "/undo")
+        body = shown(screen.query_one(DialogBody))
+        assert "2 files" in body
+        assert "notes.txt" in body
+        await pilot.press("y")
+        await until(pilot, lambda: "Took back" in told(pilot))
+        assert (project / "notes.txt").read_text() == "one\ntwo\nthree\nfour\n5\n"
+        assert not (project / "made.txt").exists()
+        await undo_screen(pilot, "/redo")
+        await pilot.press("y")
+        await until(pilot, lambda: "Brought back" in told(pilot))
+    assert (project / "notes.txt").read_text() == "one\nTWO\nthree\nfour\n5\n"
+    assert (project / "made.txt").read_text() == "made\n"
+
+
+async def test_where_both_changed_the_same_line_nothing_is_done_and_it_is_said(project: Path) -> None:
+    (project / "notes.txt").write_text("one\ntwo\n")
+    async with working(project, block("edit", file="notes.txt", old="two", new="TWO"), "Done.") as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        (project / "notes.txt").write_text("one\nmine\n")
+        screen = await undo_screen(pilot, "/undo")
+        assert "Nothing is changed" in shown(screen.query_one(DialogBody))
+        assert "do it" not in shown(screen.query_one(Choices))
+        await pilot.press("y")
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, UndoScreen))
+    assert (project / "notes.txt").read_text() == "one\nmine\n"
+
+
+async def test_nothing_to_take_back(project: Path) -> None:
+    async with working(project, "Hello.") as pilot:
+        await send(pilot, "/undo")
+        await until(pilot, lambda: "has not begun yet" in told(pilot))
+        await send(pilot, "go")
+        await finished(pilot)
+        await send(pilot, "/undo")
+        await until(pilot, lambda: "othing" in told(pilot).replace("has not begun yet", ""))
