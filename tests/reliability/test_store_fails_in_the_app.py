@@ -20,7 +20,7 @@ from tests.tui.pty import Terminal
 
 pytestmark = pytest.mark.pty
 
-ENTER, CTRL_Q = "\r", "\x11"
+ENTER = "\r"
 WAY = WAYS["Responses"]
 Mend = Callable[[], object]
 
@@ -110,9 +110,7 @@ def drive(project: Path, data: Path, environ: dict[str, str], fault: str) -> Non
         mend()
         terminal.send("\x15go 3" + ENTER)
         terminal.wait_for("Done with 3.")
-        terminal.wait_for(lambda text: "interrupts" not in text)
-        terminal.send(CTRL_Q)
-        assert terminal.process.wait(60) == 0
+        assert terminal.leave() == 0
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -27,29 +27,6 @@ OURS = re.compile(
 THEIRS = (b"\x1b[31A", b"\x1b[38;5;m", b"\x1b[99M", b"\x1b[10@", b"\x1bc", b"\x1b(0", b"\x1b#8", b"\x1b[6n")
 
 
-class Recorded(Terminal):
-    """A terminal that keeps all bytes that were written to it."""
-
-    received = bytearray()
-
-    def __enter__(self) -> "Recorded":
-        return self
-
-    def _read(self) -> None:
-        self.received = bytearray()
-        while True:
-            try:
-                data = os.read(self._primary, 65536)
-            except OSError:
-                return
-            if not data:
-                return
-            with self._lock:
-                self.received += data
-                self._stream.feed(data)
-            self._changed.set()
-
-
 ALL = (
     "".join(f"{name}: {text}\n\n" for name, text in {**CONTROLS, **HIDDEN}.items())
     .replace("\ud800", "")
@@ -79,7 +56,7 @@ async def test_no_byte_of_theirs_reaches_the_terminal(arena: Arena) -> None:
         )
 
         def drive() -> bytes:
-            with Recorded(
+            with Terminal(
                 cwd=arena.project,
                 data=arena.data,
                 columns=140,
@@ -98,9 +75,8 @@ async def test_no_byte_of_theirs_reaches_the_terminal(arena: Arena) -> None:
                     if "All done." in terminal.text:
                         break
                 terminal.wait_for("All done.", timeout=60)
-                terminal.send("\x11")
-                terminal.process.wait(20)
-                return bytes(terminal.received)
+                assert terminal.leave() == 0
+                return bytes(terminal.raw)
 
         received = await asyncio.to_thread(drive)
     for each in THEIRS:

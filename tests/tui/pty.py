@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -17,6 +18,9 @@ from types import TracebackType
 from typing import Any
 
 import pyte
+
+IDLE_TITLE = re.compile(r"^(?!… |\? ).* · cogency$")
+"""The title of a window whose program neither works nor waits for the user."""
 
 
 class Terminal:
@@ -99,6 +103,13 @@ class Terminal:
         with self._lock:
             return "\n".join(line.rstrip() for line in self.screen.display)
 
+    @property
+    def title(self) -> str:
+        """The window's title; pyte's also takes the shapes of the pointer for one."""
+        with self._lock:
+            start = self.raw.rfind(b"\x1b]2;") + 4
+            return self.raw[start : self.raw.find(b"\x07", start)].decode() if start > 3 else ""
+
     def send(self, keys: str) -> None:
         """Type."""
         self.send_bytes(keys.encode())
@@ -118,7 +129,7 @@ class Terminal:
                 return text
             left = deadline - time.monotonic()
             if left <= 0 or not self._changed.wait(left):
-                raise AssertionError(f"{wanted!r} did not come; the screen is\n{self.text}")
+                raise AssertionError(f"{wanted!r} did not come; {self.title!r} shows\n{self.text}")
 
     def press_until(self, key: str, wanted: str | Callable[[str], object], timeout: float = 60.0) -> str:
         """Press a key again and again until the screen is as wanted; the screen then."""
@@ -128,6 +139,12 @@ class Terminal:
             with suppress(AssertionError):
                 return self.wait_for(wanted, timeout=1.5)
         return self.wait_for(wanted, timeout=1.5)
+
+    def leave(self, timeout: float = 60.0) -> int:
+        """Press Ctrl+Q once no turn runs, when the program leaves without asking; its exit status."""
+        self.wait_for(lambda _text: IDLE_TITLE.search(self.title))
+        self.send("\x11")
+        return self.process.wait(timeout)
 
     def resize(self, columns: int, rows: int) -> None:
         """As a person who pulls at the window's corner."""

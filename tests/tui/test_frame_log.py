@@ -76,7 +76,6 @@ def test_the_program_keeps_it_with_debug(tmp_path: Path) -> None:
     project.mkdir()
     with Terminal("--debug", "--provider", "offline", cwd=project, data=data) as terminal:
         terminal.wait_for("A coding agent in this directory")
-        terminal.send("\x11")
-        terminal.process.wait(30)
+        assert terminal.leave() == 0
 
     assert "begins; frames over 16 ms" in (data / "debug.log").read_text("utf-8")

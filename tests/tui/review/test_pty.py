@@ -13,7 +13,7 @@ from tests.tui.review.stage import LINES, edit, shell, write
 
 pytestmark = pytest.mark.pty
 
-F5, ENTER, ESCAPE, CTRL_Q, CTRL_R, CTRL_S = "\x1b[15~", "\r", "\x1b", "\x11", "\x12", "\x13"
+F5, ENTER, ESCAPE, CTRL_R, CTRL_S = "\x1b[15~", "\r", "\x1b", "\x12", "\x13"
 SIZES = ((80, 24), (160, 45))
 
 
@@ -91,8 +91,7 @@ def _review(base_url: str, project: Path, tmp_path: Path, size: tuple[int, int])
         assert [_line(project, number) for number in (5, 35)] == ["line_5 = 5", "line_35 = 35"]
         terminal.send(f"go on{ENTER}")
         terminal.wait_for("I understand.")
-        terminal.send(CTRL_Q)
-        terminal.process.wait(10)
+        assert terminal.leave() == 0
 
 
 def _restart(project: Path, tmp_path: Path, size: tuple[int, int]) -> None:
@@ -108,8 +107,7 @@ def _restart(project: Path, tmp_path: Path, size: tuple[int, int]) -> None:
         terminal.send("uu")
         terminal.wait_for(lambda text: "↺" not in text and "✎ 1" not in text)
         assert (project / "a.py").read_text() == _changed(5, 20, 35)
-        terminal.send(CTRL_Q)
-        terminal.process.wait(10)
+        assert terminal.leave() == 0
 
 
 def _terminal(
