@@ -38,9 +38,9 @@ STARTING_MODULES = frozenset({"subprocess", "multiprocessing", "pty", "webbrowse
 DOORS = {
     "child_processes.py": {"create_subprocess_exec", "run", "sys.executable"},
     # Under what ends commands; what they are given comes from `shell`, `background` and `mcp`.
-    "tools/shell/strays.py": {"Popen"},
+    "tools/shell/orphans.py": {"Popen"},
     "tools/supervision/supervisor.py": {"fork", "execv", "sys.executable"},
-    "tools/supervision/system.py": {"fork", "execv"},
+    "tools/supervision/system_calls.py": {"fork", "execv"},
     # Only shows it.
     "cli/doctor.py": {"sys.executable"},
     # In the host of an MCP server, with what the user configured.
@@ -71,7 +71,7 @@ def test_no_other_module_starts_processes() -> None:
 
 def test_every_start_names_its_environment() -> None:
     """One without would pass on ours."""
-    for name in ("child_processes.py", "tools/shell/strays.py"):
+    for name in ("child_processes.py", "tools/shell/orphans.py"):
         calls = [
             node for node in ast.walk(ast.parse((ROOT / name).read_text())) if isinstance(node, ast.Call)
         ]
@@ -153,10 +153,10 @@ from cogency_tui.tools.mcp.server import Surroundings
 from cogency_tui.tools.mcp.servers import Servers
 from cogency_tui.tools.registry import default_registry
 from cogency_tui.tools.shell.sandbox import Sandbox
-from cogency_tui.tools.web.child import in_child
+from cogency_tui.tools.web.parser_process import in_child
 from cogency_tui.tui.terminal import outside_editor
 from cogency_tui.tui.terminal.clipboard import copy
-from cogency_tui.tui.terminal.opener import open_address
+from cogency_tui.tui.terminal.link_opener import open_address
 from cogency_tui.workspace.paths import Workspace
 
 async def main(server):

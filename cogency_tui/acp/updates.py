@@ -22,7 +22,7 @@ from cogency_tui.store.search.index import BLOBS
 from cogency_tui.text import one_line
 from cogency_tui.tools.registry import own_arguments, own_tool
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.text import decode
+from cogency_tui.workspace.text_files import decode
 
 _LARGEST = 1 << 20
 """Bytes of a file that is shown."""

@@ -32,7 +32,7 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import create_provider, secrets
-from cogency_tui.tools.shell.own_environment import conceal
+from cogency_tui.tools.shell.concealed_environment import conceal
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:

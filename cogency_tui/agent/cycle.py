@@ -11,18 +11,18 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from cogency_tui.agent.generation import PIECE, Generation
+from cogency_tui.agent.answer_stream import PIECE, Generation
+from cogency_tui.agent.channels import Channel
 from cogency_tui.agent.metrics import Meter
-from cogency_tui.agent.modes import Channel
+from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.agent.variables import StreamedText
 from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import ProviderError, ProviderProtocolError
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
-from cogency_tui.protocol.emitter import Emitter
+from cogency_tui.protocol.event_emitter import Emitter
 from cogency_tui.protocol.events import (
     CallEvent,
     ErrorPayload,
@@ -32,9 +32,9 @@ from cogency_tui.protocol.events import (
     ResultEvent,
     ThinkEvent,
 )
-from cogency_tui.protocol.foreign import Slip, find_slip
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.foreign_calls import Slip, find_slip
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
 
 MOST_WRITTEN_CALLS = 1000

@@ -10,12 +10,12 @@ from functools import partial
 
 from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.call_graph import TurnActions
+from cogency_tui.agent.channels import AutoChannel, Channel, ReplayChannel, ResumeChannel
 from cogency_tui.agent.context import MessageLog
 from cogency_tui.agent.engine import Engine
 from cogency_tui.agent.event_queue import Outbox
 from cogency_tui.agent.history import History
 from cogency_tui.agent.metrics import Calibration
-from cogency_tui.agent.modes import AutoChannel, Channel, ReplayChannel, ResumeChannel
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.permissions.taint import sources_of
 from cogency_tui.agent.profile.profile import Told
@@ -27,7 +27,7 @@ from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.agent.turn import Turn, TurnSetup
 from cogency_tui.agent.user_command import OwnCommand
 from cogency_tui.config.schema import Dialect, Mode, Settings
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.conversations import Store

@@ -15,13 +15,13 @@ from functools import partial
 from typing import Any
 
 from cogency_tui.agent.call_graph import Job, State, TurnActions, blocked_by, in_cycles, out_of_turn
+from cogency_tui.agent.output_variables import as_text, mentioned_in, names_in_call, substitute_call
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.subagent_progress import first_line
-from cogency_tui.agent.variables import as_text, mentioned_in, names_in_call, substitute_call
 from cogency_tui.errors import RefusedError, StrangerError, ToolError
 from cogency_tui.protocol.events import CallEvent, ResultEvent, ResultPayload
-from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.registry import Registry

@@ -12,7 +12,7 @@ from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.store.conversations import Store
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 _WIDTH = 80
 

@@ -17,15 +17,15 @@ from msgspec.structs import replace
 from cogency_tui.agent.event_queue import Outbox
 from cogency_tui.agent.llm import Llm, asking
 from cogency_tui.agent.named_tools import AgentArgs, choose, listed, require_current, told_to_model
+from cogency_tui.agent.output_variables import as_text
 from cogency_tui.agent.permissions.taint import sources_below
 from cogency_tui.agent.relics import Relic
 from cogency_tui.agent.running import Running
 from cogency_tui.agent.subagent_progress import Progress, ended
-from cogency_tui.agent.variables import as_text
 from cogency_tui.agent.workflows import Workflow
 from cogency_tui.config.schema import AgentSettings
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, Tool, ToolContext, Touch
@@ -34,7 +34,7 @@ from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.web.search import Search
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.recall.tool import PastConversations
+    from cogency_tui.agent.recall.recall_for_model import PastConversations
 
 DEPTH = 2
 """Levels of sub-agents below the user's agent."""
@@ -66,7 +66,7 @@ def _recall(running: Running) -> Recall:
 
     async def memory() -> "PastConversations":
         # Loaded on first use.
-        from cogency_tui.agent.recall.tool import PastConversations
+        from cogency_tui.agent.recall.recall_for_model import PastConversations
 
         return PastConversations(engine.recall, engine.store, running.conversation_id, engine.workspace)
 

@@ -13,12 +13,12 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from cogency_tui.agent.answer_stream import PATIENCE
 from cogency_tui.agent.budget import Budget
+from cogency_tui.agent.channels import Channel
 from cogency_tui.agent.cycle import Cycle, CycleSetup, Interrupted
-from cogency_tui.agent.generation import PATIENCE
 from cogency_tui.agent.history import Compacted, History, Prepared
 from cogency_tui.agent.metrics import Calibration, Meter, characters_in
-from cogency_tui.agent.modes import Channel
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
@@ -26,8 +26,8 @@ from cogency_tui.agent.subagent_progress import first_line
 from cogency_tui.config.schema import Dialect, Settings
 from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
 from cogency_tui.protocol.events import Message, ReviewNote, UserEvent, error_event, notice_event
-from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import INTERRUPTED
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.requests import Requests

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.errors import CogencyError, StoreError
 from cogency_tui.protocol.events import Event, UserEvent, error_event
-from cogency_tui.protocol.sources import Sources
 from cogency_tui.protocol.transcript import INTERRUPTED
+from cogency_tui.protocol.untrusted_sources import Sources
 
 if TYPE_CHECKING:
     from cogency_tui.agent.running import Running
@@ -131,7 +131,7 @@ class OwnCommand:
 
     async def _carry_out(self) -> Ran:
         from cogency_tui.tools.base import BoundCall, ToolContext
-        from cogency_tui.tools.shell.tool import Shell, ShellArgs
+        from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 
         engine = self._running.engine
         await self._note_sources()

@@ -328,7 +328,7 @@ class Works:
 
     async def _reviewed(self, conversation: str) -> "ReviewNote | None":
         """The note for the next message about the user's decisions on the agent's edits."""
-        from cogency_tui.agent.review.note import untold
+        from cogency_tui.agent.review.note_to_model import untold
         from cogency_tui.agent.review.snapshot import Book
 
         engine = self.shared()

@@ -269,7 +269,7 @@ def _doctor(options: argparse.Namespace) -> int:
         return repair()
     if options.rebuild:
         return rebuild()
-    from cogency_tui.tui.doctor import examine_interface
+    from cogency_tui.tui.interface_checks import examine_interface
 
     return asyncio.run(examine(as_json=options.json, online=options.online, interface=examine_interface))
 

@@ -27,10 +27,10 @@ from cogency_tui.errors import CogencyError, ConfigError, WorkspaceError
 from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
 from cogency_tui.providers.models import load_models
 from cogency_tui.search_paths import find_program
-from cogency_tui.store.checkup import Damage, check
-from cogency_tui.store.checkup import repair as repair_store
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import FILE
+from cogency_tui.store.integrity import Damage, check
+from cogency_tui.store.integrity import repair as repair_store
 from cogency_tui.store.search.building import Progress, update
 from cogency_tui.store.search.index import INDEX
 from cogency_tui.store.search.service import SearchService

@@ -10,11 +10,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cogency_tui.agent.edits.history import path_today
+from cogency_tui.agent.edits.file_history import path_today
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.edits.preview import Plan, difference, left_out
-from cogency_tui.agent.edits.selection import RESTORE, UNDO, taken_back
 from cogency_tui.agent.edits.undo import Undo
+from cogency_tui.agent.edits.undo_preview import Plan, difference, left_out
+from cogency_tui.agent.edits.undo_selection import RESTORE, UNDO, taken_back
 from cogency_tui.agent.review.survival import EditFate, fate_of
 from cogency_tui.cli.edits_output import (
     Counts,
@@ -36,7 +36,7 @@ from cogency_tui.store.edits import Edits
 from cogency_tui.store.file_versions import Edit, Mark
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Workspace
 
 

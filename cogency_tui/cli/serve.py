@@ -31,7 +31,7 @@ from cogency_tui.config.layers import load_settings
 from cogency_tui.errors import UsageError
 from cogency_tui.providers import catalog
 from cogency_tui.signals import on_signal
-from cogency_tui.tools.shell.own_environment import conceal
+from cogency_tui.tools.shell.concealed_environment import conceal
 
 EXTRA = "pip install 'cogency-tui[serve]'"
 

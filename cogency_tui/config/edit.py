@@ -15,8 +15,8 @@ from typing import Any, cast
 
 from cogency_tui import private_files
 from cogency_tui.config import toml
-from cogency_tui.config.own_writes import noted
 from cogency_tui.config.toml import headers
+from cogency_tui.config.written_by_us import noted
 from cogency_tui.errors import ConfigError
 from cogency_tui.file_lock import file_lock
 

@@ -19,7 +19,7 @@ from cogency_tui.providers.offline.provider import OfflineProvider, offline_dela
 
 if TYPE_CHECKING:
     from cogency_tui.providers.endpoint import Endpoint
-    from cogency_tui.providers.transport import Timeouts
+    from cogency_tui.providers.http_transport import Timeouts
 
 OFFLINE = "offline"
 
@@ -92,7 +92,7 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
         )
     _check_address(name, table.base_url)
     from cogency_tui.providers.endpoint import Endpoint
-    from cogency_tui.providers.transport import Timeouts
+    from cogency_tui.providers.http_transport import Timeouts
 
     key = environ.get(table.key_env, "").strip() if table.key_env else ""
     endpoint = Endpoint(name, table.base_url, model, table.key_env, key)
@@ -135,7 +135,7 @@ def _assemble(
     endpoint: "Endpoint", table: ProviderSettings, facts: ModelFacts, timeouts: "Timeouts"
 ) -> Provider:
     """Create wire and sessions by the table's `api`; only what is used is imported."""
-    from cogency_tui.providers.http import HttpProvider, Opener
+    from cogency_tui.providers.http_provider import HttpProvider, Opener
     from cogency_tui.providers.wire_protocol import Wire
 
     wire: Wire

@@ -18,11 +18,11 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
 from cogency_tui.tools.shell.git_remotes import Remotes
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
 

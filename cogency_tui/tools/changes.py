@@ -17,7 +17,7 @@ from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
 from cogency_tui.workspace.guarded_files import Leading
 from cogency_tui.workspace.paths import Location, Staged, Workspace
-from cogency_tui.workspace.text import Text
+from cogency_tui.workspace.text_files import Text
 
 LONGEST = 32 << 20
 """Largest file, in bytes, that tools open."""

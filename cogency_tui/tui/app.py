@@ -38,15 +38,15 @@ from textual.worker_manager import WorkerManager
 from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.signals import on_signal
 from cogency_tui.text import clean
-from cogency_tui.tui.arenas import share_arena
 from cogency_tui.tui.commands import CommandSource, Palette
 from cogency_tui.tui.kit.lines import TerminalGuard
 from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.memory_arenas import share_arena
 from cogency_tui.tui.settings.appearance import Appearance
-from cogency_tui.tui.terminal.attention import Presence
+from cogency_tui.tui.terminal.capabilities import Terminal
 from cogency_tui.tui.terminal.driver import TerminalDriver, when_hung_up
-from cogency_tui.tui.terminal.facts import Terminal
 from cogency_tui.tui.terminal.input import PendingInput
+from cogency_tui.tui.terminal.title_and_notifications import Presence
 from cogency_tui.tui.theme import variables
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace import guarded_files
 from cogency_tui.workspace.directory import refusals
 from cogency_tui.workspace.directory_handle import DirectoryHandle, identity_of
+from cogency_tui.workspace.file_names import is_guarded_name, shown
 from cogency_tui.workspace.journal_path import Place, holding, located
-from cogency_tui.workspace.names import is_guarded_name, shown
 from cogency_tui.workspace.paths import Identity, Location, Workspace
 
 MOST_HELD = 256

@@ -4,9 +4,9 @@ The walk of a snapshot finds the guarded files of the project by their names. Th
 the hooks and the configuration of repositories, files hidden by `.gitignore`, files that guarded files lead
 to (targets of links, hooks and included files that git's configuration names, files that direnv reads
 beside `.envrc`), this program's own configuration, and files in the user's home directory that run without
-being named (see `names`), or are in a directory where shells look for programs. Files that hold passwords
-are left out, because each listed file is copied, and so are files that other programs write all the time
-(`.claude.json`).
+being named (see `file_names`), or are in a directory where shells look for programs. Files that hold
+passwords are left out, because each listed file is copied, and so are files that other programs write all
+the time (`.claude.json`).
 
 Invariant: the lists are bounded, whatever an attacker puts into these directories, and none is truncated: a
 directory is listed whole or not at all (see `listing`). Only the small files by which git names a directory
@@ -24,10 +24,10 @@ from itertools import islice
 from pathlib import Path
 
 from cogency_tui.config.schema import config_path
-from cogency_tui.workspace import home_places
+from cogency_tui.workspace import home_files
+from cogency_tui.workspace.file_names import NAMES, is_guarded_name, protected
 from cogency_tui.workspace.git import configuration
 from cogency_tui.workspace.listing import MOST_ENTRIES, Listing, is_unseen
-from cogency_tui.workspace.names import NAMES, is_guarded_name, protected
 
 _MOST_LINKING = 5000
 """Entries of one directory that are searched for a link to a given path."""
@@ -221,7 +221,7 @@ def led_to_from_home() -> Callable[[Path], bool]:
     home, starts = "", [f"{_PYTHON}/python3"]
     with suppress(RuntimeError):
         home = os.path.realpath(Path.home())
-        starts += [each.rstrip("*") for each in home_places.at_home(Path.home(), ())]
+        starts += [each.rstrip("*") for each in home_files.at_home(Path.home(), ())]
     places = *(f"{home}/{each}" for each in starts), f"{os.path.realpath(config_path().parent)}/"
     return lambda path: str(path.parent) != home and not str(path).startswith(places)
 
@@ -299,7 +299,7 @@ def _at_home(home: Path, listing: Listing, projects: Collection[Path]) -> Iterat
         entries_there = listing.entries(packages)
         yield from (Path(entry.path) for entry in entries_there if entry.name.endswith(_PYTHON_STARTS))
     there = None if entries is None else {entry.name for entry in entries}
-    for place in home_places.at_home(home, projects):
+    for place in home_files.at_home(home, projects):
         folder, is_there = place.rstrip("*"), there is None or place.partition("/")[0] in there
         if is_there and os.path.lexists(path := f"{home}/{folder}"):
             depth = _DEEPEST if place.endswith("**") else 1
@@ -337,7 +337,7 @@ def _places_of_user(projects: Collection[Path]) -> Iterator[tuple[str, bool]]:
     files are all guarded."""
     own = config_path().absolute()
     for top in home():
-        for place in home_places.at_home(Path.home(), projects):
+        for place in home_files.at_home(Path.home(), projects):
             folder = place.rstrip("*")
             yield f"{top}/{folder.rstrip('/')}", folder != place
         yield from ((str(packages), True) for packages in _python_packages(top, Listing()))

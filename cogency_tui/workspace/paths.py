@@ -14,7 +14,7 @@ from cogency_tui.errors import WorkspaceError
 from cogency_tui.search_paths import distrust
 from cogency_tui.workspace import guarded_files
 from cogency_tui.workspace.directory import Directory, refusals, require_regular
-from cogency_tui.workspace.names import closest, in_repository, protected, shown, unusual
+from cogency_tui.workspace.file_names import closest, in_repository, protected, shown, unusual
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255

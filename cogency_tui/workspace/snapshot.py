@@ -17,10 +17,10 @@ from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace import guarded_directories, guarded_files
+from cogency_tui.workspace.file_names import is_guarded_name
 from cogency_tui.workspace.ignore import Level, Tree
 from cogency_tui.workspace.journal_path import TICK, Stamp, located, stamp_of, status
 from cogency_tui.workspace.listing import Listing
-from cogency_tui.workspace.names import is_guarded_name
 from cogency_tui.workspace.paths import Identity, Workspace
 
 

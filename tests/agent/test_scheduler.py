@@ -21,7 +21,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.files import Read, Write
 from cogency_tui.tools.registry import default_tools
-from cogency_tui.tools.shell.tool import Shell
+from cogency_tui.tools.shell.shell_tool import Shell
 from tests.agent.stage import PATIENCE, Stage, StepArgs
 
 # Batches.

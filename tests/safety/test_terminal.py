@@ -105,7 +105,7 @@ def test_what_is_safe_is_left_alone(source: str) -> None:
 
 def test_each_place_may_do_what_is_its_own() -> None:
     assert walk("print(clean(text))", "cli/output.py") == []
-    assert walk("write('\\x1b]2;title\\x07')", "tui/terminal/attention.py") == []
+    assert walk("write('\\x1b]2;title\\x07')", "tui/terminal/title_and_notifications.py") == []
     assert walk("Strip(disarmed(self.segments(width)))", "tui/kit/bar.py") == []
     assert walk("print(clean(text), file=sys.stderr)", "cli/main.py") == []
     assert walk("print(text)", "cli/main.py") != []

@@ -30,7 +30,7 @@ from cogency_tui.agent.edits.command_changes import (
     unread_changes_of,
     written_by_us,
 )
-from cogency_tui.agent.edits.guarding import (
+from cogency_tui.agent.edits.guarded_file_restore import (
     BY_HAND,
     Settled,
     of_guarded,
@@ -40,7 +40,7 @@ from cogency_tui.agent.edits.guarding import (
     settled_unseen,
     without_ordinary,
 )
-from cogency_tui.agent.edits.shadow import ShadowFile
+from cogency_tui.agent.edits.project_backup import ShadowFile
 from cogency_tui.errors import CogencyError, StoreError, ToolError, WorkspaceError
 from cogency_tui.store import pending_notices
 from cogency_tui.store.blobs import Blobs
@@ -50,9 +50,9 @@ from cogency_tui.tools.journal_protocol import ALL, Consent
 from cogency_tui.tools.shell.moved_files import MovedFiles
 from cogency_tui.tools.threads import completed, in_thread
 from cogency_tui.workspace import guarded_files, snapshot
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.git.directories import GitDirectories, Returned
 from cogency_tui.workspace.guarded_directories import GuardedDirectories
-from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch
 

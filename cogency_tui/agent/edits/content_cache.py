@@ -5,7 +5,7 @@ It is unknown beforehand which files a command will change. Before each command,
 
 1. Small files are held in memory, compressed, guarded files first, then the latest; later only those are
    read again whose stamp has changed. If a command changes one, its bytes are stored. In case the process
-   is killed they are on the disk too, except for those that git has (see `shadow`).
+   is killed they are on the disk too, except for those that git has (see `project_backup`).
 2. Files that git tracks, and that match the index, are left there, whatever their size, and read from git's
    objects if a command changes them. Files behind a filter or an encoding (Git LFS) are excluded.
 3. The rest, large or beyond the number of small files, is stored on the disk, read in pieces: in the

@@ -38,11 +38,11 @@ from pathlib import Path
 from cogency_tui.agent.edits import content_cache
 from cogency_tui.agent.edits.command_edits import Call, CommandEdits, Commands, KeptPaths, unrecorded
 from cogency_tui.agent.edits.content_cache import Contents, Limits
-from cogency_tui.agent.edits.guarding import refuse_all, settle_guarded
+from cogency_tui.agent.edits.guarded_file_restore import refuse_all, settle_guarded
+from cogency_tui.agent.edits.interrupted_calls import settle
 from cogency_tui.agent.edits.known_commits import KnownCommits
-from cogency_tui.agent.edits.merged_edits import Merging
-from cogency_tui.agent.edits.recovery import settle
-from cogency_tui.agent.edits.shadow import ShadowFile
+from cogency_tui.agent.edits.project_backup import ShadowFile
+from cogency_tui.agent.edits.remote_changes import Merging
 from cogency_tui.errors import JournalError, StoreError
 from cogency_tui.store.blobs import Blobs, Cleaned
 from cogency_tui.store.conversations import Store

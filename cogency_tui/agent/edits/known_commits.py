@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 
-from cogency_tui.tools.shell.git_updates import Bringing
+from cogency_tui.tools.shell.git_checkouts import Bringing
 from cogency_tui.workspace.git.facts import Answers, CachedRepository, Repository
 from cogency_tui.workspace.git.objects import ObjectStore
 

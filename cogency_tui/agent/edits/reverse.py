@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.selection import Step
+from cogency_tui.agent.edits.undo_selection import Step
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import ABSENT, FileChange, Undone, Version
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.merge import Merged, merge
-from cogency_tui.workspace.names import shown
 
 _LARGEST = 16 << 20
 """The most bytes of a file whose lines are merged."""

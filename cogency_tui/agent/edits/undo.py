@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.agent.edits.command_changes import named_conversations
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.preview import Plan, Planned, difference, left_out, planned
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
-from cogency_tui.agent.edits.selection import (
+from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, left_out, planned
+from cogency_tui.agent.edits.undo_selection import (
     GUARD,
     REDO,
     RESTORE,
@@ -33,10 +33,10 @@ from cogency_tui.store.edits import Also
 from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Undone, Version
 from cogency_tui.store.intents import ending
 from cogency_tui.tools.threads import completed, in_thread
-from cogency_tui.workspace.batch import Batch
+from cogency_tui.workspace.atomic_changes import Batch
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.journal_path import located
 from cogency_tui.workspace.merge import hunks, without_hunk
-from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:

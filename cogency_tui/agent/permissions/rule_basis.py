@@ -17,7 +17,7 @@ from pathlib import Path
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.shell import programs
 from cogency_tui.workspace.directory import Directory
-from cogency_tui.workspace.git.programs import UndecidedError, hooks_of
+from cogency_tui.workspace.git.configured_programs import UndecidedError, hooks_of
 
 _LARGEST = 64 << 20
 _MOST = 10_000

@@ -29,7 +29,7 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec.structs import replace
 
-from cogency_tui.agent import user_file
+from cogency_tui.agent import state_files
 from cogency_tui.agent.permissions.rule_basis import basis_of, stays_inside
 from cogency_tui.config.edit import changing
 from cogency_tui.config.workflows import problem_of
@@ -321,7 +321,7 @@ class Rules:
         return basis_of(pattern, self.project) if effect == "command" else ""
 
     def _read(self) -> tuple[Rule, ...]:
-        text, table = user_file.read(self.path)
+        text, table = state_files.read(self.path)
         found: Any = table.pop("rules", [])
         if table:
             raise ConfigError(f'{self.path}: "{next(iter(table))}" is no key of this file.', _MEND)
@@ -339,11 +339,11 @@ class Rules:
             problem = _problem(rule)
             if not problem:
                 return rule
-        place = user_file.place_in(self.path, text, "rules", index)
+        place = state_files.place_in(self.path, text, "rules", index)
         raise ConfigError(f"{place}: rule {index + 1}: {problem}.", _MEND)
 
     def _write(self, rules: tuple[Rule, ...]) -> None:
-        user_file.write(self.path, _HEADING, {"rules": [_as_table(rule) for rule in rules]})
+        state_files.write(self.path, _HEADING, {"rules": [_as_table(rule) for rule in rules]})
         self._rules, self.problem, self._stamp = rules, "", self._stamp_now()
 
     def _stamp_now(self) -> tuple[int, int, int] | None:

@@ -12,8 +12,8 @@ from typing import Any, cast
 from cogency_tui.agent.user_command import ran_in
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import CallEvent, Event
-from cogency_tui.protocol.sources import Sources, recorded
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.protocol.untrusted_sources import Sources, recorded
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.tools.mcp.names import source_of
 from cogency_tui.tools.shell.effects import reach

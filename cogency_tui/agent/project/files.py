@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.directory import Directory
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 FOLDER = ".cogency"
 

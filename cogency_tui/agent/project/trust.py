@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.agent import user_file
+from cogency_tui.agent import state_files
 from cogency_tui.agent.project.files import FOLDER, Entry, list_files, read_files
 from cogency_tui.agent.project.server_programs import Programs, programs_of
 from cogency_tui.config.edit import changing
@@ -190,7 +190,7 @@ class Trust:
         Raises:
             ConfigError: the file cannot be read, or is invalid.
         """
-        text, table = user_file.read(self.path)
+        text, table = state_files.read(self.path)
         projects = self._entries(text, table, "projects", Trusted)
         refused = self._entries(text, table, "refused", Refused)
         if table:
@@ -208,7 +208,7 @@ class Trust:
         entries = cast("list[Any]", found)
         for index, entry in enumerate(entries):
             if problem := problem_of(entry, kind):
-                place = user_file.place_in(self.path, text, key, index)
+                place = state_files.place_in(self.path, text, key, index)
                 raise ConfigError(f"{place}: {key}, entry {index + 1}: {problem}.", _MEND)
         return entries
 
@@ -227,7 +227,7 @@ class Trust:
 
     def _write(self, decisions: Decisions) -> None:
         table: dict[str, Any] = {key: value for key, value in msgspec.to_builtins(decisions).items() if value}
-        user_file.write(self.path, _HEADING, table)
+        state_files.write(self.path, _HEADING, table)
 
 
 def _today() -> str:

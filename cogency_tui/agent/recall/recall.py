@@ -18,7 +18,7 @@ from cogency_tui.agent.recall.results import Hit, Indexed, Page, Preview, hit_of
 from cogency_tui.child_processes import start_interpreter
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
-from cogency_tui.store import events, transfer, usage
+from cogency_tui.store import events, export_import, usage
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.edits import Edits
@@ -211,7 +211,7 @@ class Recall:
             connection = searcher.view.connection
             connection.execute("BEGIN")
             try:
-                lines = transfer.exported(connection, id, blobs)
+                lines = export_import.exported(connection, id, blobs)
                 return [json.dumps(line, ensure_ascii=True, separators=(",", ":")) for line in lines]
             finally:
                 connection.execute("ROLLBACK")
@@ -225,7 +225,7 @@ class Recall:
             UsageError: it is no export; the message names the invalid line.
         """
         store, blobs = await self._store(), await self._blobs()
-        id = await store.database.write(partial(transfer.imported, lines=lines, blobs=blobs))
+        id = await store.database.write(partial(export_import.imported, lines=lines, blobs=blobs))
         found = await store.conversation(id)
         assert found is not None
         return found

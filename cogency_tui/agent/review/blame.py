@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cogency_tui.agent.edits.history import is_agents
+from cogency_tui.agent.edits.file_history import is_agents
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.review.hunk_cache import content
 from cogency_tui.agent.review.model import LARGEST
@@ -19,8 +19,8 @@ from cogency_tui.store.file_versions import Edit, Version
 from cogency_tui.store.reviews import Reviews
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.diff import differences
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.merge import lines
-from cogency_tui.workspace.names import shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.history import REVIEW
-from cogency_tui.agent.edits.preview import Plan, Planned, difference
+from cogency_tui.agent.edits.file_history import REVIEW
 from cogency_tui.agent.edits.reverse import Obstacle
-from cogency_tui.agent.edits.selection import UNDO, Step, steps, to_undo
+from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference
+from cogency_tui.agent.edits.undo_selection import UNDO, Step, steps, to_undo
 from cogency_tui.agent.review.decisions import applied
 from cogency_tui.agent.review.hunk_patch import Replaced, encoded, undone
+from cogency_tui.agent.review.hunk_selection import Wish, looking, tried, wishes_of
 from cogency_tui.agent.review.model import Target
-from cogency_tui.agent.review.selection import Wish, looking, tried, wishes_of
 from cogency_tui.agent.review.snapshot import Book, Page
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import Edit, FileChange, State, Version
 from cogency_tui.store.reviews import NewAction, Part
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 
 @dataclass(frozen=True, slots=True)

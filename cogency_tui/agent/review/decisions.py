@@ -10,19 +10,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.history import REVIEW
-from cogency_tui.agent.edits.preview import Plan
-from cogency_tui.agent.edits.selection import UNDO, Step, steps, taken_back, to_undo
+from cogency_tui.agent.edits.file_history import REVIEW
 from cogency_tui.agent.edits.undo import Undo
+from cogency_tui.agent.edits.undo_preview import Plan
+from cogency_tui.agent.edits.undo_selection import UNDO, Step, steps, taken_back, to_undo
 from cogency_tui.agent.review.hunk_patch import Replaced, undone
+from cogency_tui.agent.review.hunk_selection import Wish, looking, tried, wishes_of
 from cogency_tui.agent.review.model import Target
-from cogency_tui.agent.review.selection import Wish, looking, tried, wishes_of
 from cogency_tui.agent.review.snapshot import Book, Page
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import Edit, State, Undone
 from cogency_tui.store.reviews import MarkChange, NewAction, Part
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 
 @dataclass(slots=True)

@@ -7,16 +7,16 @@ can be addressed by its numbers, however long. Construction blocks.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from cogency_tui.agent.edits.history import Chain
+from cogency_tui.agent.edits.file_history import Chain
 from cogency_tui.agent.review.hunk_cache import content
 from cogency_tui.agent.review.intraline import Span, marks, twins
-from cogency_tui.agent.review.marks import Standing
 from cogency_tui.agent.review.model import ChangedFile, Hunk, Row
+from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.workspace.diff import Check, Difference, differences
 from cogency_tui.workspace.merge import Range, lines
-from cogency_tui.workspace.text import decode, lines_of
+from cogency_tui.workspace.text_files import decode, lines_of
 
 
 @dataclass(frozen=True, slots=True)

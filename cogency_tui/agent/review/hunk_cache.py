@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from cogency_tui.agent.edits.history import Chain, Step
+from cogency_tui.agent.edits.file_history import Chain, Step
 from cogency_tui.agent.review.model import LARGEST, MOST_LINES, NoLines, Outline
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
@@ -22,7 +22,7 @@ from cogency_tui.store.file_versions import Version
 from cogency_tui.store.reviews import Part
 from cogency_tui.workspace.diff import Check, differences
 from cogency_tui.workspace.merge import Hunk, Range, hunks, is_text, lines
-from cogency_tui.workspace.text import decode
+from cogency_tui.workspace.text_files import decode
 
 
 class Change(NamedTuple):

@@ -10,18 +10,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.history import Chain
-from cogency_tui.agent.edits.selection import Step
+from cogency_tui.agent.edits.file_history import Chain
+from cogency_tui.agent.edits.undo_selection import Step
 from cogency_tui.agent.review.hunk_cache import Outlines, content
-from cogency_tui.agent.review.marks import Standing
 from cogency_tui.agent.review.model import LARGEST, Outline
+from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import FileChange, Undone, Version
 from cogency_tui.store.reviews import Part
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.merge import hunks, lines, merge, without_hunk
-from cogency_tui.workspace.names import shown
-from cogency_tui.workspace.text import decode
+from cogency_tui.workspace.text_files import decode
 
 _MOST_TRIED = 64
 """Hunks that are merged one by one if they cannot be merged together."""

@@ -8,15 +8,15 @@ listed at the top, in lines that `git apply` skips.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cogency_tui.agent.edits.history import Chain
+from cogency_tui.agent.edits.file_history import Chain
 from cogency_tui.agent.review.hunk_cache import Outlines, content
 from cogency_tui.agent.review.hunk_patch import Sheet
-from cogency_tui.agent.review.marks import Standing
+from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import FileChange, Version
 from cogency_tui.store.reviews import Part
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 _SAMPLE = 8_000
 """Bytes that git searches for a zero byte to detect a binary file."""

@@ -17,16 +17,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.history import path_today
+from cogency_tui.agent.edits.file_history import path_today
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.edits.preview import Plan
 from cogency_tui.agent.edits.reverse import Obstacle
-from cogency_tui.agent.edits.selection import REDO, UNDO, steps, to_undo
+from cogency_tui.agent.edits.undo_preview import Plan
+from cogency_tui.agent.edits.undo_selection import REDO, UNDO, steps, to_undo
 from cogency_tui.agent.review import conflicts
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.decisions import Decisions, applied, reverse
 from cogency_tui.agent.review.file_diff import FileDiff, load
-from cogency_tui.agent.review.marks import counted
+from cogency_tui.agent.review.hunk_selection import looking, tried
 from cogency_tui.agent.review.model import (
     ChangedFile,
     FileKey,
@@ -37,8 +37,8 @@ from cogency_tui.agent.review.model import (
     Target,
 )
 from cogency_tui.agent.review.patch import Patch, chosen, patch_of
-from cogency_tui.agent.review.selection import looking, tried
 from cogency_tui.agent.review.snapshot import Book, Page, stoppable
+from cogency_tui.agent.review.stored_decisions import counted
 from cogency_tui.agent.review.survival import fates_of
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from cogency_tui.agent.edits.history import Chain, chains
+from cogency_tui.agent.edits.file_history import Chain, chains
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.review.hunk_cache import Outlines, key_of, outlines_of, packed, unpacked
-from cogency_tui.agent.review.marks import Standing
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
+from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
@@ -20,7 +20,7 @@ from cogency_tui.store.file_versions import Edit
 from cogency_tui.store.reviews import Action, Reviews, in_effect
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.diff import Check
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 Result = TypeVar("Result")
 

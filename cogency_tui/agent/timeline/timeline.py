@@ -12,12 +12,12 @@ Invariant: only `apply` changes anything. The event loop is never blocked.
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from cogency_tui.agent.context import messages_of
-from cogency_tui.agent.edits.history import path_today
+from cogency_tui.agent.edits.file_history import path_today
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.edits.preview import Plan, difference
 from cogency_tui.agent.edits.undo import Undo
+from cogency_tui.agent.edits.undo_preview import Plan, difference
+from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
-from cogency_tui.agent.timeline.reading import CurrentFrame, read_past
 from cogency_tui.errors import StoreError, UsageError, WorkspaceError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import unanswered
@@ -26,7 +26,7 @@ from cogency_tui.store.file_versions import Edit, FileChange, net
 from cogency_tui.store.requests import Request
 from cogency_tui.store.summaries import Summaries
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 
 def files_at(past: Past, index: int) -> list[PastFile]:

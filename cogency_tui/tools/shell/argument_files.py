@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile
 from urllib.parse import unquote
 
-from cogency_tui.tools.shell.words import LISTED, Simple, Word
+from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 
 _ANY = re.compile(r"(.*)", re.DOTALL)
 _MARKED = re.compile(r"@(.*)", re.DOTALL)

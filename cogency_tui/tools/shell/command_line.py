@@ -10,12 +10,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from cogency_tui.tools.shell.file_trees import Splitting
 from cogency_tui.tools.shell.find_expression import RUNNING, Expression
+from cogency_tui.tools.shell.misread_names import Splitting
 from cogency_tui.tools.shell.options import read_arguments, table
 from cogency_tui.tools.shell.programs import NETWORK_COMMANDS, PROGRAMS, SCRIPTS, facts, is_interpreter
-from cogency_tui.tools.shell.scan import ASSIGNMENT, DEEPEST, scan
-from cogency_tui.tools.shell.words import LISTED, SOME_NAME, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
+from cogency_tui.tools.shell.scanner import ASSIGNMENT, DEEPEST, scan
+from cogency_tui.tools.shell.simple_command import (
+    LISTED,
+    SOME_NAME,
+    TOO_DEEP,
+    TOO_MANY,
+    Redirection,
+    Simple,
+    Word,
+)
 
 WRAPPERS: dict[str, tuple[str, int]] = {
     "builtin": ("", 0),

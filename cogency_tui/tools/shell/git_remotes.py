@@ -12,10 +12,10 @@ from pathlib import Path
 from threading import Lock
 
 from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.confinement import alters, unconfined
-from cogency_tui.tools.shell.paths import Places
+from cogency_tui.tools.shell.confined_commands import alters, unconfined
 from cogency_tui.tools.shell.programs import GIT_TRANSFERS
-from cogency_tui.tools.shell.words import Simple
+from cogency_tui.tools.shell.simple_command import Simple
+from cogency_tui.tools.shell.word_paths import Places
 from cogency_tui.workspace.git.facts import Repository
 
 _NAME = re.compile(r"\w[\w.-]*")

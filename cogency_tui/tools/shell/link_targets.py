@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from cogency_tui.tools.shell.words import Simple, Word
+from cogency_tui.tools.shell.simple_command import Simple, Word
 
 _MOVING = frozenset(
     ("bsdtar", "cp", "cpio", "install", "mv", "pax", "prename", "rename", "rsync", "tar", "zip")

@@ -21,8 +21,8 @@ from pathlib import Path
 from cogency_tui.tools.shell.listening_ports import ListeningPorts
 from cogency_tui.tools.shell.program_lookup import is_of_system, shadows_modules
 from cogency_tui.tools.shell.programs import is_interpreter
-from cogency_tui.tools.shell.variables import is_one_word
-from cogency_tui.tools.shell.words import Simple, Word, alternatives
+from cogency_tui.tools.shell.shell_variables import is_one_word
+from cogency_tui.tools.shell.simple_command import Simple, Word, alternatives
 from cogency_tui.workspace.paths import Workspace
 
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"

@@ -29,19 +29,19 @@ from pathlib import Path
 from cogency_tui.store.file_versions import Version
 from cogency_tui.tools.shell.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.shell.command_line import is_found, option_values, parse
-from cogency_tui.tools.shell.file_trees import Splitting, breaks
 from cogency_tui.tools.shell.find_expression import PRINTING, REMOVING, Expression
-from cogency_tui.tools.shell.listed_names import are_certain
+from cogency_tui.tools.shell.listing_commands import lists_names
+from cogency_tui.tools.shell.misread_names import Splitting, breaks
 from cogency_tui.tools.shell.moved_files import MovedFiles
-from cogency_tui.tools.shell.name_lists import lists_names
-from cogency_tui.tools.shell.paths import MOST, Places, joined
-from cogency_tui.tools.shell.scan import MOST_WORDS
+from cogency_tui.tools.shell.names_from_listings import are_certain
+from cogency_tui.tools.shell.scanner import MOST_WORDS
+from cogency_tui.tools.shell.shell_variables import is_new_temporary
+from cogency_tui.tools.shell.simple_command import LISTED, TOO_DEEP, TOO_MANY, Simple, Word
 from cogency_tui.tools.shell.system_files import is_own_temporary
-from cogency_tui.tools.shell.variables import is_new_temporary
-from cogency_tui.tools.shell.words import LISTED, TOO_DEEP, TOO_MANY, Simple, Word
+from cogency_tui.tools.shell.word_paths import MOST, Places, joined
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.git.facts import Answers, CachedRepository, Entry, Repository
 from cogency_tui.workspace.ignore import ALWAYS
-from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 
 _NAMED = 5

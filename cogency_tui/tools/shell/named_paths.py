@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 from cogency_tui.tools.shell.argument_files import addressed, files_in_arguments
 from cogency_tui.tools.shell.command_line import SHELLS, option_values
-from cogency_tui.tools.shell.confinement import formats_json
+from cogency_tui.tools.shell.confined_commands import formats_json
 from cogency_tui.tools.shell.find_expression import Expression
 from cogency_tui.tools.shell.interpreter_code import inline_code
-from cogency_tui.tools.shell.paths import LONGEST_PATH, Places, joined
 from cogency_tui.tools.shell.programs import GIT_READING, PLACE_OPTIONS, base_name, facts, is_interpreter
+from cogency_tui.tools.shell.shell_variables import TOPMOST
+from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word, all_alternatives
 from cogency_tui.tools.shell.stream_scripts import AWK, stream_script
 from cogency_tui.tools.shell.system_files import is_public
-from cogency_tui.tools.shell.variables import TOPMOST
-from cogency_tui.tools.shell.words import LISTED, Simple, Word, all_alternatives
-from cogency_tui.workspace.names import protected, shown
+from cogency_tui.tools.shell.word_paths import LONGEST_PATH, Places, joined
+from cogency_tui.workspace.file_names import protected, shown
 from cogency_tui.workspace.paths import Location, Workspace
 
 _OPTION = "--separate-git-dir"

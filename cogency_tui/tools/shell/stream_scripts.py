@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
 
-from cogency_tui.tools.shell.words import Simple, Word
+from cogency_tui.tools.shell.simple_command import Simple, Word
 
 AWK = frozenset(("awk", "gawk", "mawk", "nawk"))
 

@@ -25,6 +25,7 @@ from cogency_tui.tui.calls.rows import (
 )
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, wrap
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.call_lines import (
     NAME_COLUMN,
     call_row,
@@ -34,7 +35,6 @@ from cogency_tui.tui.transcript.call_lines import (
     step_row,
     waiting_row,
 )
-from cogency_tui.tui.transcript.calls import Call
 from cogency_tui.tui.transcript.units import Transcript
 
 _FOLD_END = NAME_COLUMN + 4

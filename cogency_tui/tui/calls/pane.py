@@ -12,10 +12,10 @@ from cogency_tui.tui.calls.list import CallList
 from cogency_tui.tui.calls.rows import BackgroundCommand, CallFilter
 from cogency_tui.tui.kit.bar import Bar, Divider, Surface
 from cogency_tui.tui.kit.filter_line import FilterLine
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.units import Transcript
 
 FAILURES = "failures"

@@ -9,8 +9,8 @@ from textual.containers import Vertical
 
 from cogency_tui.text import one_line
 from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme import Inks
 
 _MOST = 9

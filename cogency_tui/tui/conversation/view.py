@@ -5,8 +5,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from cogency_tui.tui.kit.host import app_of
-from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.copy_text import answers_of_turn, code_in, links_in, outcome_of, text_of
 from cogency_tui.tui.transcript.find_view import FindView
 from cogency_tui.tui.transcript.units import Prose, Unit

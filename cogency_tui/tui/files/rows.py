@@ -9,7 +9,7 @@ from cogency_tui.text import one_line
 from cogency_tui.tui.files.git_marks import CONFLICT, GitMarks
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
 from cogency_tui.tui.theme import Inks
-from cogency_tui.tui.transcript.calls import FileChange
+from cogency_tui.tui.transcript.call import FileChange
 
 ROOT = "."
 

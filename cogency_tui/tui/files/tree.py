@@ -16,7 +16,7 @@ from cogency_tui.tui.files.git_marks import GitMarks
 from cogency_tui.tui.files.rows import FileRows, Node, draw_file, draw_found
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.transcript.calls import FileChange
+from cogency_tui.tui.transcript.call import FileChange
 
 
 class FileTree(LineView):

@@ -15,10 +15,10 @@ from textual.widgets import Input
 from cogency_tui.tui.commands import Command
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme import Inks
 
 _KEY_COLUMN = 22

@@ -19,10 +19,10 @@ from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
 
 from cogency_tui.tui.kit.bar import Bar
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, width_of, wrap
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme import Inks
 
 Result = TypeVar("Result")

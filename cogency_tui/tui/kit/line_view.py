@@ -18,8 +18,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from cogency_tui.tui.kit.bar import filtered
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.lines import Line, cells
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme import Inks, inks_of
 
 

@@ -24,8 +24,8 @@ from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.models.model import Chosen, ModelList, ModelRow
-from cogency_tui.tui.models.note import PickerNote
 from cogency_tui.tui.models.rows import draw_model, draw_provider
+from cogency_tui.tui.models.status_note import PickerNote
 from cogency_tui.tui.transcript.units import Problem
 
 _SHORT = 30

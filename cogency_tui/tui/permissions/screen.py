@@ -13,14 +13,14 @@ from textual.containers import Vertical
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody
-from cogency_tui.tui.kit.figures import plural
 from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.select_list import HeadedList, Heading
 from cogency_tui.tui.permissions.model import GrantRow, Ledger, ModeRow, Row, RuleRow
 from cogency_tui.tui.permissions.rows import draw_permission, draw_permission_note
 from cogency_tui.tui.theme import Inks
-from cogency_tui.workspace.names import short_path
+from cogency_tui.workspace.file_names import short_path
 
 OWN_STYLES = Path(__file__).parent.parent / "styles" / "permissions.tcss"
 

@@ -21,12 +21,12 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.store.profile import KINDS, Fact
 from cogency_tui.text import one_line
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Confirmation, Dialog, DialogBody
-from cogency_tui.tui.kit.figures import plural, when
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.number_format import plural, when
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.select_list import SelectList
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.profile.model import ProfileBook, Shown
 from cogency_tui.tui.theme import Inks
 

@@ -15,7 +15,7 @@ from cogency_tui.text import one_line
 from cogency_tui.tui.commands import COMMANDS, Command
 from cogency_tui.tui.kit.lines import Line, cells, fit
 from cogency_tui.tui.kit.select_list import SelectList
-from cogency_tui.tui.prompt.offers import (
+from cogency_tui.tui.prompt.completion_offers import (
     Offer,
     Word,
     offer_arguments,

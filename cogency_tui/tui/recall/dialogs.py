@@ -16,7 +16,7 @@ from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.export import FORMS, Form
 from cogency_tui.tui.theme import Inks
-from cogency_tui.workspace.names import short_path
+from cogency_tui.workspace.file_names import short_path
 
 RECALL_STYLES = Path(__file__).parent.parent / "styles" / "recall.tcss"
 """Loaded when the recall screen is first shown."""

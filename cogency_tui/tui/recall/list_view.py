@@ -14,7 +14,7 @@ from textual.message import Message
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.recall.drawing import draw_entry, draw_heading, draw_hit
+from cogency_tui.tui.recall.row_lines import draw_entry, draw_heading, draw_hit
 from cogency_tui.tui.recall.rows import Catalogue, Entry, Heading, HitRow, Item
 
 _AHEAD = 3

@@ -14,13 +14,13 @@ from cogency_tui.agent.recall.recall import Recall, Where
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Surface
-from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.recall.background_search import PREVIEW, Asked, Searching
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.preview import PreviewPane, PreviewView
 from cogency_tui.tui.recall.rows import Entry
 from cogency_tui.tui.recall.search_bar import Chip, filters_in
-from cogency_tui.tui.recall.searching import PREVIEW, Asked, Searching
 
 _PLACES: dict[Where, str] = {"project": "this project", "everywhere": "everywhere", "trash": "trash"}
 

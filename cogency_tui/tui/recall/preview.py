@@ -18,11 +18,11 @@ from cogency_tui.tui.kit.bar import Bar, Surface
 from cogency_tui.tui.kit.line_view import Look
 from cogency_tui.tui.kit.lines import fit
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.recall.drawing import describe, title_of
+from cogency_tui.tui.recall.row_lines import describe, title_of
 from cogency_tui.tui.recall.rows import Entry
 from cogency_tui.tui.transcript.document import Place, prepare
-from cogency_tui.tui.transcript.finding import Span, finds_on
 from cogency_tui.tui.transcript.scroll_to_event import NumberedTranscript, stand
+from cogency_tui.tui.transcript.text_finder import Span, finds_on
 from cogency_tui.tui.transcript.unit_view import UnitView
 from cogency_tui.tui.transcript.units import Transcript
 

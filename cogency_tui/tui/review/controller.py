@@ -17,8 +17,8 @@ from cogency_tui.errors import CogencyError, LossError
 from cogency_tui.store.reviews import ActionKind
 from cogency_tui.text import one_line
 from cogency_tui.tui.kit.dialogs import Confirmation
-from cogency_tui.tui.kit.figures import plural
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.typed_app import app_of
 
 _DONE: dict[ActionKind, str] = {
     "keep": "Keeping it",

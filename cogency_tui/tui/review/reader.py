@@ -15,7 +15,7 @@ from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Overview, Target
 from cogency_tui.agent.review.review import Grouping, Review
 from cogency_tui.errors import CogencyError
-from cogency_tui.tui.kit.figures import whole_seconds
+from cogency_tui.tui.kit.number_format import whole_seconds
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile, read_open
 
 Result = TypeVar("Result")

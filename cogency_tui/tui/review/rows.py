@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Group, Overview
 from cogency_tui.text import one_line
-from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.number_format import plural
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from cogency_tui.tui.kit.bar import ButtonBar, Surface
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
 from cogency_tui.tui.kit.filter_line import FilterLine
 from cogency_tui.tui.kit.footer import Footer
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.review.actions import Acting, Picking
 from cogency_tui.tui.review.controller import Deciding
 from cogency_tui.tui.review.diff_view import WAYS, DiffView

@@ -15,8 +15,8 @@ from cogency_tui.text import clean, one_line, reveal
 from cogency_tui.tools.mcp.server import State
 from cogency_tui.tools.mcp.servers import Listed, Servers
 from cogency_tui.tui.kit.dialogs import STYLES, Choices, Dialog, DialogBody
-from cogency_tui.tui.kit.figures import plural
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.theme import Inks

@@ -12,10 +12,10 @@ from cogency_tui.config.themes import Palette, load_palette, theme_names
 from cogency_tui.errors import CogencyError, ConfigError
 from cogency_tui.text import one_line
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.lines import Line, fit, width_of
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.select_list import SelectList
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.settings.appearance import keep_theme
 from cogency_tui.tui.theme import Inks, inks_of
 

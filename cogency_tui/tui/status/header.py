@@ -6,8 +6,8 @@ from rich.segment import Segment
 
 from cogency_tui.text import one_line
 from cogency_tui.tui.kit.bar import ButtonBar, Part
-from cogency_tui.tui.kit.figures import plural
 from cogency_tui.tui.kit.lines import fit, fit_path
+from cogency_tui.tui.kit.number_format import plural
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -14,8 +14,8 @@ from cogency_tui.protocol.transcript import call_record
 from cogency_tui.text import one_line
 from cogency_tui.tui.cost.model import Cost
 from cogency_tui.tui.kit.bar import Bar, end_to_end
-from cogency_tui.tui.kit.figures import dollars, tokens
 from cogency_tui.tui.kit.lines import fit, width_of
+from cogency_tui.tui.kit.number_format import dollars, tokens
 
 _LONGEST = 400
 _SPARSE = 3

@@ -16,7 +16,7 @@ from cogency_tui.tui.kit.line_view import Look
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.transcript.block_view import BlockPlace, BlockView
 from cogency_tui.tui.transcript.document import Anchor, Place
-from cogency_tui.tui.transcript.finding import Finder, Span, count_in_markdown, finds_on
+from cogency_tui.tui.transcript.text_finder import Finder, Span, count_in_markdown, finds_on
 from cogency_tui.tui.transcript.units import Prose, Transcript
 
 _AROUND = 4

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.transcript.block_view import BlockPlace, BlockView
 from cogency_tui.tui.transcript.document import Document, Place
-from cogency_tui.tui.transcript.finding import finds_on
+from cogency_tui.tui.transcript.text_finder import finds_on
 from cogency_tui.tui.transcript.unit_view import UnitView
 from cogency_tui.tui.transcript.units import Transcript
 

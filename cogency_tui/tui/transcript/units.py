@@ -18,7 +18,7 @@ import msgspec
 from cogency_tui.agent.user_command import NAME, Ran, ran_in
 from cogency_tui.protocol.events import CallEvent, ErrorEvent, Event, Measure, ResultEvent
 from cogency_tui.text import Sanitizer, clean
-from cogency_tui.tui.transcript.calls import Call, FileChange
+from cogency_tui.tui.transcript.call import Call, FileChange
 from cogency_tui.tui.transcript.packed_text import Packed, packed, unpacked
 
 _SECONDS = re.compile(r" after ([\d.]+) s$")

@@ -15,8 +15,8 @@ from cogency_tui.agent.project.server_programs import ABOVE
 from cogency_tui.agent.project.trust import Standing, Survey
 from cogency_tui.text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Drawing, QuestionBody, ReadingScreen
-from cogency_tui.tui.kit.figures import plural, size
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
+from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.permissions.screen import OWN_STYLES
 from cogency_tui.tui.theme import Inks

@@ -7,7 +7,7 @@ import pytest
 
 from cogency_tui.workspace import guarded_files
 from cogency_tui.workspace.listing import Listing
-from tests.agent.edits.test_guarding import watched
+from tests.agent.edits.test_guarded_file_restore import watched
 from tests.agent.journaling import desk_at, settle
 
 RUNNING = (

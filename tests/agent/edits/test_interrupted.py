@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits import shadow
+from cogency_tui.agent.edits import project_backup
 from cogency_tui.agent.edits.content_cache import Limits
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import ResultEvent
@@ -216,7 +216,7 @@ async def test_a_shadow_grows_by_what_changed_and_goes_with_its_process(tmp_path
 async def test_a_shadow_that_has_grown_long_is_begun_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shadow, "_LONGEST", 100)
+    monkeypatch.setattr(project_backup, "_LONGEST", 100)
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("a", "old\n")
         for number in range(4):

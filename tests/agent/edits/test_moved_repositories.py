@@ -16,7 +16,7 @@ from cogency_tui.tools.shell.named_paths import moved_by_git
 from cogency_tui.workspace.git.directories import GitDirectories
 from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.conftest import MakeAgent
-from tests.agent.edits.test_guarding import watched
+from tests.agent.edits.test_guarded_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git
 from tests.agent.templates import TEMPLATES

@@ -13,12 +13,12 @@ import pytest
 
 from cogency_tui.agent.edits.command_edits import CommandEdits, KeptPaths
 from cogency_tui.agent.edits.content_cache import Limits
-from cogency_tui.agent.edits.guarding import Settled, refuse_all
+from cogency_tui.agent.edits.guarded_file_restore import Settled, refuse_all
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.base import Outcome, with_guarded
 from cogency_tui.tools.journal_protocol import Consent
-from cogency_tui.tools.shell.git_updates import bringing
-from cogency_tui.workspace import batch, guarded_directories
+from cogency_tui.tools.shell.git_checkouts import bringing
+from cogency_tui.workspace import atomic_changes, guarded_directories
 from cogency_tui.workspace.guarded_directories import MOST_HELD, GuardedDirectories
 from cogency_tui.workspace.journal_path import Place
 from cogency_tui.workspace.paths import Location
@@ -269,7 +269,7 @@ async def test_one_that_cannot_be_put_back_holds_up_no_other(
         if location.path.name == "bad":
             raise WorkspaceError("bad is neither a file nor a link.")
 
-    monkeypatch.setattr(batch, "_require_movable", apart)
+    monkeypatch.setattr(atomic_changes, "_require_movable", apart)
     before = state(sealed_home)
     command = f"touch ~/.local/bin/bad; echo x >> ~/.bashrc; {SERVER} {C}/config.toml; echo x >> AGENTS.md"
     found, _ = await watched(desk, command)

@@ -10,11 +10,11 @@ from random import Random
 
 import pytest
 
-from cogency_tui.agent.edits.selection import steps
+from cogency_tui.agent.edits.undo_selection import steps
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.file_versions import Edit
 from cogency_tui.workspace.merge import hunks
-from tests.agent.edits.test_selection import A, B, edit
+from tests.agent.edits.test_undo_selection import A, B, edit
 from tests.agent.journaling import Desk, desk_at
 from tests.exhaustive import sampled
 

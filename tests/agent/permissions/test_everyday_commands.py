@@ -10,10 +10,10 @@ import pytest
 
 from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.errors import RefusedError
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.shell.git_remotes import Remotes
-from cogency_tui.tools.shell.tool import Shell, ShellArgs
+from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled
 

@@ -10,11 +10,11 @@ from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.agent.permissions.rules import FILE_NAME, Rules
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import RefusedError, ToolError
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.registry import default_registry
 from cogency_tui.tools.shell.effects import reach
-from cogency_tui.tools.shell.tool import Shell, ShellArgs
+from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from cogency_tui.workspace.paths import Workspace
 
 YES = Answer(allow=True)

@@ -12,7 +12,7 @@ from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.permissions.taint import sources_in
 from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.web.client import Limits, WebClient
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Hit, Search

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.profile.extract import LessonError, ask_for_lesson, own_words, read_lesson
+from cogency_tui.agent.profile.fact_extraction import LessonError, ask_for_lesson, own_words, read_lesson
 from cogency_tui.agent.profile.profile import by_kind, describe, read_line, source_of
 from cogency_tui.agent.user_command import ran_in
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import NetworkError, UsageError
 from cogency_tui.protocol.events import Event, Message
-from cogency_tui.store.lessons import Heard, Lot
 from cogency_tui.store.profile import KINDS, LONGEST, MOST, Fact, Kind
+from cogency_tui.store.profile_material import Heard, Lot
 from tests.agent.test_turns import turn as untyped_turn
 from tests.peers.scripted import Reply, ScriptedProvider
 

@@ -11,7 +11,7 @@ from cogency_tui.process_identity import start_of
 from cogency_tui.tools.mcp import wire
 from cogency_tui.tools.mcp.server import Server, State, Surroundings
 from cogency_tui.tools.registry import Registry
-from cogency_tui.tools.shell.strays import MARK
+from cogency_tui.tools.shell.orphans import MARK
 from tests.tools.mcp.conftest import PATIENCE, Bench, command
 
 on_shared_server = pytest.mark.asyncio(loop_scope="module")

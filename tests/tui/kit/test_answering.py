@@ -18,7 +18,7 @@ from cogency_tui.tui.commands import Palette
 from cogency_tui.tui.conversation.links import LinksScreen
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import AnsweringScreen, Confirmation
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen

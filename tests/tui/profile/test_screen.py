@@ -11,8 +11,8 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.profile.profile import OFFER
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
-from cogency_tui.store.lessons import State
 from cogency_tui.store.profile import Fact
+from cogency_tui.store.profile_material import State
 from cogency_tui.store.prompts import Written
 from cogency_tui.tui.commands import CommandSource
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation

@@ -7,7 +7,7 @@ from cogency_tui.store.file_versions import State
 from cogency_tui.tui.review.open_file import Listed, Run
 from cogency_tui.tui.review.rows import FileRow, Heading, first_of, place_of, rows_of, step_from
 from cogency_tui.tui.review.sections import height_of, paired
-from cogency_tui.tui.terminal.outside_editor import at_line
+from cogency_tui.tui.terminal.external_editor import at_line
 
 
 def file(path: str, turn: int, state: State = "new") -> ChangedFile:

@@ -4,8 +4,8 @@ from typing import Any
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.transcript.call import Action, Call
 from cogency_tui.tui.transcript.call_detail import CallSheet
-from cogency_tui.tui.transcript.calls import Action, Call
 from tests.tui.scripted import EPOCH, call, output, result, started
 
 INKS = inks_of("night")

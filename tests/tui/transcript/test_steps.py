@@ -1,6 +1,6 @@
 """The calls within a call, read from the lines of its progress."""
 
-from cogency_tui.tui.transcript.calls import Steps
+from cogency_tui.tui.transcript.call import Steps
 
 
 def told(steps: Steps) -> list[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ from typing import Any
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.conversation.activity_line import Activity, describe_activity, live_units
 from cogency_tui.tui.theme import inks_of
-from cogency_tui.tui.transcript.calls import Call, FileChange
+from cogency_tui.tui.transcript.call import Call, FileChange
 from cogency_tui.tui.transcript.document import Document, Place
 from cogency_tui.tui.transcript.units import (
     Notice,

@@ -11,7 +11,7 @@ from cogency_tui.config.load import read_text
 from cogency_tui.errors import ConfigError
 from cogency_tui.tools.shell.loopback import visit
 from cogency_tui.tools.shell.losses import at_stake
-from cogency_tui.tools.shell.words import Simple, Word
+from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.workspace.git import facts
 from cogency_tui.workspace.git.facts import Repository, blocked
 from cogency_tui.workspace.paths import Workspace
