@@ -7,12 +7,12 @@ arrives, while the model continues to write.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from cogency_tui.agent.answer_stream import PIECE, Generation
+from cogency_tui.agent.answer_stream import PATIENCE, PIECE, Generation
 from cogency_tui.agent.channels import Channel
+from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.metrics import Meter
 from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder
@@ -83,56 +83,52 @@ class Interrupted(Exception):
     """The user stopped the turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class CycleSetup:
-    """The inputs of a cycle: `tools` are the names that the model may call; `runs_calls` is false for the
-    last cycle that a turn may have.
-    """
-
-    dialect: Dialect
-    payload_limit: int
-    messages: Sequence[Message]
-    channel: Channel
-    tools: Collection[str]
-    runs_calls: bool
-    patience: float
-    """Longest time in seconds between two pieces of the answer."""
-
-
 class Cycle:
-    """Runs once: `start`, `run`, `settle`; `stop` at any time, which makes `run` raise `Interrupted`."""
+    """One request with `messages` over `channel`, and the calls of its answer, unless it is the last that its
+    turn may have (`runs_calls`).
+
+    It runs once: `start`, `run`, `settle`; `stop` at any time, which makes `run` raise `Interrupted`.
+    """
 
     def __init__(
         self,
-        setup: CycleSetup,
+        conversation: Conversation,
+        messages: Sequence[Message],
+        channel: Channel,
+        schedule: Callable[[Preview, Callable[[], None]], Scheduler],
         recorder: Recorder,
-        scheduler: Callable[[Preview, Callable[[], None]], Scheduler],
-        meter: Meter,
         clock: Callable[[], float] = time.time,
+        *,
+        runs_calls: bool,
     ) -> None:
-        self.meter = meter
-        self.channel = setup.channel
+        settings = conversation.settings
+        self.meter = Meter(messages, conversation.calibration)
+        self.channel = channel
         self.malformed = False
         """Whether a call could not be parsed, or was written where nothing runs it."""
         self.slip = ""
         """The problem of the last such call."""
         self.broken: ProviderError | None = None
         """The error that broke the answer off, if one did; what arrived before is processed."""
-        self._setup = setup
+        self._messages = messages
+        self._dialect: Dialect = conversation.dialect
+        self._tools = conversation.registry.names
+        self._runs_calls = runs_calls
+        self._patience = max(PATIENCE, settings.first_byte_timeout, settings.idle_timeout)
         self._recorder = recorder
         self._clock = clock
         self._news = asyncio.Event()
-        self._scheduler = scheduler(recorder.preview, self._news.set)
+        self._scheduler = schedule(recorder.preview, self._news.set)
         self._generation: Generation | None = None
         self._parser = create_parser(
-            setup.dialect,
+            self._dialect,
             clock=clock,
-            payload_limit=setup.payload_limit,
+            payload_limit=settings.payload_limit,
             used_ids=self._scheduler.used_ids,
         )
         self._reasoning = Emitter(clock, new_id)
         self._reasoning.begin_unit("think")
-        self._streams = setup.dialect == "action"
+        self._streams = self._dialect == "action"
         self._variables = StreamedText(lambda: self._scheduler.declared, self._scheduler.value_of)
         self._answer: RespondEvent | None = None
         self._id = new_id()
@@ -171,8 +167,8 @@ class Cycle:
 
     def start(self) -> None:
         """Send the request to the model."""
-        chunks = self.channel.generate(self._setup.messages)
-        self._generation = Generation(chunks, self._news.set, patience=self._setup.patience)
+        chunks = self.channel.generate(self._messages)
+        self._generation = Generation(chunks, self._news.set, patience=self._patience)
 
     def stop(self) -> None:
         """Stop generating and running."""
@@ -216,7 +212,7 @@ class Cycle:
             await self._news.wait()
         broken = self.broken is not None
         await self._recorder.close_unit(interrupted=broken, unclosed=self._parser.unclosed and not broken)
-        if self._setup.runs_calls and not broken:
+        if self._runs_calls and not broken:
             await self._report_slips()
         if not broken:
             self._close_previews(_UNFINISHED)
@@ -244,9 +240,9 @@ class Cycle:
             await self._refuse(payload, slip.cure)
 
     async def _report_empty_batch(self) -> None:
-        dialect = self._setup.dialect
+        dialect = self._dialect
         units = self._all_units()
-        slip = find_slip(units, dialect, self._setup.tools) if units else None
+        slip = find_slip(units, dialect, self._tools) if units else None
         told = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
         failed = slip is not None or dialect == "delimiter"
         result = _result(new_id(), "execute", told, self._clock(), error=failed)
@@ -265,7 +261,7 @@ class Cycle:
             if not units:
                 # The model ended the turn explicitly, with nothing to add.
                 return None
-        slip = find_slip(units, self._setup.dialect, self._setup.tools)
+        slip = find_slip(units, self._dialect, self._tools)
         spoke = any(unit["type"] == "respond" for unit in units)
         if slip is None and spoke and self._parser.unclosed and units[-1]["type"] == "think":
             return _UNCLOSED
@@ -281,7 +277,7 @@ class Cycle:
         self.malformed = True
         self.slip = payload["error"]
         told = self.slip
-        if self._setup.runs_calls:
+        if self._runs_calls:
             told = f"{told if told.endswith(('.', '!', '?')) else f'{told}.'}\n{cure}"
         call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
         result = _result(call_id, tool, told, self._clock(), error=True)
@@ -426,10 +422,8 @@ class Cycle:
         self._spoken = True
         await self._emit(event)
         if event["type"] == "error" and "call" in event["payload"]:
-            await self._refuse(
-                event["payload"], event["payload"].get("hint", _WRITE_AGAIN[self._setup.dialect])
-            )
-        if self._setup.runs_calls:
+            await self._refuse(event["payload"], event["payload"].get("hint", _WRITE_AGAIN[self._dialect]))
+        if self._runs_calls:
             await self._schedule(event)
 
     def _preview(self, event: CallEvent) -> None:

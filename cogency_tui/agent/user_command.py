@@ -21,7 +21,7 @@ from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.protocol.untrusted_sources import Sources
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.running import Running
+    from cogency_tui.agent.conversation import Conversation
     from cogency_tui.store.conversations import Store
 
 NAME = "!"
@@ -72,18 +72,18 @@ def ran_in(content: str) -> Ran | None:
     return Ran(found["command"], found["outcome"], found["output"]) if found else None
 
 
-class OwnCommand:
-    """Runs once, in the conversation of `running`; `interrupt` ends it soon."""
+class UserCommand:
+    """Runs once, in `conversation`; `interrupt` ends it soon."""
 
     def __init__(
         self,
-        running: "Running",
+        conversation: "Conversation",
         store: "Store",
         command: str,
         emit: Callable[[Event], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._running = running
+        self._conversation = conversation
         self._store = store
         self._command = command
         self._emit = emit
@@ -93,6 +93,7 @@ class OwnCommand:
         self._sources = Sources()
         self._interrupted = False
         self._work: asyncio.Task[Ran] | None = None
+        conversation.begin_work(self)
 
     def interrupt(self) -> None:
         """Stop the command. It may be called at any time and more than once."""
@@ -119,9 +120,9 @@ class OwnCommand:
         self._sources.record(event)
         failure: StoreError | None = None
         try:
-            if environment := await self._running.environment(self._store):
+            if environment := await self._conversation.environment(self._store):
                 event["environment"] = environment
-            await self._store.append(self._running.conversation_id, event)
+            await self._store.append(self._conversation.id, event)
         except StoreError as error:
             failure = error
         self._emit(event)
@@ -133,7 +134,7 @@ class OwnCommand:
         from cogency_tui.tools.base import BoundCall, ToolContext
         from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 
-        engine = self._running.engine
+        engine = self._conversation.engine
         await self._note_sources()
         shell = Shell(sandbox=engine.sandbox)
         context = ToolContext(engine.workspace, report=self._report, secrets=engine.secrets)
@@ -148,18 +149,18 @@ class OwnCommand:
         from cogency_tui.tools.shell.listening_ports import ListeningPorts
         from cogency_tui.tools.threads import in_thread
 
-        engine = self._running.engine
-        ports = ListeningPorts(self._running.background.pids)
+        engine = self._conversation.engine
+        ports = ListeningPorts(self._conversation.background.pids)
         found = await in_thread(reach, self._command, engine.workspace.root, engine.workspace, ports)
         if await engine.sandbox.probe(engine.workspace):
             found = replace(found, could_bring="")
         self._sources = found.sources
-        self._running.gate.note(self._sources)
+        self._conversation.gate.note(self._sources)
 
     def _shortened(self, output: str) -> str:
         from cogency_tui.agent.context import cut
 
-        return cut(output, self._running.settings.output_limit)
+        return cut(output, self._conversation.settings.output_limit)
 
     def _preview(self) -> None:
         content = json.dumps({"name": NAME, "args": {"command": self._command}})

@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
+from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.named_tools import NamedArgs, choose, listed, require_current
 from cogency_tui.agent.output_variables import substitute
-from cogency_tui.agent.running import Running
 from cogency_tui.agent.scheduler import Scheduler
 from cogency_tui.agent.subagent_progress import call_line, ended, result_line
 from cogency_tui.config.workflows import StepSettings, WorkflowSettings
@@ -34,7 +34,7 @@ class Workflow:
     args = NamedArgs
     aliases = NO_ALIASES
 
-    def __init__(self, parent: Running) -> None:
+    def __init__(self, parent: Conversation) -> None:
         self._parent = parent
         self._workflows = parent.delegates.workflows
         there = {

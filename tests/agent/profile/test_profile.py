@@ -49,7 +49,7 @@ async def turn(agent: Agent, query: str, *, conversation_id: str, typed: str | N
 
 async def settled(agent: Agent) -> None:
     """Return when nothing is learned any more."""
-    await agent._works.learner().settle()  # pyright: ignore[reportPrivateUsage]
+    await agent._conversations.learner().settle()  # pyright: ignore[reportPrivateUsage]
 
 
 async def known(agent: Agent) -> dict[str, list[str]]:

@@ -30,7 +30,7 @@ class Asking:
     """The tool, as the conversation `id` of an agent has it."""
 
     def __init__(self, agent: Agent, id: str) -> None:
-        self._running = agent._works.running_of(id)  # pyright: ignore[reportPrivateUsage]
+        self._running = agent._conversations.conversation(id)  # pyright: ignore[reportPrivateUsage]
         self._context = ToolContext(Workspace(agent.project))
 
     async def __call__(self, **args: object) -> Outcome:

@@ -5,15 +5,15 @@ any time (mode, provider, permissions) is read when it is needed.
 """
 
 import asyncio
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Protocol
 
 from cogency_tui.agent.budget import Budget
 from cogency_tui.agent.call_graph import TurnActions
 from cogency_tui.agent.channels import AutoChannel, Channel, ReplayChannel, ResumeChannel
 from cogency_tui.agent.context import MessageLog
 from cogency_tui.agent.engine import Engine
-from cogency_tui.agent.event_queue import Outbox
 from cogency_tui.agent.history import History
 from cogency_tui.agent.metrics import Calibration
 from cogency_tui.agent.permissions.gate import Gate
@@ -22,11 +22,9 @@ from cogency_tui.agent.profile.profile import Told
 from cogency_tui.agent.project.instructions import Instructions, read_instructions
 from cogency_tui.agent.project.settings import Delegates
 from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
-from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.agent.turn import Turn, TurnSetup
-from cogency_tui.agent.user_command import OwnCommand
 from cogency_tui.config.schema import Dialect, Mode, Settings
+from cogency_tui.errors import UsageError
 from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.redaction import Redactor
@@ -37,7 +35,13 @@ from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.threads import in_thread
 
 
-class Running:
+class Work(Protocol):
+    """A turn or a command of the user's, which runs in a conversation."""
+
+    def interrupt(self) -> None: ...
+
+
+class Conversation:
     """One conversation while its agent is open.
 
     `assemble` gives it its tools. `role` is the part of a sub-agent's system prompt that describes the
@@ -47,10 +51,10 @@ class Running:
     def __init__(
         self,
         engine: Engine,
-        conversation_id: str,
+        id: str,
         gate: Gate,
         provider: Callable[[], Provider],
-        assemble: "Callable[[Running], Registry]",
+        assemble: "Callable[[Conversation], Registry]",
         *,
         settings: Settings | None = None,
         role: str = "",
@@ -58,23 +62,24 @@ class Running:
         budget: Budget | None = None,
     ) -> None:
         self.engine = engine
-        self.conversation_id = conversation_id
+        self.id = id
         self.gate = gate
         self.provider = provider
         self.depth = depth
         self._settings = settings
-        self.budget = budget or Budget(conversation_id, gate, lambda: engine.settings.budget, engine.store)
+        self.budget = budget or Budget(id, gate, lambda: engine.settings.budget, engine.store)
         """The spending limits; a sub-agent shares those of its caller."""
         self.dialect: Dialect = self.settings.dialect
         """The dialect of the last turn."""
-        self.background = engine.background.of(conversation_id)
+        self.background = engine.background.of(id)
         """The background commands that it has started."""
         self.delegates = engine.project_settings.now
         self._served = engine.servers.tools
         self.registry = assemble(self)
         self.busy = False
-        self.interrupted = False
-        self.turn: Turn | OwnCommand | None = None
+        """Whether work is running or about to."""
+        self._interrupted = False
+        self._work: Work | None = None
         self.instructions = Instructions()
         """The instruction files, as they were when the last turn began."""
         self._told = Told()
@@ -84,11 +89,11 @@ class Running:
         self._context = ToolContext(
             engine.workspace,
             secrets=engine.secrets,
-            journal=engine.journal.of(conversation_id),
+            journal=engine.journal.of(id),
             output_limit=self.settings.output_limit,
             remotes=engine.remotes,
         )
-        self._calibration = Calibration()
+        self.calibration = Calibration()
         self._log = MessageLog()
         self._channel: Channel | None = None
         self._wanted: tuple[Mode, Provider] | None = None
@@ -101,11 +106,26 @@ class Running:
 
     def interrupt(self) -> None:
         """Stop the turn, even one that has not begun yet."""
-        self.interrupted = True
+        self._interrupted = True
         if self._settling is not None:
             self._settling.cancel()
-        if self.turn is not None:
-            self.turn.interrupt()
+        if self._work is not None:
+            self._work.interrupt()
+
+    @contextmanager
+    def working(self) -> Generator[None]:
+        """Reserve the conversation for one piece of work.
+
+        Raises:
+            UsageError: other work is running.
+        """
+        if self.busy:
+            raise UsageError("A turn is running in this conversation.", "Wait for it, or interrupt it.")
+        self.busy, self._interrupted = True, False
+        try:
+            yield
+        finally:
+            self.busy, self._work = False, None
 
     async def begin(self, store: Store) -> None:
         """Refresh what the next turn starts from: instructions, the configuration of a trusted project, the
@@ -122,7 +142,7 @@ class Running:
         engine.servers.configure(engine.project_settings.now.mcp)
         self._take_tools()
         if not self._recalled:
-            before = await sources_of(store, self.conversation_id, engine.workspace)
+            before = await sources_of(store, self.id, engine.workspace)
             self.gate.note(before)
             if before and not self.depth:
                 # Commands of an earlier process may have changed its remotes.
@@ -139,7 +159,7 @@ class Running:
         then ready.
         """
         self._settling = asyncio.create_task(self.engine.servers.settle(seconds))
-        if self.interrupted:
+        if self._interrupted:
             self._settling.cancel()
         try:
             await asyncio.wait([self._settling])
@@ -150,7 +170,7 @@ class Running:
 
     def _take_tools(self) -> None:
         """Refresh the set of tools."""
-        if self.turn is not None:
+        if self._work is not None:
             # A turn continues with the tools that its model knows.
             return
         there = (self.engine.project_settings.now, self.engine.servers.tools)
@@ -160,8 +180,8 @@ class Running:
             # A session knows the tools as they were.
             self._wanted = None
 
-    def prepare(self, store: Store, dialect: Dialect, outbox: Outbox, *, chunks: bool) -> Turn:
-        """The next turn, which puts its events into `outbox`."""
+    def begin_turn(self, work: Work, dialect: Dialect) -> Sources:
+        """Note that `work` is a turn in `dialect`; return the sources whose words describe its tools."""
         self.dialect = dialect
         described = {source_of(tool.name): described_by(tool.name) for tool in self.registry}
         described.pop("", None)
@@ -171,33 +191,14 @@ class Running:
         self.gate.begin_turn()
         if not self.depth:
             self.budget.begin()
-        setup = TurnSetup(
-            store=store,
-            conversation_id=self.conversation_id,
-            settings=self.settings,
-            dialect=dialect,
-            provider=self.provider,
-            history=self.history(store, dialect),
-            calibration=self._calibration,
-            budget=self.budget,
-            tools=self.registry.names,
-            sources=Sources(possible=tuple(described.values())),
-            environment=partial(self.environment, store),
-            channel=self._open_channel,
-            scheduler=partial(self._scheduler, TurnActions()),
-            notices=lambda: [*store.untold(), *self.engine.servers.untold()],
-        )
-        turn = self.turn = Turn(setup, Recorder(store, self.conversation_id, outbox, chunks=chunks))
-        if self.interrupted:
-            turn.interrupt()
-        return turn
+        self.begin_work(work)
+        return Sources(possible=tuple(described.values()))
 
-    def prepare_command(self, store: Store, command: str, outbox: Outbox) -> OwnCommand:
-        """A command that the user runs, which puts its events into `outbox`."""
-        own = self.turn = OwnCommand(self, store, command, outbox.put)
-        if self.interrupted:
-            own.interrupt()
-        return own
+    def begin_work(self, work: Work) -> None:
+        """Note that `work` runs, and interrupt it if the user already did."""
+        self._work = work
+        if self._interrupted:
+            work.interrupt()
 
     async def environment(self, store: Store) -> str:
         """The environment block for the next message; empty if one for this project was already sent.
@@ -209,7 +210,7 @@ class Running:
         from cogency_tui.agent.environment import describe, is_about
 
         workspace, gate = self.engine.workspace, self.gate
-        blocks = await store.environments(self.conversation_id)
+        blocks = await store.environments(self.id)
         if any(is_about(block, workspace.root) for block in blocks):
             return ""
         block = await in_thread(describe, workspace, gate.mode, can_ask=gate.can_ask)
@@ -228,12 +229,12 @@ class Running:
         )
         return History(
             store,
-            self.conversation_id,
+            self.id,
             self.settings,
             dialect,
             self.provider,
             [(name, redact(text)) for name, text in parts],
-            self._calibration,
+            self.calibration,
             self._log,
         )
 
@@ -242,10 +243,15 @@ class Running:
         await self.background.close()
         await self._close_channel()
 
-    def _scheduler(self, actions: TurnActions, preview: Preview, wake: Callable[[], None]) -> Scheduler:
+    def scheduler(self, actions: TurnActions, preview: Preview, wake: Callable[[], None]) -> Scheduler:
+        """The scheduler of a cycle's calls; `actions` are those of its turn so far."""
         return Scheduler(self.registry, self.gate, self._context, preview, wake, actions=actions)
 
-    async def _open_channel(self) -> Channel:
+    def notices(self, store: Store) -> list[str]:
+        """The pending notices, each of which the user is shown once."""
+        return [*store.untold(), *self.engine.servers.untold()]
+
+    async def channel(self) -> Channel:
         wanted = (self.engine.mode(), self.provider())
         if self._channel is None or self._wanted != wanted:
             await self._close_channel()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from cogency_tui.config.schema import DIALECTS, Dialect, Settings, config_directory
-from cogency_tui.errors import CogencyError, UsageError
+from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import create_provider, host_of, secrets
@@ -20,13 +20,14 @@ from cogency_tui.redaction import Redactor
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
+    from cogency_tui.agent.conversation import Conversation
     from cogency_tui.agent.engine import Engine
-    from cogency_tui.agent.event_queue import Outbox
+    from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.profile.learner import Learner
-    from cogency_tui.agent.running import Running
     from cogency_tui.config.mcp import McpSettings
     from cogency_tui.protocol.events import ReviewNote
-    from cogency_tui.store.conversations import Conversation, Store
+    from cogency_tui.store.conversations import Conversation as ConversationRecord
+    from cogency_tui.store.conversations import Store
     from cogency_tui.store.requests import Frame
     from cogency_tui.store.summaries import Summary
     from cogency_tui.tools.base import Tool
@@ -39,7 +40,7 @@ _PATIENCE = 1.5
 _NOT_LASTING = "the store cannot be used: once the program ends, no change of a file can be taken back"
 
 
-class Works:
+class Conversations:
     """The conversations of `agent` and their engine, with the user's `tools` and `mcp` servers. Private to
     the agent.
 
@@ -66,7 +67,7 @@ class Works:
         self._others: dict[tuple[str, str], Provider] = {}
         self._warming: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._running: dict[str, Running] = {}
+        self._known: dict[str, Conversation] = {}
         self._learning: Learner | None = None
 
     async def close(self) -> None:
@@ -85,90 +86,106 @@ class Works:
 
     def interrupt(self, conversation_id: str | None = None) -> None:
         """Stop what runs in this conversation, or in all."""
-        for key, running in self._running.items():
-            if running.busy and conversation_id in (None, key):
-                running.interrupt()
+        for conversation in self._known.values():
+            if conversation.busy and conversation_id in (None, conversation.id):
+                conversation.interrupt()
 
     async def run(
-        self,
-        conversation_id: str | None,
-        work: "Callable[[str, Running, Outbox], Awaitable[None]]",
-    ) -> AsyncGenerator[Event, None]:
-        """The events that `work`, `turn` or `own_command`, puts into its outbox; nothing else runs in the
-        conversation meanwhile.
+        self, id: str, work: "Callable[[Conversation, EventQueue], Awaitable[None]]", queue: "EventQueue"
+    ) -> None:
+        """Do `work`, which is `turn` or `user_command`, in the conversation, and nothing else meanwhile; its
+        events are put into `queue`. If this is cancelled, the work is interrupted and its end recorded.
 
         Raises:
             StoreError: the store cannot be opened.
             UsageError: a turn is already running in this conversation, or another process has it open.
         """
-        from cogency_tui.agent.event_queue import Outbox
-        from cogency_tui.store.conversations import new_conversation_id
+        conversation = self.conversation(id)
+        try:
+            with conversation.working():
+                await self._follow(asyncio.create_task(self._do(conversation, work, queue)), conversation)
+        finally:
+            queue.close()
 
-        conversation = conversation_id or new_conversation_id()
-        running = self.running_of(conversation)
-        if running.busy:
-            raise UsageError("A turn is running in this conversation.", "Wait for it, or interrupt it.")
-        running.busy, running.interrupted = True, False
-        outbox = Outbox()
-
-        async def done() -> None:
-            try:
-                async with self._agent.recall.working_in(conversation, time()):
-                    await work(conversation, running, outbox)
-            finally:
-                running.turn = None
-                running.busy = False
-                outbox.close()
-
-        task = asyncio.create_task(done())
+    async def _follow(self, task: asyncio.Task[None], conversation: "Conversation") -> None:
         self._tasks.add(task)
         try:
-            async for event in outbox:
-                yield event
-        finally:
-            # A consumer that leaves early stops the turn; its end is still recorded.
-            if not outbox.closed:
-                running.interrupt()
             await asyncio.wait([task])
+        finally:
+            if not task.done():
+                conversation.interrupt()
+                await asyncio.wait([task])
             self._tasks.discard(task)
             if not self.held and not self._tasks:
                 await self._release()
         task.result()
 
+    async def _do(
+        self,
+        conversation: "Conversation",
+        work: "Callable[[Conversation, EventQueue], Awaitable[None]]",
+        queue: "EventQueue",
+    ) -> None:
+        async with self._agent.recall.working_in(conversation.id, time()):
+            await work(conversation, queue)
+
+    async def events(
+        self, id: str | None, work: "Callable[[Conversation, EventQueue], Awaitable[None]]"
+    ) -> AsyncGenerator[Event, None]:
+        """The events of `work`, as `run`, in this conversation or a new one. A consumer that leaves early
+        interrupts the work.
+        """
+        from cogency_tui.agent.event_queue import EventQueue
+        from cogency_tui.store.conversations import new_conversation_id
+
+        queue = EventQueue()
+        running = asyncio.create_task(self.run(id or new_conversation_id(), work, queue))
+        try:
+            async for event in queue:
+                yield event
+        finally:
+            if not queue.closed:
+                running.cancel()
+            await asyncio.wait([running])
+        running.result()
+
     async def turn(
-        self, query: str, conversation: str, running: "Running", outbox: "Outbox", *, chunks: bool, typed: str
+        self, query: str, conversation: "Conversation", queue: "EventQueue", *, chunks: bool, typed: str
     ) -> None:
         """Run a turn on the user's query; `typed` is the part of it that the user typed."""
+        from cogency_tui.agent.recorder import Recorder
+        from cogency_tui.agent.turn import Turn
+
         store = await self._agent.store()
         if not self._agent.lasting:
-            running.gate.caution(_NOT_LASTING)
-        dialect = await self.dialect_of(store, conversation)
-        await running.begin(store)
+            conversation.gate.caution(_NOT_LASTING)
+        dialect = await self.dialect_of(store, conversation.id)
+        await conversation.begin(store)
         # An agent that closes after this turn has no later one in which to wait for servers.
-        await running.gather_tools(_PATIENCE if self.held and not self.patient else None)
+        await conversation.gather_tools(_PATIENCE if self.held and not self.patient else None)
         with suppress(CogencyError):
             # The user may be editing the file: the previous options remain in force.
             await asyncio.to_thread(self._agent.follow_project)
         if self.held and self._warming is None:
             self._warming = asyncio.create_task(self._warm())
-        turn = running.prepare(store, dialect, outbox, chunks=chunks)
-        await turn.run(query, outbox.close, lambda: self._reviewed(conversation))
+        turn = Turn(conversation, store, dialect, Recorder(store, conversation.id, queue, chunks=chunks))
+        await turn.run(query, queue.close, lambda: self._reviewed(conversation.id))
         with suppress(CogencyError):
             # The turn has ended; a failure here is retried with the next one.
             if self.held and typed:
-                await self.learner().hear(store, conversation, query, typed)
+                await self.learner().hear(store, conversation.id, query, typed)
         with suppress(CogencyError):
             # A failure here is retried with the next command.
-            await running.engine.journal.end_turn(conversation)
+            await conversation.engine.journal.end_turn(conversation.id)
 
-    async def own_command(
-        self, command: str, conversation: str, running: "Running", outbox: "Outbox"
-    ) -> None:
+    async def user_command(self, command: str, conversation: "Conversation", queue: "EventQueue") -> None:
         """Run a command of the user's."""
+        from cogency_tui.agent.user_command import UserCommand
+
         store = await self._agent.store()
-        await self.dialect_of(store, conversation)
-        await running.begin(store)
-        await running.prepare_command(store, command, outbox).run()
+        await self.dialect_of(store, conversation.id)
+        await conversation.begin(store)
+        await UserCommand(conversation, store, command, queue.put).run()
 
     @property
     def learning(self) -> bool:
@@ -211,20 +228,20 @@ class Works:
         await asyncio.to_thread(settings.refresh)
         self.shared().servers.configure(settings.now.mcp)
 
-    def running_of(self, conversation: str) -> "Running":
-        """The state of the conversation, created on first use."""
-        if conversation not in self._running:
-            self._running[conversation] = self._start(conversation)
-        return self._running[conversation]
+    def conversation(self, id: str) -> "Conversation":
+        """The conversation, created on first use."""
+        if id not in self._known:
+            self._known[id] = self._create(id)
+        return self._known[id]
 
     def use(self, settings: Settings) -> None:
         """Go on with these settings."""
         if self.engine is not None:
             self.engine.settings = settings
 
-    def known(self, conversation: str) -> "Running | None":
-        """The state of the conversation, if it has run in this process."""
-        return self._running.get(conversation)
+    def known(self, id: str) -> "Conversation | None":
+        """The conversation, if it has run in this process."""
+        return self._known.get(id)
 
     async def dialect_of(self, store: "Store", conversation: str) -> Dialect:
         """The dialect of the conversation, which is created if it is new, and recovered if it broke off."""
@@ -252,18 +269,18 @@ class Works:
             await store.set_settings(conversation, dialect=dialect, provider=name, model=model)
         return dialect
 
-    async def frame(self, conversation: "Conversation", summary: "Summary | None") -> "Frame":
+    async def frame(self, record: "ConversationRecord", summary: "Summary | None") -> "Frame":
         """The frame that a request would put around the events of a conversation now; nothing is changed.
 
         Raises:
             StoreError: its events cannot be read.
         """
         store = await self._agent.store()
-        running = self.running_of(conversation.id)
-        await running.begin(store)
-        known = conversation.dialect
+        conversation = self.conversation(record.id)
+        await conversation.begin(store)
+        known = record.dialect
         dialect: Dialect = known if known in DIALECTS else self._agent.settings.dialect
-        return await running.history(store, dialect).frame(summary)
+        return await conversation.history(store, dialect).frame(summary)
 
     def keep(self, provider: Provider) -> None:
         """Close this provider with the rest, and return it again under its name."""
@@ -311,14 +328,14 @@ class Works:
             )
         return self.engine
 
-    def _start(self, conversation: str) -> "Running":
+    def _create(self, id: str) -> "Conversation":
+        from cogency_tui.agent.conversation import Conversation
         from cogency_tui.agent.permissions.gate import Gate
-        from cogency_tui.agent.running import Running
         from cogency_tui.agent.subagents import assemble
 
         agent = self._agent
         gate = Gate(lambda: agent.permissions, lambda: agent.ask, agent.rules)
-        return Running(self.shared(), conversation, gate, lambda: agent.provider, assemble)
+        return Conversation(self.shared(), id, gate, lambda: agent.provider, assemble)
 
     async def _warm(self) -> None:
         """Scan the project while the model is asked, so that the first command need not wait for it."""
@@ -336,8 +353,8 @@ class Works:
         return note and {**note, "text": Redactor(engine.secrets).text(note["text"])}
 
     async def _release(self) -> None:
-        for running in self._running.values():
-            await running.close()
+        for conversation in self._known.values():
+            await conversation.close()
         if self.engine is not None:
             await self.engine.close()
         for provider in {self._agent.provider, *self._others.values()}:
