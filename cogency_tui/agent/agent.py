@@ -36,6 +36,7 @@ from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.undo import Undo
+    from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.history import Compacted, History
     from cogency_tui.agent.permissions.gate import Ask, Gate
     from cogency_tui.agent.permissions.rules import Rules
@@ -281,10 +282,15 @@ class Agent:
             async for event in events:
                 yield event
 
-    async def run_command(
-        self, command: str, *, conversation_id: str | None = None
-    ) -> AsyncGenerator[Event, None]:
-        """The events of a command that the user runs: previews of a call while it runs, then the user
+    async def run_turn(
+        self, query: str, queue: "EventQueue", *, conversation_id: str, typed: str = ""
+    ) -> None:
+        """Run one turn as `stream` does, for a consumer that takes the events from `queue` itself."""
+        work = partial(self._conversations.turn, query, chunks=True, typed=typed)
+        await self._conversations.run(conversation_id, work, queue)
+
+    async def run_command(self, command: str, queue: "EventQueue", *, conversation_id: str) -> None:
+        """Run a command of the user's. Put into `queue` previews of a call while it runs, then the user
         message that it is stored as, which the model receives with the next one (see `user_command`).
 
         Raises:
@@ -292,9 +298,7 @@ class Agent:
             UsageError: a turn is already running in this conversation.
         """
         work = partial(self._conversations.user_command, command)
-        async with aclosing(self._conversations.events(conversation_id, work)) as events:
-            async for event in events:
-                yield event
+        await self._conversations.run(conversation_id, work, queue)
 
     async def choose_model(self, provider: str, model: str) -> None:
         """Switch to another model from the next cycle on; an empty `model` selects the provider's default.

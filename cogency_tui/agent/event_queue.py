@@ -24,9 +24,12 @@ class EventQueue:
         self._entries: deque[_Entry] = deque()
         self._news = asyncio.Event()
         self._notify = notify
+        self.begun = False
+        """Whether an event was ever put into it."""
         self._closed = False
 
     def put(self, event: Event) -> None:
+        self.begun = True
         if not (self._entries and self._entries[-1].join(event)):
             self._entries.append(_Entry(event))
         self._news.set()
@@ -36,6 +39,10 @@ class EventQueue:
         """Remove and return all events."""
         entries, self._entries = self._entries, deque()
         return [entry.event() for entry in entries]
+
+    @property
+    def empty(self) -> bool:
+        return not self._entries
 
     @property
     def closed(self) -> bool:
@@ -100,9 +107,10 @@ class _Entry:
         elif whole["type"] == "call":
             whole["content"] = _joined([part["content"] for part in parts if part["type"] == "call"])
         elif whole["type"] == "think" or whole["type"] == "respond":
-            whole["content"] = "".join(
-                part["content"] for part in parts if part["type"] == "think" or part["type"] == "respond"
-            )
+            units = [part for part in parts if part["type"] == "think" or part["type"] == "respond"]
+            whole["content"] = "".join(unit["content"] for unit in units)
+            if units[-1].get("interrupted"):
+                whole["interrupted"] = True
         return whole
 
 

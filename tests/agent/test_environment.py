@@ -22,6 +22,7 @@ from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import Bench
 from tests.agent.delegation import block as block_of
 from tests.agent.test_turns import turn, types
+from tests.agent.user_commands import command_events
 from tests.peers.scripted import ScriptedProvider
 from tests.peers.words import words
 
@@ -387,7 +388,7 @@ async def test_in_another_project_the_next_message_says_where_the_model_is_now(
 async def test_a_conversation_that_begins_with_a_command_has_it_there(make_agent: MakeAgent) -> None:
     agent = make_agent("Yes.", mode="replay")
     async with agent:
-        _ = [event async for event in agent.run_command("echo hi", conversation_id="c")]
+        _ = [event async for event in command_events(agent, "echo hi", conversation_id="c")]
         events = await turn(agent, "and?", conversation_id="c")
         stored = await (await agent.store()).events("c")
     assert "environment" not in events[0]

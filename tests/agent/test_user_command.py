@@ -20,10 +20,11 @@ from cogency_tui.store.edits import Edits
 from cogency_tui.workspace.paths import Workspace
 from tests.agent.conftest import MakeAgent
 from tests.agent.test_turns import block, provider_of, turn
+from tests.agent.user_commands import command_events
 
 
 async def run(agent: Agent, command: str, conversation: str) -> list[Event]:
-    return [event async for event in agent.run_command(command, conversation_id=conversation)]
+    return [event async for event in command_events(agent, command, conversation_id=conversation)]
 
 
 def stored_in(events: Sequence[Event]) -> Ran:
@@ -84,7 +85,7 @@ async def test_an_interrupted_one_is_stored_with_what_it_wrote(make_agent: MakeA
     agent, conversation = make_agent(), new_conversation_id()
     events: list[Event] = []
     async with asyncio.timeout(20):
-        async for event in agent.run_command("echo begun; sleep 60", conversation_id=conversation):
+        async for event in command_events(agent, "echo begun; sleep 60", conversation_id=conversation):
             events.append(event)
             if event["type"] == "result" and "begun" in event["payload"]["content"]:
                 agent.interrupt(conversation)
@@ -95,7 +96,7 @@ async def test_an_interrupted_one_is_stored_with_what_it_wrote(make_agent: MakeA
 
 async def test_nothing_else_runs_in_the_conversation_meanwhile(make_agent: MakeAgent) -> None:
     agent, conversation = make_agent("Hello."), new_conversation_id()
-    async for event in agent.run_command("sleep 0.2", conversation_id=conversation):
+    async for event in command_events(agent, "sleep 0.2", conversation_id=conversation):
         if event["type"] == "call":
             with pytest.raises(UsageError):
                 await turn(agent, "hi", conversation_id=conversation)

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.agent.permissions.gate import Ask
 from cogency_tui.agent.project.instructions import Instructions
 from cogency_tui.agent.project.settings import ProjectSettings
@@ -245,14 +246,11 @@ class ScriptedAgent:
     def interrupt(self, conversation_id: str | None = None) -> None:
         self._interrupted.set()
 
-    async def stream(
-        self, query: str, *, conversation_id: str | None = None, chunks: bool = True, typed: str = ""
-    ) -> AsyncIterator[Event]:
-        assert chunks
+    async def run_turn(self, query: str, queue: EventQueue, *, conversation_id: str, typed: str = "") -> None:
         self._interrupted.clear()
         script: Sequence[Step] = self._scripts[len(self.asked) % len(self._scripts)] if self._scripts else ()
         self.asked.append(query)
-        yield user(query)
+        queue.put(user(query))
         for step in script:
             if callable(step):
                 work = asyncio.ensure_future(step(self))
@@ -263,11 +261,11 @@ class ScriptedAgent:
                     work.result()
                 work.cancel()
             else:
-                yield step
+                queue.put(step)
             if self._interrupted.is_set():
-                yield interrupt()
+                queue.put(interrupt())
                 return
-        yield end()
+        queue.put(end())
 
 
 async def paused(agent: ScriptedAgent) -> None:

@@ -19,6 +19,7 @@ from cogency_tui.protocol.events import Event, Message
 from cogency_tui.store.profile import KINDS, LONGEST, MOST, Fact, Kind
 from cogency_tui.store.profile_material import Heard, Lot
 from tests.agent.test_turns import turn as untyped_turn
+from tests.agent.user_commands import command_events
 from tests.peers.scripted import Reply, ScriptedProvider
 
 
@@ -260,7 +261,7 @@ async def test_what_the_person_did_not_type_teaches_nothing(tmp_path: Path, proj
 async def test_commands_and_their_output_teach_nothing(tmp_path: Path, project: Path) -> None:
     (project / "greet.py").write_text("my name is Mallory\n")
     async with agent_over("offline", tmp_path, project, profile_every=1) as agent:
-        async for _event in agent.run_command("cat greet.py", conversation_id="c"):
+        async for _event in command_events(agent, "cat greet.py", conversation_id="c"):
             pass
         await turn(agent, "read greet.py", conversation_id="c")
         await settled(agent)
