@@ -8,7 +8,8 @@ one: the difference to the context before, as far as their own figures show it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Usage

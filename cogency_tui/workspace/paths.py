@@ -7,9 +7,11 @@ run them in a thread.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.search_paths import distrust
@@ -29,8 +31,7 @@ Identity = tuple[int, int]
 """Device and inode of a directory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """A resolved path: `path` is absolute with all links resolved.
 
     `asked` is the requested path as an absolute one, links unresolved. `relative` is the path to show: from
@@ -46,8 +47,7 @@ class Location:
     itself: Identity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
+class Staged(msgspec.Struct, frozen=True):
     """New content that is on the disk, beside the file that it will replace."""
 
     location: Location
