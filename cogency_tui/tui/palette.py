@@ -1,6 +1,7 @@
 """The command palette: every command, one entry for each of its choices."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
@@ -14,6 +15,8 @@ from cogency_tui.tui.kit.dialogs import AnsweringScreen
 # Textual's own palette differs from its screens in the types of handlers.
 class Palette(CommandPalette, AnsweringScreen[None]):  # pyright: ignore[reportIncompatibleMethodOverride]
     """Textual's command palette, which runs one command."""
+
+    CSS_PATH = Path(__file__).parent / "styles" / "palette.tcss"
 
 
 class CommandSource(Provider):
