@@ -15,7 +15,7 @@ EARLY = {
     "agent": "agent open_store output_variables user_command works",
     "agent.edits": "startup_recovery",
     "cli": "arguments commands main output",
-    "config": "layers load mcp options schema themes toml workflows",
+    "config": "layers load mcp schema themes toml workflows",
     "protocol": "events markdown_code scanner transcript untrusted_sources",
     "providers": "base catalog models token_counts",
     "providers.offline": "provider",
