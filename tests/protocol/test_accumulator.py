@@ -62,10 +62,9 @@ def test_the_deltas_of_an_open_unit_are_not_stored_one_by_one() -> None:
     pieces = [Piece(f"{number} ") for number in range(1000)]
     alive = WeakSet(pieces)
 
-    for piece in pieces:
-        assert not [*accumulator.add(respond("u", piece))]
+    assert not [unit for piece in pieces for unit in accumulator.add(respond("u", piece))]
     text = "".join(pieces)
-    del piece, pieces
+    pieces.clear()
 
     assert len(alive) == 1
     assert [unit["content"] for unit in accumulator.close() if unit["type"] == "respond"] == [text]
