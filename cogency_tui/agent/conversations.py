@@ -16,7 +16,6 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import create_provider, host_of, secrets
-from cogency_tui.redaction import Redactor
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -347,6 +346,7 @@ class Conversations:
         """The note for the next message about the user's decisions on the agent's edits."""
         from cogency_tui.agent.review.note_to_model import untold
         from cogency_tui.agent.review.snapshot import Book
+        from cogency_tui.redaction import Redactor
 
         engine = self.shared()
         note = await untold(Book(engine.journal, self._agent.store, conversation))

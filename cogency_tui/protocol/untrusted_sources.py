@@ -5,14 +5,14 @@ A result carries the sources of its content, so that they need not be guessed fr
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+import msgspec
 
 from cogency_tui.protocol.events import ResultPayload, UserEvent
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(msgspec.Struct, frozen=True):
     """Names in the order of reading: `certain` ones, and `possible` ones, where nothing prevented reading
     untrusted content."""
 

@@ -5,10 +5,10 @@ whether it is set.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import structs
 
 from cogency_tui.config.schema import ProviderSettings, Settings, config_path
@@ -53,8 +53,7 @@ _OTHER_KEYS = {"gemini": "GOOGLE_API_KEY"}
 """Variables for a key when the first one is not set."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownProvider:
+class KnownProvider(msgspec.Struct, frozen=True):
     """A provider as `doctor` and the model picker show it. `key_source` is a variable's name."""
 
     name: str
@@ -176,8 +175,8 @@ def _facts(endpoint: "Endpoint", table: ProviderSettings, environ: Mapping[str, 
     models = load_models(config_path(environ).with_name("models.toml"))
     facts = models.find(endpoint.name, endpoint.model)
     if table.context_size:
-        facts = replace(facts, context_size=table.context_size)
-    return replace(facts, prices=None) if endpoint.is_loopback else facts
+        facts = structs.replace(facts, context_size=table.context_size)
+    return structs.replace(facts, prices=None) if endpoint.is_loopback else facts
 
 
 def _tables(settings: Settings, environ: Mapping[str, str]) -> dict[str, ProviderSettings]:

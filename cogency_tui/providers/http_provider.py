@@ -7,7 +7,7 @@ has been yielded.
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -20,7 +20,7 @@ from cogency_tui.providers.finish_reasons import check_ending
 from cogency_tui.providers.http_transport import HttpTransport, Timeouts, Wait, with_retries
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.providers.surrogates import SurrogateJoiner
-from cogency_tui.providers.token_counts import estimate_tokens
+from cogency_tui.providers.token_counts import estimate_tokens, tokens_of
 from cogency_tui.providers.wire_protocol import Finish, Reader, Wire
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class Answers:
                 self._refused.add(refusal.param)
                 continue
             break
-        yield answer.usage or _estimate(messages, answer.written)
-        reasoned = bool(answer.written)
+        yield answer.usage or _estimate(messages, answer.characters)
+        reasoned = answer.characters > 0
         check_ending(self._endpoint, answer.finish, wrote_text=answer.wrote_text, reasoned=reasoned)
 
 
@@ -84,7 +84,8 @@ class _Answer:
     """A streamed answer as received so far."""
 
     def __init__(self, endpoint: Endpoint, reader: Reader) -> None:
-        self.written: list[str] = []
+        self.characters = 0
+        """Of the text and the reasoning."""
         self.wrote_text = False
         self.finish: Finish = ""
         self.usage: Usage | None = None
@@ -101,7 +102,7 @@ class _Answer:
                 self.finish = frame.finish or self.finish
                 self.usage = frame.usage or self.usage
                 if reasoning := reasonings.feed(frame.reasoning):
-                    self.written.append(reasoning)
+                    self.characters += len(reasoning)
                     yield ReasoningDelta(reasoning)
                 if text := texts.feed(frame.text):
                     self._add(text)
@@ -123,7 +124,7 @@ class _Answer:
             )
 
     def _add(self, text: str) -> None:
-        self.written.append(text)
+        self.characters += len(text)
         self.wrote_text = True
 
 
@@ -137,10 +138,10 @@ async def _drain(events: AsyncGenerator["ServerSentEvent", None]) -> None:
         return
 
 
-def _estimate(messages: Sequence[Message], written: Iterable[str]) -> Usage:
-    return Usage(
-        estimate_tokens(each["content"] for each in messages), estimate_tokens(written), estimated=True
-    )
+def _estimate(messages: Sequence[Message], written: int) -> Usage:
+    """Estimate the usage of an answer with this many characters."""
+    sent = estimate_tokens(each["content"] for each in messages)
+    return Usage(sent, tokens_of(written), estimated=True)
 
 
 Opener: TypeAlias = Callable[[Sequence[Message]], Awaitable[Session]]

@@ -11,8 +11,9 @@ and would have to be sent with every message.
 
 import json
 from collections.abc import AsyncGenerator, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from cogency_tui.errors import NetworkError, ProviderError, SessionLostError
 from cogency_tui.protocol.events import Message

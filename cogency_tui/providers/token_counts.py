@@ -8,7 +8,8 @@ one: the difference to the context before, as far as their own figures show it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Usage
@@ -18,7 +19,11 @@ CHARACTERS_PER_TOKEN = 4
 
 def estimate_tokens(texts: Iterable[str]) -> int:
     """Count the tokens of all `texts` together, rounded up."""
-    characters = sum(len(text) for text in texts)
+    return tokens_of(sum(len(text) for text in texts))
+
+
+def tokens_of(characters: int) -> int:
+    """Count the tokens of a text with this many characters, rounded up."""
     return max(1, -(-characters // CHARACTERS_PER_TOKEN))
 
 

@@ -21,7 +21,6 @@ from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Event, Measure, error_event, notice_event
 from cogency_tui.store.prompts import Written
-from cogency_tui.store.usage import is_estimated
 from cogency_tui.tui.kit.number_format import plural, tokens
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 from cogency_tui.tui.transcript.units import Transcript, read_transcript
@@ -180,6 +179,7 @@ class Bridge:
             CogencyError: the conversation cannot be read.
         """
         from cogency_tui.agent.subagent_progress import pages_with_progress
+        from cogency_tui.store.usage import is_estimated
 
         store = await self.agent.store()
         await store.recover(conversation_id)

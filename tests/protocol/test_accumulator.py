@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakSet
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,6 +51,23 @@ def units(events: Sequence[Event]) -> list[Event]:
     accumulator = Accumulator()
     found = [unit for event in events for unit in accumulator.add(event)]
     return [*found, *accumulator.close()]
+
+
+class Piece(str):
+    """A text whose end of life can be observed."""
+
+
+def test_the_deltas_of_an_open_unit_are_not_stored_one_by_one() -> None:
+    accumulator = Accumulator()
+    pieces = [Piece(f"{number} ") for number in range(1000)]
+    alive = WeakSet(pieces)
+
+    assert not [unit for piece in pieces for unit in accumulator.add(respond("u", piece))]
+    text = "".join(pieces)
+    pieces.clear()
+
+    assert len(alive) == 1
+    assert [unit["content"] for unit in accumulator.close() if unit["type"] == "respond"] == [text]
 
 
 async def passed_on(queue: EventQueue, count: int) -> list[Event]:

@@ -14,14 +14,7 @@ from textual.screen import Screen
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.cost.facts import ContextFacts
-from cogency_tui.tui.status.header import Header, Place
-from cogency_tui.workspace.file_names import short_path
-from cogency_tui.workspace.git.branch import branch_of, head_of
-
-
-def read_branch(project: Path) -> str:
-    """The branch, or the start of the commit, that is checked out in `project`; empty outside git."""
-    return branch_of(project) or head_of(project)[:8]
+from cogency_tui.tui.status.header import Header, read_branch
 
 
 async def is_dirty(project: Path) -> bool:
@@ -30,7 +23,7 @@ async def is_dirty(project: Path) -> bool:
 
 
 def _is_dirty(project: Path) -> bool:
-    # Not needed for the first frame.
+    # Loaded in a thread: it takes longer than a frame.
     from cogency_tui.workspace.git.facts import Repository
 
     return Repository(project).dirty
@@ -80,10 +73,6 @@ class Surroundings:
         self._inquiry = inquiry
         self._project = bridge.agent.project
         self._mark = OpenMark(screen, bridge)
-
-    def place(self) -> Place:
-        """The facts that the header can show without waiting."""
-        return Place(path=short_path(self._project), branch=read_branch(self._project))
 
     def start(self) -> None:
         """Open the store, and refresh."""

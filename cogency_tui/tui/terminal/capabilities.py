@@ -4,8 +4,9 @@ Nothing here queries the terminal itself: an answer would arrive between the use
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 Notice = Literal["auto", "off", "bell", "osc9"]
 
@@ -15,8 +16,7 @@ _NOTICING_TERMS = ("xterm-kitty", "xterm-ghostty", "foot")
 _CLIPLESS_PROGRAMS = ("Apple_Terminal",)
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(msgspec.Struct, frozen=True):
     """The terminal that `environ` describes."""
 
     term: str = ""

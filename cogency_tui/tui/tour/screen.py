@@ -181,7 +181,7 @@ class TourScreen(MainScreen):
     def _welcome(self, width: int) -> list[Line]:
         return draw_tour(width, inks_of(app_of(self).theme))
 
-    def leave(self, _argument: str = "") -> None:
+    def leave(self) -> None:
         place = short_path(self.agent.project)
         question = f"Keep the scratch project in {place}? It is removed otherwise. Esc stays in the tour."
 

@@ -20,7 +20,7 @@ from cogency_tui.tui.transcript.cards import draw_stopped, is_shortened
 from cogency_tui.tui.transcript.unit_lines import DrawnUnit, draw_unit
 from cogency_tui.tui.transcript.units import Notice, Prose, Said, Transcript, Unit, is_own
 
-_UNITS, _LINES = 256, 2048
+_UNITS, _LINES = 256, 1024
 """The most units, and lines of them, in the cache."""
 
 _OFTEN = 16

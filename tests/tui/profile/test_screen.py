@@ -14,8 +14,8 @@ from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.store.profile import Fact
 from cogency_tui.store.profile_material import State
 from cogency_tui.store.prompts import Written
-from cogency_tui.tui.commands import CommandSource
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
+from cogency_tui.tui.palette import CommandSource
 from cogency_tui.tui.profile.model import ProfileBook, Shown
 from cogency_tui.tui.profile.screen import FactList, ProfileScreen
 from tests.tui.driving import (

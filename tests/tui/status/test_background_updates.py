@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tui.status.background_updates import is_dirty, read_branch
+from cogency_tui.tui.status.background_updates import is_dirty
+from cogency_tui.tui.status.header import read_branch
 from cogency_tui.workspace.git.branch import branch_of
 
 
