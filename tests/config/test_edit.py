@@ -15,7 +15,9 @@ from cogency_tui.errors import ConfigError
     [
         ("", 'theme = "day"\n'),
         ('theme = "night"\n', 'theme = "day"\n'),
-        ("theme='night' # dark\nmode = \"auto\"", 'theme = "day" # dark\nmode = "auto"'),
+        ("theme='night' # dark\nmode = \"auto\"", 'theme="day" # dark\nmode = "auto"'),
+        ('theme = """\nnight"""\n', 'theme = "day"\n'),
+        ('a = 1\r\ntheme = "night" # x\r\n\r\n[keys]\r\n', 'a = 1\r\ntheme = "day" # x\r\n\r\n[keys]\r\n'),
         ('# mine\n\n[keys]\nleave = "ctrl+x"\n', '# mine\n\ntheme = "day"\n\n[keys]\nleave = "ctrl+x"\n'),
         ('mode = "auto"\n[keys]\ntheme = "f9"\n', 'mode = "auto"\ntheme = "day"\n\n[keys]\ntheme = "f9"\n'),
         ('# theme = "x"\nmodel = "a"', '# theme = "x"\nmodel = "a"\ntheme = "day"\n'),
@@ -23,11 +25,11 @@ from cogency_tui.errors import ConfigError
 )
 def test_the_rest_stays_as_it_was(tmp_path: Path, before: str, after: str) -> None:
     path = tmp_path / "config.toml"
-    path.write_text(before)
+    path.write_bytes(before.encode())
 
     set_key(path, "theme", "day")
 
-    assert path.read_text() == after
+    assert path.read_bytes() == after.encode()
     assert tomllib.loads(after)["theme"] == "day"
 
 
@@ -50,7 +52,7 @@ def test_a_link_to_the_file_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "real.toml").read_text() == 'theme = "day"\n'
 
 
-@pytest.mark.parametrize("text", ['theme = """\nnight"""\n', "theme = [\n"])
+@pytest.mark.parametrize("text", ["theme = [\n", "a = " + "[" * 400 + "]" * 400 + "\n"])
 def test_what_we_cannot_change_stays(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(text)
@@ -85,6 +87,36 @@ def test_what_we_cannot_change_stays(tmp_path: Path, text: str) -> None:
             2,
             "[budget.day]\nhard = 1\n[budget.turn]\nhard = 2\n",
         ),
+        (
+            "budget.turn.hard = 1\n",
+            ("budget", "day", "hard"),
+            2,
+            "budget.turn.hard = 1\n\n[budget.day]\nhard = 2\n",
+        ),
+        (
+            "budget = { turn = { hard = 1 } } # x\n",
+            ("budget", "turn", "hard"),
+            2,
+            "budget = { turn = { hard = 2 } } # x\n",
+        ),
+        (
+            "budget = { turn = { hard = 1 } }\n",
+            ("budget", "turn", "hard"),
+            None,
+            "budget = { turn = {  } }\n",
+        ),
+        (
+            "[budget.day]\nhard = 1\n\n[keys]\na = 'b' # c\n\n[budget.week]\nhard = 1\n",
+            ("budget", "turn", "hard"),
+            2,
+            "[budget.day]\nhard = 1\n\n[keys]\na = 'b' # c\n\n[budget.week]\nhard = 1\n\n[budget.turn]\nhard = 2\n",
+        ),
+        (
+            "[budget.day]\nhard = 1\n\n[keys]\na = 'b' # c\n\n[budget.week]\nhard = 1\n",
+            ("budget", "week", "hard"),
+            2,
+            "[budget.day]\nhard = 1\n\n[keys]\na = 'b' # c\n\n[budget.week]\nhard = 2\n",
+        ),
         ('"theme" = "night"\n', ("theme",), "day", '"theme" = "day"\n'),
         ('theme = "night" # x\nmode = "auto"\n', ("theme",), None, 'mode = "auto"\n'),
         (
@@ -107,15 +139,16 @@ def test_a_key_in_a_table_is_changed_added_and_taken_out(
     assert path.read_text() == after
 
 
-def test_a_table_within_a_line_is_left_to_the_person(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["budget = { turn = { hard = 1 } }\n", "budget = 3\n"])
+def test_a_table_that_cannot_be_extended_is_left_to_the_person(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config.toml"
-    path.write_text("budget = { turn = { hard = 1 } }\n")
+    path.write_text(text)
 
     with pytest.raises(ConfigError) as caught:
-        set_key(path, ("budget", "turn", "hard"), 2)
+        set_key(path, ("budget", "day", "hard"), 2)
 
-    assert caught.value.hint == "Write budget.turn.hard = 2 in it."
-    assert path.read_text() == "budget = { turn = { hard = 1 } }\n"
+    assert caught.value.hint == "Write budget.day.hard = 2 in it."
+    assert path.read_text() == text
 
 
 def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ LATE = (
     "pygments",
     "markdown_it",
     "watchfiles",
+    "tomlkit",
     "textual.widgets._markdown",
 )
 
