@@ -17,9 +17,9 @@ leaves behind does.
 """
 
 import asyncio
-import ctypes
 import importlib
 import json
+import math
 import os
 import re
 import resource
@@ -29,11 +29,11 @@ import signal
 import subprocess
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncGenerator, Collection, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from cogency_tui.errors import ToolError
 from cogency_tui.redaction import looks_like_key
@@ -261,11 +261,8 @@ class Job:
             raise ToolError(f"{name} took longer than {seconds:g} s and was stopped.", hint) from None
         if len(output) > self.most:
             raise ToolError(f"{name} gave more than {self.most:,} bytes and was stopped.")
-        if process.returncode == _REFUSED:
-            raise ToolError(*json.loads(output))
         if process.returncode:
-            last = one_line(errors.strip().rpartition("\n")[2][:_LONGEST_REASON])
-            raise ToolError(f"{name} failed (status {process.returncode}): {last}")
+            raise _failure(process.returncode, output, errors, name)
         return output
 
     async def lines(self, *arguments: str) -> AsyncGenerator[str]:
@@ -283,7 +280,7 @@ class Job:
     async def _running(
         self, function: str, seconds: float, *arguments: str
     ) -> AsyncGenerator[asyncio.subprocess.Process]:
-        limits = (str(round(seconds)), str(self.memory), str(self.nice))
+        limits = (str(math.ceil(seconds)), str(self.memory), str(self.nice))
         process = await asyncio.create_subprocess_exec(
             *interpreter(_SERVE, self.module, function, *limits, *arguments),
             stdin=PIPE,
@@ -299,16 +296,61 @@ class Job:
             await asyncio.shield(_end(process))
 
 
+def _failure(status: int, output: bytes, errors: str, name: str) -> ToolError:
+    if status == _REFUSED:
+        with suppress(ValueError, TypeError):
+            return ToolError(*json.loads(output))
+    last = errors.strip().rpartition("\n")[2]
+    return ToolError(f"{name} failed (status {status}): {one_line(last[:_LONGEST_REASON])}")
+
+
+async def _exchange(process: asyncio.subprocess.Process, request: bytes, most: int) -> tuple[bytes, str]:
+    """The output and the end of the errors of a process that receives `request`; it is killed when its
+    output is longer than `most`.
+    """
+    _, output, errors, _ = await asyncio.gather(
+        _write(process, request), _read(process, most), _read_end(process), process.wait()
+    )
+    return output, errors.decode(errors="replace")
+
+
+async def _write(process: asyncio.subprocess.Process, request: bytes) -> None:
+    assert process.stdin is not None
+    with suppress(ConnectionError):
+        process.stdin.write(request)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read(process: asyncio.subprocess.Process, most: int) -> bytes:
+    assert process.stdout is not None
+    output = bytearray()
+    while piece := await process.stdout.read(_PIECE):
+        if len(output) <= most:
+            output += piece
+        else:
+            _kill_group(process)
+    return bytes(output)
+
+
+async def _read_end(process: asyncio.subprocess.Process) -> bytes:
+    assert process.stderr is not None
+    errors = b""
+    while piece := await process.stderr.read(_PIECE):
+        errors = (errors + piece)[-_LONGEST_ERRORS:]
+    return errors
+
+
 async def _end(process: asyncio.subprocess.Process) -> None:
     """Kill a process and its group, and reap it."""
     _kill_group(process)
-
-    async def drain(stream: asyncio.StreamReader | None) -> None:
-        while stream is not None and await stream.read(_PIECE):
-            pass
-
     # Up to Python 3.12 it counts as ended only when its pipes are at their end.
-    await asyncio.gather(drain(process.stdout), drain(process.stderr), process.wait())
+    await asyncio.gather(_drain(process.stdout), _drain(process.stderr), process.wait())
+
+
+async def _drain(stream: asyncio.StreamReader | None) -> None:
+    while stream is not None and await stream.read(_PIECE):
+        pass
 
 
 def _kill_group(process: asyncio.subprocess.Process) -> None:
@@ -317,58 +359,30 @@ def _kill_group(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-async def _exchange(process: asyncio.subprocess.Process, request: bytes, most: int) -> tuple[bytes, str]:
-    """The output and the end of the errors of a process that receives `request`; it is killed when its
-    output is longer than `most`.
-    """
-    output, errors = bytearray(), bytearray()
-
-    async def write() -> None:
-        assert process.stdin is not None
-        with suppress(ConnectionError):
-            process.stdin.write(request)
-            await process.stdin.drain()
-        process.stdin.close()
-
-    async def read() -> None:
-        assert process.stdout is not None
-        while piece := await process.stdout.read(_PIECE):
-            if len(output) > most:
-                _kill_group(process)
-            else:
-                output.extend(piece)
-
-    async def read_errors() -> None:
-        assert process.stderr is not None
-        while piece := await process.stderr.read(_PIECE):
-            errors.extend(piece)
-            del errors[:-_LONGEST_ERRORS]
-
-    await asyncio.gather(write(), read(), read_errors(), process.wait())
-    return bytes(output), errors.decode(errors="replace")
-
-
 def serve() -> None:
     """Do the job whose process this is."""
     module, function, seconds, memory, nice, *arguments = sys.argv[1:]
     _end_with_parent(int(seconds))
     os.nice(int(nice))
     work = importlib.import_module(module)
-    if function == "lines":
-        for line in work.lines(*arguments):
-            print(line, flush=True)
-        return
+    if function == "answer":
+        _serve_answer(work.answer, int(memory))
+    for line in work.lines(*arguments):
+        print(line, flush=True)
+
+
+def _serve_answer(answer: Callable[[bytes], bytes], memory: int) -> NoReturn:
     request = sys.stdin.buffer.read()
-    if int(memory):
+    if memory:
         # macOS has no such limit.
         with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     status = 0
     try:
-        answer = work.answer(request)
+        output = answer(request)
     except ToolError as error:
-        status, answer = _REFUSED, json.dumps([str(error), error.hint]).encode()
-    sys.stdout.buffer.write(answer)
+        status, output = _REFUSED, json.dumps([str(error), error.hint]).encode()
+    sys.stdout.buffer.write(output)
     sys.stdout.buffer.flush()
     # Threads of a library may still wait for a server.
     os._exit(status)
@@ -386,6 +400,8 @@ def _end_with_parent(seconds: int) -> None:
     """
     signal.alarm(seconds + _SPARE_SECONDS if seconds else 0)
     if sys.platform == "linux":
+        import ctypes
+
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

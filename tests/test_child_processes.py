@@ -323,6 +323,11 @@ def test_a_search_path_has_no_relative_entry() -> None:
 JOB = Job("tests.tools.children", most=1 << 20, nice=5)
 
 
+def wait_for_end(pid: int) -> None:
+    while start_of(pid) is not None:
+        time.sleep(0.01)
+
+
 async def test_a_job_gives_its_answer_at_its_priority() -> None:
     answer = json.loads(await JOB.answer(b"x", seconds=60, name="It"))
     assert answer["nice"] == str(os.nice(0) + 5)
@@ -361,8 +366,7 @@ async def test_a_request_that_is_not_read_is_no_error_of_its_own() -> None:
 async def test_what_a_job_started_ends_with_it(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"longer than 2 s"):
         await JOB.answer(b"leave %s" % bytes(tmp_path / "pid"), seconds=2, name="It")
-    while start_of(int((tmp_path / "pid").read_text())) is not None:
-        await asyncio.sleep(0.01)
+    wait_for_end(int((tmp_path / "pid").read_text()))
 
 
 async def test_lines_come_as_they_are_written_and_end_with_their_consumer() -> None:
@@ -407,5 +411,4 @@ def test_lines_end_with_a_program_that_was_killed() -> None:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline().split()[0])
         parent.kill()
-    while start_of(pid) is not None:
-        time.sleep(0.01)
+    wait_for_end(pid)
