@@ -43,7 +43,7 @@ def read_text(path: Path, hint: str = _HINT) -> str:
         ConfigError: it cannot be read.
     """
     try:
-        return read(path)
+        return _read(path)
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as exc:
@@ -68,24 +68,6 @@ def place(path: Path, line: int) -> str:
     return f"{path}, line {line}" if line else str(path)
 
 
-def read(path: Path) -> str:
-    """The text of a file.
-
-    Raises:
-        OSError: it cannot be read, or is too large.
-        UnicodeDecodeError: it is no UTF-8.
-    """
-    # Opening a FIFO would wait for a writer.
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode) and str(path) != os.devnull:
-            raise OSError("it is no regular file")
-        data = file.read(LONGEST + 1)
-    if len(data) > LONGEST:
-        raise OSError(f"it has more than {LONGEST:,} bytes")
-    return data.decode("utf-8-sig")
-
-
 def loads(text: str) -> dict[str, Any]:
     """Parse a text as TOML.
 
@@ -106,6 +88,24 @@ def loads(text: str) -> dict[str, Any]:
             parts = 1
         end = token.end()
     return tomllib.loads(text)
+
+
+def _read(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        OSError: it cannot be read, or is too large.
+        UnicodeDecodeError: it is no UTF-8.
+    """
+    # Opening a FIFO would wait for a writer.
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode) and str(path) != os.devnull:
+            raise OSError("it is no regular file")
+        data = file.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise OSError(f"it has more than {LONGEST:,} bytes")
+    return data.decode("utf-8-sig")
 
 
 _KEY = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\]\n"'#])+"""

@@ -24,7 +24,7 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
-from cogency_tui.agent.project.files import FOLDER
+from cogency_tui.agent.project.files import CONFIG, FOLDER, LARGEST_CONFIG
 from cogency_tui.agent.project.trust import Standing, Survey, Trust
 from cogency_tui.config import toml
 from cogency_tui.config.layers import Layer, file_layer
@@ -35,12 +35,6 @@ from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.config.toml import line_of, line_of_key
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, check_workflows, problem_of
 from cogency_tui.errors import ConfigError
-
-FILE = "config.toml"
-"""The file that is read below `.cogency/`."""
-
-_LARGEST = 256 << 10
-"""Bytes of that file."""
 
 _MEND = "Until it is corrected, nothing of it is used."
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -94,7 +88,7 @@ class ProjectSettings:
     @property
     def path(self) -> Path:
         """The file that is read."""
-        return self.project / FOLDER / FILE
+        return self.project / FOLDER / CONFIG
 
     def survey(self) -> Survey:
         """The project's current state of trust."""
@@ -115,7 +109,7 @@ class ProjectSettings:
         if files == self._files and own == self._own:
             return
         self._files, self._own = files, own
-        self._read = data = files[0].get(FILE)
+        self._read = data = files[0].get(CONFIG)
         custom = read_custom(files[0], self.path.parent, own=False)
         own_custom = read_custom(files[1], self._folder, own=True)
         problems = [*custom.problems, *own_custom.problems]
@@ -233,8 +227,8 @@ def _fitting(delegates: Delegates, files: CustomFiles, problems: list[str]) -> D
 
 
 def _parse(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
-    if len(data) > _LARGEST:
-        raise ConfigError(f"{path} has {len(data):,} bytes; {_LARGEST:,} are read at most.", _MEND)
+    if len(data) > LARGEST_CONFIG:
+        raise ConfigError(f"{path} has {len(data):,} bytes; {LARGEST_CONFIG:,} are read at most.", _MEND)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
