@@ -309,7 +309,7 @@ async def _exchange(process: asyncio.subprocess.Process, request: bytes, most: i
     output is longer than `most`.
     """
     _, output, errors, _ = await asyncio.gather(
-        _write(process, request), _read(process, most), _read_end(process), process.wait()
+        _write(process, request), _read(process, most), _read_end(process.stderr), process.wait()
     )
     return output, errors.decode(errors="replace")
 
@@ -333,24 +333,19 @@ async def _read(process: asyncio.subprocess.Process, most: int) -> bytes:
     return bytes(output)
 
 
-async def _read_end(process: asyncio.subprocess.Process) -> bytes:
-    assert process.stderr is not None
-    errors = b""
-    while piece := await process.stderr.read(_PIECE):
-        errors = (errors + piece)[-_LONGEST_ERRORS:]
-    return errors
+async def _read_end(stream: asyncio.StreamReader | None) -> bytes:
+    """Read to the end of a stream, and return the last part of it."""
+    end = b""
+    while stream is not None and (piece := await stream.read(_PIECE)):
+        end = (end + piece)[-_LONGEST_ERRORS:]
+    return end
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
     """Kill a process and its group, and reap it."""
     _kill_group(process)
     # Up to Python 3.12 it counts as ended only when its pipes are at their end.
-    await asyncio.gather(_drain(process.stdout), _drain(process.stderr), process.wait())
-
-
-async def _drain(stream: asyncio.StreamReader | None) -> None:
-    while stream is not None and await stream.read(_PIECE):
-        pass
+    await asyncio.gather(_read_end(process.stdout), _read_end(process.stderr), process.wait())
 
 
 def _kill_group(process: asyncio.subprocess.Process) -> None:

@@ -6,7 +6,7 @@ its time is up or its caller is cancelled.
 
 import os
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -23,38 +23,25 @@ _HINT = "Narrow it with path or pattern, or make the regular expression simpler.
 Answer = TypeVar("Answer")
 
 
-class _Names(msgspec.Struct, tag="names"):
-    pattern: str
-
-
-class _Lines(msgspec.Struct, tag="lines"):
-    pattern: str | None
-    content: str
-    context: int
-
-
-class _Replacements(msgspec.Struct, tag="replacements"):
-    pattern: str
-    old: str
-    new: str
-    regex: bool
-
-
 class _Request(msgspec.Struct):
+    """A call of a function of `text_search`; paths are in bytes, as they need not be valid text."""
+
+    function: Literal["find_names", "find_lines", "find_replacements"]
     roots: list[bytes]
     start: bytes
-    job: _Names | _Lines | _Replacements
+    arguments: tuple[Any, ...]
 
 
 async def find_names(
     workspace: Workspace, start: Location, pattern: str, seconds: float = SECONDS
 ) -> text_search.Found:
-    """Run `scan.find_names` in a child process.
+    """Run `text_search.find_names` in a child process.
 
     Raises:
         ToolError: as there, or it took longer than `seconds`.
     """
-    return await _ask(workspace, start, _Names(pattern), text_search.Found, seconds)
+    request = _Request("find_names", _roots(workspace), os.fsencode(start.path), (pattern,))
+    return await _ask(request, text_search.Found, seconds)
 
 
 async def find_lines(
@@ -65,12 +52,14 @@ async def find_lines(
     context: int,
     seconds: float = SECONDS,
 ) -> text_search.Found:
-    """Run `scan.find_lines` in a child process.
+    """Run `text_search.find_lines` in a child process.
 
     Raises:
         ToolError: as there, or it took longer than `seconds`.
     """
-    return await _ask(workspace, start, _Lines(pattern, content, context), text_search.Found, seconds)
+    arguments = (pattern, content, context)
+    request = _Request("find_lines", _roots(workspace), os.fsencode(start.path), arguments)
+    return await _ask(request, text_search.Found, seconds)
 
 
 async def find_replacements(
@@ -82,46 +71,34 @@ async def find_replacements(
     regex: bool,
     seconds: float = SECONDS,
 ) -> text_search.Rewrites:
-    """Run `scan.find_replacements` in a child process.
+    """Run `text_search.find_replacements` in a child process.
 
     Raises:
         ToolError: as there, or it took longer than `seconds`.
     """
-    return await _ask(
-        workspace, start, _Replacements(pattern, old, new, regex), text_search.Rewrites, seconds
-    )
+    arguments = (pattern, old, new, regex)
+    request = _Request("find_replacements", _roots(workspace), os.fsencode(start.path), arguments)
+    return await _ask(request, text_search.Rewrites, seconds)
 
 
-async def _ask(
-    workspace: Workspace,
-    start: Location,
-    job: _Names | _Lines | _Replacements,
-    kind: type[Answer],
-    seconds: float,
-) -> Answer:
-    roots = [os.fsencode(root) for root in (workspace.root, *workspace.added)]
+def _roots(workspace: Workspace) -> list[bytes]:
+    return [os.fsencode(root) for root in (workspace.root, *workspace.added)]
+
+
+async def _ask(request: _Request, kind: type[Answer], seconds: float) -> Answer:
     try:
-        request = msgspec.msgpack.encode(_Request(roots, os.fsencode(start.path), job))
+        encoded = msgspec.msgpack.encode(request)
     except UnicodeEncodeError:
         raise ToolError("An argument has a lone surrogate, which is half a character.") from None
-    output = await _SEARCH.answer(request, seconds=seconds, name="The search", hint=_HINT)
+    output = await _SEARCH.answer(encoded, seconds=seconds, name="The search", hint=_HINT)
     return msgspec.msgpack.decode(output, type=kind)
 
 
 def answer(request: bytes) -> bytes:
     """Answer `_ask`, in the child process."""
     asked = msgspec.msgpack.decode(request, type=_Request)
-    return msgspec.msgpack.encode(_found(asked))
-
-
-def _found(request: _Request) -> text_search.Found | text_search.Rewrites:
-    first, *added = (Path(os.fsdecode(root)) for root in request.roots)
+    first, *added = (Path(os.fsdecode(root)) for root in asked.roots)
     workspace = Workspace(first, added)
-    start = workspace.locate(os.fsdecode(request.start))
-    match request.job:
-        case _Names(pattern):
-            return text_search.find_names(workspace, start, pattern)
-        case _Lines(pattern, content, context):
-            return text_search.find_lines(workspace, start, pattern, content, context)
-        case _Replacements(pattern, old, new, regex):
-            return text_search.find_replacements(workspace, start, pattern, old, new, regex)
+    start = workspace.locate(os.fsdecode(asked.start))
+    search = getattr(text_search, asked.function)
+    return msgspec.msgpack.encode(search(workspace, start, *asked.arguments))
