@@ -99,7 +99,9 @@ def text_with(path: Path, text: str, keys: tuple[str, ...], value: Value | None)
     wanted = toml.parse(path, text)
     if value is None and not _has(wanted, keys):
         return text
-    with suppress(ValueError, TypeError, LookupError, RecursionError):
+    from tomlkit.exceptions import TOMLKitError
+
+    with suppress(TOMLKitError, ValueError, TypeError, LookupError, RecursionError):
         changed = _changed(text, keys, value)
         parsed = toml.loads(changed)
         _assign(wanted, keys, value)
@@ -138,6 +140,8 @@ def _changed(text: str, keys: tuple[str, ...], value: Value | None) -> str:
     import tomlkit
 
     document = tomlkit.parse(text)
+    if document.as_string() != text:
+        raise ValueError("tomlkit moves a table with an array of tables between its parts")
     if not _has(document, keys[:-1]):
         # tomlkit would insert a new table with no empty line before the next one.
         start = f"{text.rstrip()}\n\n" if text.strip() else ""

@@ -5,8 +5,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from cogency_tui.config.edit import LOCK, set_key
+from cogency_tui.config.edit import LOCK, Value, set_key, text_with
 from cogency_tui.errors import ConfigError
 
 
@@ -52,7 +54,15 @@ def test_a_link_to_the_file_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "real.toml").read_text() == 'theme = "day"\n'
 
 
-@pytest.mark.parametrize("text", ["theme = [\n", "a = " + "[" * 400 + "]" * 400 + "\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "theme = [\n",
+        "a = " + "[" * 400 + "]" * 400 + "\n",
+        # Between parts of a table: tomlkit would move it.
+        "[budget.day]\nhard = 1\n[[x]]\na = 1\n[budget.turn]\nhard = 1\n",
+    ],
+)
 def test_what_we_cannot_change_stays(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(text)
@@ -177,3 +187,59 @@ def test_what_is_not_there_need_not_be_taken_out(tmp_path: Path) -> None:
     set_key(path, ("keys", "recall"), None)
     set_key(path, "mode", None)
     assert path.read_text() == 'theme = "day"\n'
+
+
+TOP = (
+    *('theme = "night"', "theme   =   'x' # c", '"mode" = "auto"', "# a comment", "", "footer = true"),
+    *("budget.turn.hard = 1", 'keys.leave = "x"', 'keys."prompt.send" = "y" # z', "odd = [\n  1, # one\n]"),
+    'text = """\n[keys]\ntheme = 1\n"""',
+)
+HEADERS = (
+    *("[keys]", "[budget.day]", "[budget.turn]", "[ budget . week ]", "[budget]", "[providers.a] # t"),
+    *('[providers."b.c"]', "[[rules]]", "[agents.x]", "[budget.day.deep]"),
+)
+INSIDE = (
+    *("hard = 1", "soft=2 # s", 'leave = "ctrl+x"', "# inside", "", '"prompt.send" = "z"', "turn.hard = 3"),
+    *("turn = { hard = 1, soft = 2 }", "day.hard = 2"),
+)
+KEYS = (
+    *(("theme",), ("mode",), ("budget", "turn", "hard"), ("budget", "day", "soft"), ("keys", "prompt.send")),
+    *(("providers", "b.c", "model"), ("budget", "week", "hard")),
+)
+
+
+def lists(pieces: tuple[str, ...]) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(pieces), max_size=5, unique=True)
+
+
+def is_in_order(lines: list[str], text: list[str]) -> bool:
+    rest = iter(text)
+    return all(line in rest for line in lines)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    lists(TOP),
+    st.lists(st.tuples(st.sampled_from(HEADERS), lists(INSIDE)), max_size=5, unique_by=lambda each: each[0]),
+    st.sampled_from(("\n", "\r\n")),
+    st.sampled_from(KEYS),
+    st.sampled_from(("new", 2, 2.5, True, None, 'a"b\\é\x7f')),
+)
+def test_every_other_line_stays_where_it_was(
+    top: list[str],
+    tables: list[tuple[str, list[str]]],
+    newline: str,
+    key: tuple[str, ...],
+    value: Value | None,
+) -> None:
+    lines = [*top, *(line for header, inside in tables for line in (header, *inside))]
+    text = newline.join(lines)
+    try:
+        tomllib.loads(text)
+        changed = text_with(Path("config.toml"), text, key, value)
+    except (tomllib.TOMLDecodeError, ConfigError):
+        assume(False)
+        return
+    before, after = ([line for line in each.splitlines() if line.strip()] for each in (text, changed))
+    without = (before[:index] + before[index + 1 :] for index in range(len(before) + 1))
+    assert any(is_in_order(lines, after) for lines in without)
