@@ -11,9 +11,8 @@ is found where no command could have put it (see `search_paths`).
 
 Besides this module, only the supervision of commands (`tools.shell.orphans`, `tools.supervision`) and the
 host of an MCP server (`tools.mcp.stdio`) start processes, those of programs that are not ours and may
-escape; a test checks every call that could. Whatever is
-started here, and whatever that leaves behind, is in our session or bears `MARK`; nothing that a command
-leaves behind does.
+escape; a test checks every call that could. Whatever is started here, and whatever that leaves behind, is in
+our session or bears `MARK`; nothing that a command leaves behind does.
 """
 
 import asyncio
