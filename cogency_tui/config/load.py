@@ -5,10 +5,9 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.config import toml
 from cogency_tui.config.mcp import problem_in
 from cogency_tui.config.schema import AgentSettings, BudgetSettings, Limits, ProviderSettings, Settings
-from cogency_tui.config.toml import line_of, line_of_key
+from cogency_tui.config.toml import line_of, line_of_key, parse, place
 from cogency_tui.config.workflows import WorkflowError, check_workflows, problem_of, read_workflow
 from cogency_tui.errors import ConfigError
 
@@ -23,7 +22,7 @@ def read_settings(path: Path, text: str) -> Settings:
     Raises:
         ConfigError: it is no TOML, or contains something invalid; with its line.
     """
-    table = parse_toml(path, text)
+    table = parse(path, text)
     agents = _subtables(table, "agents")
     _check(path, text, table)
     try:
@@ -32,9 +31,7 @@ def read_settings(path: Path, text: str) -> Settings:
         }
         check_workflows(workflows, agents)
     except WorkflowError as exc:
-        keys = ("workflows", exc.workflow)
-        line = line_of(text, keys) if exc.step is None else line_of(text, (*keys, "steps"), exc.step)
-        raise ConfigError(f"{place_in(path, line)}: {exc}.", CORRECT) from exc
+        raise ConfigError(f"{place_of_workflow(path, text, exc)}: {exc}.", CORRECT) from exc
     if "keys" in table:
         table["keys"] = _flattened(_subtables(table, "keys"))
     try:
@@ -43,38 +40,11 @@ def read_settings(path: Path, text: str) -> Settings:
         raise ConfigError(f"{path}: {exc}.", _CORRECT) from exc
 
 
-def place_in(path: Path, line: int) -> str:
-    """A line of a file as errors name it; without a line, the file."""
-    return f"{path}, line {line}" if line else str(path)
-
-
-def read_text(path: Path) -> str:
-    """The text of the file at `path`; empty if there is none.
-
-    Raises:
-        ConfigError: it cannot be read.
-    """
-    try:
-        return toml.read(path)
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as exc:
-        message = f"The configuration {path} cannot be read: {exc}."
-        raise ConfigError(message, "Check the file, or move it away.") from exc
-
-
-def parse_toml(path: Path, text: str) -> dict[str, Any]:
-    """Parse `text` as TOML.
-
-    Raises:
-        ConfigError: it is no TOML.
-    """
-    try:
-        return toml.loads(text)
-    except (ValueError, RecursionError) as exc:
-        # A number of very many digits is no TOMLDecodeError; neither is very deep nesting.
-        message = f"The configuration {path} is not valid TOML: {exc}."
-        raise ConfigError(message, "Correct that line, or move the file away.") from exc
+def place_of_workflow(path: Path, text: str, error: WorkflowError) -> str:
+    """The place of an invalid workflow, or of its step, for a message."""
+    keys = ("workflows", error.workflow)
+    line = line_of(text, keys) if error.step is None else line_of(text, (*keys, "steps"), error.step)
+    return place(path, line)
 
 
 def check_options(path: Path, text: str, table: dict[str, Any]) -> None:
@@ -96,7 +66,7 @@ def _check_table(
             _check_table(path, text, cast("dict[str, Any]", value), inner, (*above, key))
         elif problem := problem_of({key: value}, kind):
             line = line_of_key(text, (*above, key))
-            raise ConfigError(f"{place_in(path, line)}: {told}{problem}.", _CORRECT)
+            raise ConfigError(f"{place(path, line)}: {told}{problem}.", _CORRECT)
 
 
 def _check(path: Path, text: str, table: dict[str, Any]) -> None:
@@ -108,17 +78,17 @@ def _check(path: Path, text: str, table: dict[str, Any]) -> None:
     for name, agent in _subtables(table, "agents").items():
         if problem := problem_of(agent, AgentSettings):
             line = line_of(text, ("agents", name))
-            raise ConfigError(f'{place_in(path, line)}: agent "{name}": {problem}.', CORRECT)
+            raise ConfigError(f'{place(path, line)}: agent "{name}": {problem}.', CORRECT)
     for name, provider in _subtables(table, "providers").items():
         if not isinstance(provider, dict):
             line = line_of_key(text, ("providers", name))
-            raise ConfigError(f'{place_in(path, line)}: provider "{name}": it must be a table.', CORRECT)
+            raise ConfigError(f'{place(path, line)}: provider "{name}": it must be a table.', CORRECT)
         entries = cast("dict[str, Any]", provider)
         _check_table(path, text, entries, ProviderSettings, ("providers", name))
     for name, server in _subtables(table, "mcp").items():
         if wrong := problem_in(name, server):
             line = line_of_key(text, ("mcp", name, wrong.key) if wrong.key else ("mcp", name))
-            raise ConfigError(f'{place_in(path, line)}: MCP server "{name}": {wrong.words}.', CORRECT)
+            raise ConfigError(f'{place(path, line)}: MCP server "{name}": {wrong.words}.', CORRECT)
     whole = {key: value for key, value in table.items() if key not in _TABLES or not isinstance(value, dict)}
     check_options(path, text, whole)
 

@@ -16,7 +16,6 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from cogency_tui.config import toml
-from cogency_tui.config.toml import line_of
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError
 
@@ -221,25 +220,13 @@ def _prices(tariff: _Tariff) -> Prices:
 
 
 def _read_own(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        text = toml.read(path)
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as exc:
-        message = f"The models in {path} cannot be read: {exc}."
-        raise ConfigError(message, "Check the file, or move it away.") from exc
-    try:
-        tables: dict[str, Any] = toml.loads(text)
-    except (ValueError, RecursionError) as exc:
-        # A number with very many digits is no TOMLDecodeError, nor is too deep nesting.
-        message = f"The file of models {path} is not valid TOML: {exc}."
-        raise ConfigError(message, "Correct that line, or move the file away.") from exc
+    text = toml.read_text(path)
+    tables: dict[str, Any] = toml.parse(path, text)
     for name, table in tables.items():
         if problem := _problem_of(name, table):
             # The first key locates a header whose quotes were forgotten, [openai.gpt-5].
             first = list(cast("dict[str, Any]", table))[:1] if isinstance(table, dict) else []
-            line = line_of(text, (name, *first))
-            place = f"{path}, line {line}" if line else str(path)
+            place = toml.place(path, toml.line_of(text, (name, *first)))
             raise ConfigError(f'{place}: model "{name}": {problem}.', _MEND)
     return tables
 

@@ -53,6 +53,7 @@ LATE = (
     "pygments",
     "markdown_it",
     "watchfiles",
+    "tomlkit",
     "textual.widgets._markdown",
 )
 """Libraries that take longer to import than the first frame may wait."""

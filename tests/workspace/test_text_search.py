@@ -205,9 +205,9 @@ async def test_cancelled_search_leaves_no_process(workspace: Workspace, fill: Fi
 def test_search_ends_with_a_program_that_was_killed(workspace: Workspace, fill: Fill) -> None:
     fill({"a": "a" * 60 + "!\n"})
     program = (
-        "import asyncio, sys; from pathlib import Path; from cogency_tui.workspace import paths, search_process;"
+        "import asyncio, sys; from pathlib import Path; from cogency_tui.workspace import paths, search_worker;"
         "w = paths.Workspace(Path(sys.argv[1]));"
-        "asyncio.run(search_process.find_lines(w, w.locate('.'), None, '(a+)+$', 0))"
+        "asyncio.run(search_worker.find_lines(w, w.locate('.'), None, '(a+)+$', 0))"
     )
     parent = subprocess.Popen([sys.executable, "-c", program, str(workspace.root)])
     children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")

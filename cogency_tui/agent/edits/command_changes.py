@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.config.edit import LOCK
-from cogency_tui.config.written_by_us import Held, writes
+from cogency_tui.config.own_writes import Held, writes
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Version

@@ -29,9 +29,9 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec.structs import replace
 
-from cogency_tui.agent import state_files
 from cogency_tui.agent.permissions.rule_basis import basis_of, stays_inside
-from cogency_tui.config.edit import changing
+from cogency_tui.config import toml
+from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, ToolError, UsageError
 from cogency_tui.tools.base import Intent
@@ -321,7 +321,8 @@ class Rules:
         return basis_of(pattern, self.project) if effect == "command" else ""
 
     def _read(self) -> tuple[Rule, ...]:
-        text, table = state_files.read(self.path)
+        text = toml.read_text(self.path)
+        table = toml.parse(self.path, text)
         found: Any = table.pop("rules", [])
         if table:
             raise ConfigError(f'{self.path}: "{next(iter(table))}" is no key of this file.', _MEND)
@@ -339,11 +340,11 @@ class Rules:
             problem = _problem(rule)
             if not problem:
                 return rule
-        place = state_files.place_in(self.path, text, "rules", index)
+        place = toml.place(self.path, toml.line_of(text, ("rules",), index))
         raise ConfigError(f"{place}: rule {index + 1}: {problem}.", _MEND)
 
     def _write(self, rules: tuple[Rule, ...]) -> None:
-        state_files.write(self.path, _HEADING, {"rules": [_as_table(rule) for rule in rules]})
+        write_table(self.path, _HEADING, {"rules": [_as_table(rule) for rule in rules]})
         self._rules, self.problem, self._stamp = rules, "", self._stamp_now()
 
     def _stamp_now(self) -> tuple[int, int, int] | None:

@@ -16,6 +16,11 @@ from cogency_tui.workspace.directory import Directory
 from cogency_tui.workspace.file_names import shown
 
 FOLDER = ".cogency"
+CONFIG = "config.toml"
+"""The file of settings in that folder."""
+
+LARGEST_CONFIG = 256 << 10
+"""Bytes of that file: of a larger one, nothing is used."""
 
 _LARGEST = 4 << 20
 """Bytes of all files of a project."""

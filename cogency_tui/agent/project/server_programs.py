@@ -12,14 +12,14 @@ import hashlib
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from cogency_tui.agent.project.files import FOLDER
+from cogency_tui.agent.project.files import CONFIG, FOLDER, LARGEST_CONFIG
+from cogency_tui.config import toml
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.directory import Directory
 
@@ -144,13 +144,8 @@ def _named_by(path: Path, references: Collection[str]) -> Iterator[Path]:
                 yield target
 
 
-CONFIG = "config.toml"
 ABOVE = "../"
 """The beginning of a program's name: names are relative to the project's `.cogency` folder."""
-
-_LARGEST_CONFIG = 256 << 10
-_MOST_DOTS = 100
-"""The limit for one line: a key of thousands of parts takes memory that grows with their square."""
 
 _MOST_FILES = 500
 _LARGEST = 64 << 20
@@ -252,11 +247,10 @@ def _servers(config: bytes) -> Iterator[dict[str, Any]]:
     """The tables of servers that have a command; none of a file that cannot be parsed, which is not used
     either.
     """
-    lines = config.splitlines()
-    if len(config) > _LARGEST_CONFIG or any(line.count(b".") > _MOST_DOTS for line in lines):
+    if len(config) > LARGEST_CONFIG:
         return
     try:
-        tables: object = tomllib.loads(config.decode("utf-8-sig")).get("mcp")
+        tables: object = toml.loads(config.decode("utf-8-sig")).get("mcp")
     except (ValueError, RecursionError):
         return
     if isinstance(tables, dict):

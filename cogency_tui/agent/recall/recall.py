@@ -9,13 +9,13 @@ and a caller that cancels one stops it. Every list is paged by key: the caller p
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeVar
 
 from cogency_tui.agent.recall.results import Hit, Indexed, Page, Preview, hit_of, listed
-from cogency_tui.child_processes import start_interpreter
+from cogency_tui.child_processes import Job
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.store import events, export_import, usage
@@ -102,7 +102,7 @@ _WORK = "work"
 BACKLOG = 300
 """Events missing from the index from which on an update in a separate process pays off."""
 
-_UPDATE = "from cogency_tui.store.search.child import main; main()"
+_UPDATE = Job("cogency_tui.store.search.child", nice=10)
 
 
 class Recall:
@@ -290,16 +290,10 @@ class Recall:
             return
         async with self._indexing:
             directory = (await self._store()).database.path.parent
-            child = await start_interpreter(_UPDATE, str(directory))
-            assert child.stdout is not None
-            try:
-                async for line in child.stdout:
+            async with aclosing(_UPDATE.lines(str(directory))) as lines:
+                async for line in lines:
                     done, total = line.split()
                     yield Indexed(int(done), int(total))
-            finally:
-                with suppress(ProcessLookupError):
-                    child.terminate()
-                await child.wait()
 
     async def _search(self, work: Callable[[Searcher], T]) -> T:
         return await (await self._searching()).run(work)

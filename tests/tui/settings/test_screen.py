@@ -157,7 +157,7 @@ async def test_a_file_that_cannot_be_changed_says_why(project: Path) -> None:
     write("budget = { turn = { hard = 1 } }\n")
     async with at_work(agent_in(project), (110, 40)) as pilot:
         listed = await settings(pilot)
-        await select(pilot, listed, "budget.turn.hard")
+        await select(pilot, listed, "budget.day.hard")
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen.query_one("#settings-field").display)
         await pilot.press("5", "enter")

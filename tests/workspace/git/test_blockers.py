@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.config.load import read_text
+from cogency_tui.config.toml import read_text
 from cogency_tui.errors import ConfigError
 from cogency_tui.tools.shell.loopback import visit
 from cogency_tui.tools.shell.losses import at_stake
