@@ -13,10 +13,11 @@ from cogency_tui.config.options import options
 from cogency_tui.config.schema import config_path
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.dialogs import Choices
+from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.permissions.screen import PermissionsScreen
 from cogency_tui.tui.settings.rows import LinkRow, SettingRow
-from cogency_tui.tui.settings.screen import SettingList, SettingsScreen
+from cogency_tui.tui.settings.screen import SettingsScreen
 from tests.tui.driving import app_over, at_work, main_of, send, shown, status_of, type_text, until
 from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent
@@ -35,20 +36,20 @@ def write(text: str) -> None:
     config_path().write_text(text)
 
 
-async def settings(pilot: Pilot[Any]) -> SettingList:
+async def settings(pilot: Pilot[Any]) -> SelectList[Any]:
     await send(pilot, "/settings")
     await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
-    listed = pilot.app.screen.query_one(SettingList)
+    listed = pilot.app.screen.query_one(SelectList)
     await until(pilot, lambda: "provider" in shown(listed))
     return listed
 
 
-def key_of(listed: SettingList) -> str:
+def key_of(listed: SelectList[Any]) -> str:
     row = listed.row
     return row.preference.option.key if isinstance(row, SettingRow) else ""
 
 
-async def select(pilot: Pilot[Any], listed: SettingList, key: str) -> None:
+async def select(pilot: Pilot[Any], listed: SelectList[Any], key: str) -> None:
     while key_of(listed) != key:
         before = listed.selected
         await pilot.press("down")
@@ -59,7 +60,7 @@ def note(pilot: Pilot[Any]) -> str:
     return " ".join(shown(pilot.app.screen.query_one("#settings-note")).split())
 
 
-def line(listed: SettingList, key: str) -> str:
+def line(listed: SelectList[Any], key: str) -> str:
     return next(row for row in shown(listed).splitlines() if f" {key} " in row)
 
 
