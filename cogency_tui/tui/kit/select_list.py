@@ -70,7 +70,7 @@ class SelectList(LineView, Generic[Row]):
         """The user selected another row."""
 
     class Chosen(Message):
-        """A row was clicked and is selected; `again` if it was selected before."""
+        """A row was clicked or opened, and is selected; `again` if it was selected before."""
 
         def __init__(self, again: bool) -> None:
             self.again = again
@@ -98,7 +98,7 @@ class SelectList(LineView, Generic[Row]):
     @property
     def row(self) -> Row | None:
         """The selected row, if there is any."""
-        return self.rows[self.selected] if self.key is not None else None
+        return self.rows[self.selected] if self.key is not None and self.selected < len(self.rows) else None
 
     @property
     def is_lit(self) -> bool:
