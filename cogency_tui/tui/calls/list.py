@@ -40,7 +40,6 @@ from cogency_tui.tui.transcript.units import Transcript
 _FOLD_END = NAME_COLUMN + 4
 """Cells of a row up to the end of the fold mark."""
 
-
 _NOTHING = "What the agent reads, searches, edits and runs appears here as it happens."
 _NO_MATCH = "No call is like that. The mark above, or Esc, takes the filter away."
 

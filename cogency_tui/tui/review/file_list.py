@@ -38,7 +38,7 @@ class FileList(SelectList[ListRow]):
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(self._draw_row, _key_of, focusable=True, id=id)
+        super().__init__(_draw_row, _key_of, focusable=True, id=id)
 
     @property
     def file(self) -> ChangedFile | None:
@@ -54,16 +54,15 @@ class FileList(SelectList[ListRow]):
     def action_open(self) -> None:
         self.post_message(self.Chosen(again=True))
 
-    def _draw_row(self, row: ListRow, width: int, inks: Inks, on: str) -> Line:
-        return (
-            _draw_heading(row, width, inks)
-            if isinstance(row, FileHeading)
-            else _draw_file(row, width, inks, on)
-        )
-
 
 def _key_of(row: ListRow) -> FileKey | None:
     return row.file.key if isinstance(row, FileRow) else None
+
+
+def _draw_row(row: ListRow, width: int, inks: Inks, on: str) -> Line:
+    if isinstance(row, FileHeading):
+        return _draw_heading(row, width, inks)
+    return _draw_file(row, width, inks, on)
 
 
 def _draw_heading(row: FileHeading, width: int, inks: Inks) -> Line:
