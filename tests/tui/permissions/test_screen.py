@@ -56,7 +56,9 @@ async def answered(pilot: Pilot[Any], key: str) -> None:
 async def permissions(pilot: Pilot[Any]) -> SelectList[Any]:
     await send(pilot, "/permissions")
     await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
-    listed = pilot.app.screen.query_one(SelectList)
+    screen = pilot.app.screen
+    assert isinstance(screen, PermissionsScreen)
+    listed = screen.rows
     await until(pilot, lambda: "auto" in shown(listed))
     return listed
 
@@ -293,9 +295,9 @@ async def test_looks(project: Path, name: str, width: int, height: int) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
         screen = PermissionsScreen(Given(agent, None), lambda _mode: None, clock=lambda: EPOCH + 1e7)  # pyright: ignore[reportArgumentType]
         await pilot.app.push_screen(screen)
-        await until(pilot, lambda: "● ask" in shown(screen.query_one(SelectList)))
+        await until(pilot, lambda: "● ask" in shown(screen.rows))
         if name == "permissions":
-            await select(pilot, screen.query_one(SelectList), RuleRow)
+            await select(pilot, screen.rows, RuleRow)
         await pilot.pause()
 
     await check_looks(name, lambda: app_over(agent), prepare, sizes=[(width, height)])

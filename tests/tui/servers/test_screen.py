@@ -7,7 +7,6 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.kit.dialogs import DialogBody
-from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.servers.screen import ServersScreen
 from tests.peers.scripted import ScriptedProvider
@@ -31,7 +30,7 @@ async def test_servers_are_listed_and_started_again(project: Path) -> None:
     async with at_work(agent_in(project, demo=command(), bad=hostile)) as pilot:
         await send(pilot, "/mcp")
         await until(pilot, lambda: isinstance(pilot.app.screen, ServersScreen))
-        listed = pilot.app.screen.query_one(SelectList)
+        listed = pilot.app.screen.query_one("#servers-list")
         note = pilot.app.screen.query_one(DialogBody)
         await until(pilot, lambda: "✓ demo" in shown(listed) and "✗ bad" in shown(listed))
         assert "Demo 1.2" in shown(listed)

@@ -39,7 +39,9 @@ def write(text: str) -> None:
 async def settings(pilot: Pilot[Any]) -> SelectList[Any]:
     await send(pilot, "/settings")
     await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
-    listed = pilot.app.screen.query_one(SelectList)
+    screen = pilot.app.screen
+    assert isinstance(screen, SettingsScreen)
+    listed = screen.rows
     await until(pilot, lambda: "provider" in shown(listed))
     return listed
 
