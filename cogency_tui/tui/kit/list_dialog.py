@@ -49,11 +49,11 @@ class ListDialog(Dialog[Result], Generic[Result, Row]):
         self.rows = rows
         self.note = note
         self.heading = PaneTitle(title, id=f"{name}-title")
-        self._name = name
+        self._scope = name
         self._keys = Choices([])
 
     def compose(self) -> ComposeResult:
-        with Vertical(id=self._name, classes="list-dialog"):
+        with Vertical(id=self._scope, classes="list-dialog"):
             yield self.heading
             yield from self.parts()
             with Vertical(classes="dialog-foot"):

@@ -110,9 +110,10 @@ class SelectList(LineView, Generic[Row]):
 
     def place_of(self, key: Hashable) -> int | None:
         """The place of the row with this key."""
-        near = (self.selected,) if self.selected < len(self.rows) else ()
-        places = (y for y in chain(near, range(len(self.rows))) if self._is_entry(y))
-        return next((y for y in places if self._key_of(self.rows[y]) == key), None)
+        rows, key_of = self.rows, self._key_of
+        if self.selected < len(rows) and key_of(rows[self.selected]) == key and self._is_entry(self.selected):
+            return self.selected
+        return next((y for y, row in enumerate(rows) if key_of(row) == key and self._is_entry(y)), None)
 
     def show(self, rows: Sequence[Row], key: Hashable = None) -> None:
         """Show `rows` from their beginning, with the row of this key selected, or else the first."""

@@ -79,6 +79,23 @@ async def test_every_option_is_there_with_its_meaning_and_origin(project: Path) 
         assert line(listed, "dialect").endswith("default")
 
 
+async def test_pages_and_ends_are_reached_by_their_keys(project: Path) -> None:
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        listed = await settings(pilot)
+        first = listed.row
+        await pilot.press("pagedown")
+        page = listed.selected
+        assert page > 10
+        await pilot.press("end")
+        assert isinstance(listed.row, LinkRow)
+        assert "Elsewhere" in shown(listed)
+        await pilot.press("pageup")
+        assert page < listed.selected < len(listed.rows) - 10
+        await pilot.press("home")
+        assert listed.row == first
+        assert shown(listed).splitlines()[0].strip() == listed.rows[0].text, "with its heading"
+
+
 async def test_a_choice_goes_on_to_the_next_and_back_and_counts_at_once(project: Path) -> None:
     agent = agent_in(project)
     async with at_work(agent, (110, 40)) as pilot:
