@@ -230,10 +230,6 @@ class SummaryScreen(Dialog[bool]):
         self.query_one(DialogBody).display = False
         self.query_one(PaneTitle).state(describe_author(self._summary, self._clock()))
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
     async def action_save(self) -> None:
         text = self.query_one(TextArea).text
         if text == self._text:

@@ -110,19 +110,12 @@ class HelpScreen(Dialog[None]):
         body.on_resize()
         body.jump(0)
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
     def action_back(self) -> None:
         field = self.query_one(FilterField)
         if field.value:
             field.value = ""
         else:
             self.dismiss(None)
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
     def action_open(self) -> None:
         self.dismiss(None)

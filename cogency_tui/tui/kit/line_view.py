@@ -94,6 +94,14 @@ class LineView(ScrollView, can_focus=True):
         elif y >= top + self.page:
             self.jump(y - self.page + 1)
 
+    def scroll_lines(self, step: int) -> None:
+        """Scroll by `step` lines, as far as possible."""
+        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+
+    def scroll_page(self, direction: int) -> None:
+        """Scroll by a page, less two lines."""
+        self.scroll_lines(direction * max(1, self.page - 2))
+
     def scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> None:
         options["animate"] = False
         super().scroll_to(x, y, **options)

@@ -42,8 +42,8 @@ from cogency_tui.tui.status.status_bar import StatusBar
 from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.theme import inks_of
 from cogency_tui.tui.transcript.call import Call
-from cogency_tui.tui.transcript.unit_view import UnitView
 from cogency_tui.tui.transcript.units import Transcript
+from cogency_tui.tui.transcript.view import TranscriptView
 from cogency_tui.tui.trust.bar import TrustBar
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class MainScreen(Screen[None]):
     def on_bridge_withdrawn(self) -> None:
         self._features.questions.withdraw()
 
-    def on_unit_view_followed(self, event: UnitView.Followed) -> None:
+    def on_transcript_view_followed(self, event: TranscriptView.Followed) -> None:
         self.query_one(LiveLine).follow(event.following, event.new)
 
     async def on_conversation_fork_wanted(self, event: Conversation.ForkWanted) -> None:
@@ -222,7 +222,7 @@ class MainScreen(Screen[None]):
     def action_show_call(self) -> None:
         """Go from a call in the conversation to its row in the tool calls pane."""
         conversation = self.query_one(Conversation)
-        if conversation.has_focus and (cursor := conversation.cursor) is not None:
+        if conversation.has_focus and (cursor := conversation.cursor.place) is not None:
             panes = self.query_one(Panes)
             if isinstance(self._display.transcript.units[cursor.unit], Call):
                 if "calls" not in panes.shown(self.size.width):

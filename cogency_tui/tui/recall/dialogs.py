@@ -53,16 +53,9 @@ class RenameScreen(Dialog["str | None"]):
     def on_mount(self) -> None:
         self.query_one(TitleField).cursor_blink = False
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
     def action_open(self) -> None:
         title = self.query_one(TitleField).value.strip()
         self.dismiss(None if title == self._title else title)
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
 
 class ExportScreen(ReadingScreen[Form]):

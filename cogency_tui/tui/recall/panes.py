@@ -121,13 +121,13 @@ class RecallPanes(Horizontal):
         asked, shown = self._searching.asked, self.list
         shown.everywhere = asked.where != "project"
         shown.notice = nothing_in(asked)
-        shown.show(self._searching.catalogue, keep)
+        shown.show_catalogue(self._searching.catalogue, keep)
         self._clear_if_empty()
 
     def show_more(self) -> None:
         """Refresh after results were added or removed."""
         back = self.list.hold()
-        self.list.update_rows()
+        self.list.show_changes()
         back()
         self._clear_if_empty()
 
@@ -181,7 +181,7 @@ class RecallPanes(Horizontal):
         """Show whether the preview has the focus."""
         self.query_one("#recall-preview-title", PaneTitle).light(self.screen.focused is self.preview)
 
-    def on_recall_list_selected(self, event: RecallList.Selected) -> None:
+    def on_select_list_selected(self, event: RecallList.Selected) -> None:
         event.stop()
         self.look()
 

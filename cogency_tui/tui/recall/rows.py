@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from cogency_tui.agent.recall.results import Hit, Listed
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.store.forks import Tree
+from cogency_tui.tui.kit.select_list import Heading
 
 _WEEK = 7
 
@@ -29,12 +30,6 @@ class Entry:
     files: int | None = None
     forks: int = 0
     live: int = 0
-
-
-class Heading(NamedTuple):
-    """The day or period in which the conversations below it were last used."""
-
-    title: str
 
 
 class Item(NamedTuple):

@@ -27,6 +27,7 @@ from cogency_tui.tui.recall.background_search import Asked, Searching
 from cogency_tui.tui.recall.destination import Wanted, travel
 from cogency_tui.tui.recall.dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.keys import RECALL_KEYS
+from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.panes import RecallPanes, chips_of, count_of, wider
 from cogency_tui.tui.recall.search_bar import ChipLine, SearchBar, SearchField, filters_in, without
 
@@ -194,8 +195,9 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
 
     # The selected conversation.
 
-    def on_recall_list_chosen(self) -> None:
-        self.action_open()
+    def on_select_list_chosen(self, event: RecallList.Chosen) -> None:
+        if event.again:
+            self.action_open()
 
     def on_recall_list_left(self) -> None:
         self.set_focus(self._field)

@@ -201,7 +201,7 @@ class DiffView(LineView):
 
     def action_page(self, way: int) -> None:
         step = way * max(1, self.page - 2)
-        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+        self.scroll_lines(step)
         self.action_line(step)
 
     def action_end(self, way: int) -> None:

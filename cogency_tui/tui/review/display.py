@@ -69,7 +69,7 @@ class Showing:
         self._goal = None
         if place is None and self._call:
             place = place_of_call(self._rows, self._call)
-        self._files.update_rows(self._rows, first_of(self._rows) if place is None else place)
+        self._files.show_rows(self._rows, first_of(self._rows) if place is None else place)
         self._widgets.list_title.state(f"by {self.reading.by}")
         self.show_selected()
 

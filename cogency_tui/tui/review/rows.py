@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Group, Overview
 from cogency_tui.text import one_line
 from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.select_list import Heading
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading above the files of a turn, or above the turns of a file; it cannot be selected."""
+class FileHeading(Heading, frozen=True):
+    """The heading of a turn's files, or of the turns of the file with this path."""
 
-    title: str
-    about: str
-    is_path: bool
+    is_path: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ class FileRow:
     is_path: bool
 
 
-ListRow = Heading | FileRow
+ListRow = FileHeading | FileRow
 
 
 def rows_of(overview: Overview, wanted: str) -> list[ListRow]:
@@ -38,12 +36,12 @@ def rows_of(overview: Overview, wanted: str) -> list[ListRow]:
         if not files:
             continue
         if group.turn:
-            rows.append(Heading(f"Turn {group.turn}", one_line(group.title), is_path=False))
+            rows.append(FileHeading(f"Turn {group.turn}", one_line(group.title)))
             rows += [FileRow(file, one_line(file.path), is_path=True) for file in files]
         elif len(files) == 1:
             rows.append(FileRow(files[0], one_line(files[0].path), is_path=True))
         else:
-            rows.append(Heading(one_line(group.title), plural(len(files), "turn"), is_path=True))
+            rows.append(FileHeading(one_line(group.title), plural(len(files), "turn"), is_path=True))
             rows += [FileRow(file, f"turn {file.key.turn}", is_path=False) for file in files]
     return rows
 
@@ -63,20 +61,6 @@ def place_of_call(rows: Sequence[ListRow], call: str) -> int | None:
 def made_by(file: ChangedFile, call: str) -> bool:
     """Whether a call contributed to the change."""
     return any(edit.call == call for edit in file.edits)
-
-
-def step_from(rows: Sequence[ListRow], place: int, step: int) -> int:
-    """The row of the file that is `step` files from `place`, or the last one on the way."""
-    way = 1 if step > 0 else -1
-    left, found, y = abs(step), place, place
-    while left:
-        y += way
-        if not 0 <= y < len(rows):
-            return found
-        if isinstance(rows[y], FileRow):
-            found = y
-            left -= 1
-    return found
 
 
 def first_of(rows: Sequence[ListRow]) -> int:

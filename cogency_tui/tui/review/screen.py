@@ -110,10 +110,10 @@ class ReviewScreen(AnsweringScreen[Jump | Command | None]):
         self._widgets.list_title.light(not in_diff)
         self.set_class(in_diff, "-diff")
 
-    def on_file_list_selected(self) -> None:
+    def on_select_list_selected(self) -> None:
         self._showing.show_selected()
 
-    def on_file_list_opened(self) -> None:
+    def on_select_list_chosen(self) -> None:
         self.set_focus(self._view)
 
     def on_diff_view_moved(self) -> None:

@@ -102,10 +102,6 @@ class WritingScreen(Dialog[str | None]):
         del parameters
         return action != "send" or self._wanted.short
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
     def action_accept(self) -> None:
         self.dismiss(self.query_one(TextArea).text)
 

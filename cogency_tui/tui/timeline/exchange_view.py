@@ -104,7 +104,7 @@ class ExchangeView(Read):
 
     def action_page(self, direction: int) -> None:
         step = direction * max(1, self.page - 2)
-        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+        self.scroll_lines(step)
         self.action_line(step)
 
     def action_message(self, step: int) -> None:

@@ -18,7 +18,6 @@ from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Drawing, Questi
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
 from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.permissions.screen import OWN_STYLES
 from cogency_tui.tui.theme import Inks
 
 _SIZE = 12
@@ -121,7 +120,7 @@ class TrustScreen(ReadingScreen[Decision]):
             "w", "decide('withdraw')", "Trust no more", id="trust.withdraw", tooltip="Use nothing of it again"
         ),
     ]
-    CSS_PATH: ClassVar = [STYLES, OWN_STYLES]
+    CSS_PATH = STYLES
 
     def __init__(self, survey: Survey, problem: str = "") -> None:
         super().__init__()

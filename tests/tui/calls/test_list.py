@@ -77,7 +77,8 @@ async def test_enter_and_c_go_to_the_place_in_the_conversation_and_back(project:
         await until(pilot, lambda: "src/app.py" in shown(conversation_of(pilot)))
         assert conversation_of(pilot).has_focus
 
-        calls_of(pilot).select(calls_of(pilot).rows.transcript.calls[-1])
+        calls = calls_of(pilot)
+        calls.select(calls.place_of(calls.calls.transcript.calls[-1]) or 0)
         await pilot.press("c")
         assert calls_of(pilot).has_focus
         assert "read  ✓ done" in shown(detail_of(pilot))

@@ -7,7 +7,8 @@ import pytest
 from cogency_tui.agent.recall.results import Hit, Listed
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.store.forks import Tree
-from cogency_tui.tui.recall.rows import Catalogue, Heading, HitRow, Item, day_of
+from cogency_tui.tui.kit.select_list import Heading
+from cogency_tui.tui.recall.rows import Catalogue, HitRow, Item, day_of
 
 DAY = 86_400.0
 NOON = 1_790_078_400.0

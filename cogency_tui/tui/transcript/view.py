@@ -1,19 +1,21 @@
-"""A transcript as a column of lines, drawn only where it is visible: scrolling, following, selecting.
+"""A transcript as a column of lines, drawn only where it is visible: scrolling and following.
 
 Invariant: the reading position is a line of a unit, not a number of lines from the top; new units below, and
 new measurements above, never move it. At the end the view follows new units; elsewhere nothing that streams
 in below is drawn at all.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from time import time
+from typing import Protocol
 
 from textual import events
 from textual.geometry import Offset, Region
 from textual.message import Message
 from textual.selection import Selection
+from textual.strip import Strip
 
-from cogency_tui.tui.kit.line_view import LineView
+from cogency_tui.tui.kit.line_view import LineView, Look
 from cogency_tui.tui.kit.lines import Line
 from cogency_tui.tui.transcript.document import Anchor, Document, Place, prepare
 from cogency_tui.tui.transcript.units import Prose, Transcript
@@ -32,8 +34,24 @@ def place_at(address: int) -> Place:
     return Place(block >> _BLOCK_BITS, block & ((1 << _BLOCK_BITS) - 1), line - 1)
 
 
-class UnitView(LineView):
-    """Draws a transcript. `welcome` makes the lines of an empty one."""
+class Overlay(Protocol):
+    """Marks over the lines of a transcript."""
+
+    def begin_frame(self) -> bool:
+        """Prepare a frame; return whether it has marks."""
+        ...
+
+    def paint(self, strip: Strip, place: Place, look: Look) -> Strip:
+        """Mark the line at `place`."""
+        ...
+
+
+def no_welcome(_width: int) -> list[Line]:
+    return []
+
+
+class TranscriptView(LineView):
+    """Draws a transcript with its `overlays`. `welcome` makes the lines of an empty one."""
 
     class Followed(Message):
         """The view started or stopped following, or `new` units came in below it."""
@@ -45,7 +63,7 @@ class UnitView(LineView):
 
     def __init__(
         self,
-        welcome: Callable[[int], list[Line]],
+        welcome: Callable[[int], list[Line]] = no_welcome,
         *,
         clock: Callable[[], float] = time,
         id: str | None = None,
@@ -55,6 +73,8 @@ class UnitView(LineView):
         self._clock = clock
         self._document: Document | None = None
         self.transcript = Transcript()
+        self.overlays: Sequence[Overlay] = ()
+        self._painting: Sequence[Overlay] = ()
         self._greeting: list[Line] = []
         self._seen = 0
         self._page = 0
@@ -117,6 +137,18 @@ class UnitView(LineView):
             return None
         return self.document.line(self.document.place(y))
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._painting = [each for each in self.overlays if each.begin_frame()]
+        return super().render_lines(crop)
+
+    def strip_at(self, y: int, look: Look) -> Strip:
+        strip = super().strip_at(y, look)
+        if self._painting and y < self.document.height:
+            place = self.document.place(y)
+            for overlay in self._painting:
+                strip = overlay.paint(strip, place, look)
+        return strip
+
     def address_of(self, y: int) -> int:
         return address(self.document.place(y)) if self.transcript.units else y
 
@@ -151,18 +183,38 @@ class UnitView(LineView):
             selected = self._hold_selection()
             document.reflow(self.text_width, self.inks)
             if held is not None:
-                self.stand_at(document.find(held)[0])
+                self.start_at(document.find(held)[0])
             if selected:
                 self.screen.selections = {**self.screen.selections, self: selected()}
         self._greeting = self._welcome(self.text_width)
         self.settle()
         self.refresh()
 
-    def stand_at(self, place: Place) -> None:
+    def start_at(self, place: Place) -> None:
         """Scroll so that the line at `place` is the first."""
         self.document.measure(place, 2 * self.page)
         self.resize_column(self.document.height)
         self._pin(self.document.number(place))
+
+    def show_place(self, place: Place, *, only_if_hidden: bool = False) -> None:
+        """Scroll so that the line at `place` is a third down."""
+        document, page = self.document, self.page
+        start = Place(place.unit, place.block, 0)
+        document.measure(start, place.line + page)
+        document.measure(start, -page)
+        self.resize_column(document.height)
+        y, top = document.number(place), self.scroll_offset.y
+        if not (only_if_hidden and top <= y < top + page):
+            self.jump(max(0, min(y - page // 3, self.max_scroll_y)))
+
+    def toggle(self, index: int) -> None:
+        """Open or close unit `index`; the lines above it do not move."""
+        self.document.expanded ^= {index}
+        self.document.touch(index)
+        self.set_following(False)
+        self.settle()
+        self.set_following(self.scroll_offset.y >= self.max_scroll_y)
+        self.refresh()
 
     def _hold_selection(self) -> Callable[[], Selection] | None:
         """Return a function that restores the selection after the lines have changed."""
