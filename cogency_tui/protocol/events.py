@@ -20,8 +20,29 @@ class ReviewNote(TypedDict):
     edit: int
 
 
+RanState: TypeAlias = Literal["done", "failed", "interrupted"]
+
+
+class RanCommand(TypedDict):
+    """A command that the user ran (`!command`), after its end.
+
+    `outcome` is one line for the user, `output` what it wrote, shortened for the model; `duration` is in
+    seconds.
+    """
+
+    command: str
+    state: RanState
+    outcome: str
+    output: str
+    duration: float
+
+
 class UserEvent(TypedDict):
     """The user's message; the model is sent `content`, then the text of the `review`.
+
+    With `ran` it is a command that the user ran: the model is sent a report of it, which `transcript`
+    renders, and `content` is only the command after `! `. It is no turn: the model answers it with the next
+    message.
 
     The first message of a conversation carries the `environment`: a block that describes where the model
     works. `conversation` is the conversation's id, where events are printed. `sources` and
@@ -32,6 +53,7 @@ class UserEvent(TypedDict):
     type: Literal["user"]
     timestamp: float
     content: str
+    ran: NotRequired[RanCommand]
     review: NotRequired[ReviewNote]
     environment: NotRequired[str]
     conversation: NotRequired[str]
@@ -243,6 +265,12 @@ Event: TypeAlias = (
 
 PERSISTED = frozenset({"user", "think", "call", "result", "respond"})
 """Types of stored events; the others can be derived or are transient."""
+
+
+def begins_turn(event: Event) -> bool:
+    """Whether a turn begins with this event: a message that the model answers, not a command of the
+    user's."""
+    return event["type"] == "user" and "ran" not in event
 
 
 class Message(TypedDict):

@@ -15,7 +15,7 @@ from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.review.model import Overview
 from cogency_tui.config.layers import Configured
 from cogency_tui.config.schema import Dialect, Mode, Permissions, Settings
-from cogency_tui.protocol.events import ErrorPayload, Event, Measure
+from cogency_tui.protocol.events import ErrorPayload, Event, Measure, RanState
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.workspace.paths import Workspace
@@ -25,6 +25,29 @@ EPOCH = 1_790_000_000.0
 
 def user(text: str, at: float = 0.0) -> Event:
     return {"type": "user", "timestamp": EPOCH + at, "content": text}
+
+
+def user_command(
+    command: str,
+    outcome: str = "exit 0 after 0.1 s",
+    output: str = "",
+    *,
+    state: RanState = "done",
+    duration: float = 0.1,
+    at: float = 0.0,
+) -> Event:
+    return {
+        "type": "user",
+        "timestamp": EPOCH + at,
+        "content": f"! {command}",
+        "ran": {
+            "command": command,
+            "state": state,
+            "outcome": outcome,
+            "output": output,
+            "duration": duration,
+        },
+    }
 
 
 def think(text: str, id: str = "t1", at: float = 0.0, *, interrupted: bool = False) -> Event:

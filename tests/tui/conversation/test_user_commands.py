@@ -6,8 +6,7 @@ import pytest
 from textual import events
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.user_command import Ran, told
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import RanState
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.transcript.units import Transcript
 from tests.tui.driving import (
@@ -23,7 +22,7 @@ from tests.tui.driving import (
     type_text,
     until,
 )
-from tests.tui.scripted import ScriptedAgent, paused, respond, user
+from tests.tui.scripted import ScriptedAgent, paused, respond, user, user_command
 
 
 @pytest.fixture
@@ -114,9 +113,9 @@ async def test_the_bar_beside_the_prompt_says_that_it_is_a_command(project: Path
         ("could not be run", "failed", 0.0),
     ],
 )
-def test_how_it_ended_is_told_apart(outcome: str, state: str, duration: float) -> None:
+def test_how_it_ended_is_told_apart(outcome: str, state: RanState, duration: float) -> None:
     transcript = Transcript()
-    event: Event = {"type": "user", "timestamp": 1.0, "content": told(Ran("make", outcome, "out"))}
+    event = user_command("make", outcome, "out", state=state, duration=duration)
     transcript.feed([event, user("what now?")])
     call = transcript.call(0)
     assert (call.state, call.duration, call.args, call.body()) == (
