@@ -153,7 +153,7 @@ class SubAgents:
             budget=self._parent.budget,
         )
         running.instructions = self._parent.instructions
-        progress = Progress(context.report)
+        progress = Progress(context.report_step)
         outbox = Outbox()
         turn = running.prepare(store, dialect, outbox, chunks=True)
         given = Redactor(engine.secrets).text(_task(args, agent))

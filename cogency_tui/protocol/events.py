@@ -104,6 +104,23 @@ class ExecuteEvent(TypedDict):
     timestamp: float
 
 
+StepState: TypeAlias = Literal["running", "done", "failed", "problem"]
+
+
+class Step(TypedDict):
+    """A call within the call of a sub-agent or a workflow, as it begins (`running`) and as it ends.
+
+    `call` is its id, `subject` its first text argument, `outcome` that of its result, each in one short
+    line. A `problem` of a sub-agent's turn has only a `subject`.
+    """
+
+    call: str
+    state: StepState
+    tool: str
+    subject: str
+    outcome: str
+
+
 class ResultPayload(TypedDict):
     """`outcome` is one line for the user, `content` any JSON value for the model.
 
@@ -123,14 +140,15 @@ class ResultPayload(TypedDict):
     put_back: NotRequired[list[str]]
     sources: NotRequired[list[str]]
     possible_sources: NotRequired[list[str]]
+    steps: NotRequired[list[Step]]
 
 
 class ResultEvent(TypedDict):
     """The result of the call with this `id`; `duration` is in seconds.
 
     With `partial` the call is still running; its payload's `content` is the output since the one before
-    (the first, at the start, is empty). `cycle` is as in `ThinkEvent`. A call of which only previews
-    arrived has a result as well, which is not stored either.
+    (the first, at the start, is empty); with `steps`, those since then, it is a line for each. `cycle` is as
+    in `ThinkEvent`. A call of which only previews arrived has a result as well, which is not stored either.
     """
 
     type: Literal["result"]

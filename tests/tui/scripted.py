@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,14 +14,22 @@ from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import Trust
 from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.review.model import Overview
+from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured
 from cogency_tui.config.schema import Dialect, Mode, Permissions, Settings
-from cogency_tui.protocol.events import ErrorPayload, Event, Measure, RanState
+from cogency_tui.protocol.events import ErrorPayload, Event, Measure, RanState, StepState
+from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.workspace.paths import Workspace
 
 EPOCH = 1_790_000_000.0
+
+
+_NUMBERS = count()
+
+Inner: TypeAlias = tuple[str, str, StepState, str]
+"""A call within a call: the tool, the subject, the state, and the outcome."""
 
 
 def user(text: str, at: float = 0.0) -> Event:
@@ -85,6 +94,20 @@ def output(id: str, tool: str, text: str, at: float = 0.0) -> Event:
         "payload": payload,
         "partial": True,
     }
+
+
+def steps(id: str, tool: str, *calls: Inner) -> Event:
+    """The progress of a call."""
+    found: list[StepFields] = []
+    for name, subject, state, outcome in calls:
+        within = f"{id}.{next(_NUMBERS)}"
+        found.append({"call": within, "state": "running", "tool": name, "subject": subject, "outcome": ""})
+        if state != "running":
+            found.append({"call": within, "state": state, "tool": name, "subject": "", "outcome": outcome})
+    event = output(id, tool, "")
+    assert event["type"] == "result"
+    event["payload"] = progress_payload(found)
+    return event
 
 
 def result(

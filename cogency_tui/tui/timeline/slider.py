@@ -7,7 +7,7 @@ from rich.segment import Segment
 from textual import events
 from textual.message import Message
 
-from cogency_tui.agent.subagent_progress import call_line
+from cogency_tui.agent.subagent_progress import call_summary
 from cogency_tui.agent.timeline.model import Past
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import call_record, user_text
@@ -170,7 +170,7 @@ def describe(event: Event) -> str:
         case "respond":
             return f"Answer: {one_line(event['content'][:_LONGEST])}"
         case "call":
-            return f"Call: {one_line(call_line(call_record(event)).removeprefix('· '))}"
+            return f"Call: {one_line(call_summary(call_record(event)))}"
         case "result":
             mark = "✗" if event["payload"]["error"] else "✓"
             return f"{mark} {one_line(event['tool'])}: {one_line(event['payload']['outcome'][:_LONGEST])}"
