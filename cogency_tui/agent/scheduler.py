@@ -19,7 +19,7 @@ from cogency_tui.agent.output_variables import as_text, mentioned_in, names_in_c
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.subagent_progress import first_line, progress_payload
 from cogency_tui.errors import RefusedError, StrangerError, ToolError
-from cogency_tui.protocol.events import CallEvent, ResultEvent, ResultPayload, Step
+from cogency_tui.protocol.events import CallEvent, CallState, ResultEvent, ResultPayload, Step
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
@@ -37,6 +37,12 @@ MOST_CALLS = 250
 _TOO_MANY = (
     f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Make it again with the next one."
 )
+
+_ENDED: Mapping[State, CallState] = {
+    State.DONE: "done",
+    State.FAILED: "failed",
+    State.SKIPPED: "skipped",
+}
 
 _BACK_OFF = 0.2
 _LONGEST_BACK_OFF = 5.0
@@ -254,7 +260,7 @@ class Scheduler:
             if job.detached:
                 started = Outcome("Started; its result is not reported")
                 # Its sources are not known yet: they count as in a result without a record.
-                self._results.append(self._event(job, self._payload(job, started, error=False)))
+                self._results.append(self._event(job, self._payload(job, started, "done")))
                 _DETACHED.add(job.task)
                 job.task.add_done_callback(_DETACHED.discard)
         return True
@@ -341,7 +347,9 @@ class Scheduler:
         return f"{job.tool} broke: {type(exc).__name__}: {exc}"
 
     def _report(self, job: Job, text: str) -> None:
-        self._report_progress(job, {"outcome": "running", "content": text, "error": False})
+        self._report_progress(
+            job, {"outcome": "running", "content": text, "error": False, "state": "running"}
+        )
 
     def _report_step(self, job: Job, step: Step) -> None:
         self._report_progress(job, progress_payload([step]))
@@ -359,19 +367,24 @@ class Scheduler:
         self._settle_state(job, outcome, state)
         if self._cancelled:
             return
-        self._results.append(self._result(job, outcome, error=state is not State.DONE))
+        self._results.append(self._result(job, outcome, _ENDED[state]))
         if state is State.FAILED and job.on_error == "fail":
             failed = f"{json.dumps(job.action)} failed ({job.tool}: {first_line(outcome.outcome)})"
             self.failure = f"The action {failed}, and was to end the turn then"
 
-    def _result(self, job: Job, outcome: Outcome, *, error: bool) -> ResultEvent:
-        payload = self._payload(job, outcome, error=error)
+    def _result(self, job: Job, outcome: Outcome, state: CallState) -> ResultEvent:
+        payload = self._payload(job, outcome, state)
         job.sources.record(payload)
         return self._event(job, payload)
 
     @staticmethod
-    def _payload(job: Job, outcome: Outcome, *, error: bool) -> ResultPayload:
-        payload: ResultPayload = {"outcome": outcome.outcome, "content": outcome.content, "error": error}
+    def _payload(job: Job, outcome: Outcome, state: CallState) -> ResultPayload:
+        payload: ResultPayload = {
+            "outcome": outcome.outcome,
+            "content": outcome.content,
+            "error": state != "done",
+            "state": state,
+        }
         if job.refused:
             payload["refused"] = job.refused
         if outcome.put_back:

@@ -91,7 +91,13 @@ async def _progress_of(event: Event, store: Store, agents: Mapping[str, Sequence
 def progress_payload(steps: Sequence[Step]) -> ResultPayload:
     """The payload that reports steps of a call that is running."""
     content = "".join(map(_line, steps))
-    return {"outcome": "running", "content": content, "error": False, "steps": list(steps)}
+    return {
+        "outcome": "running",
+        "content": content,
+        "error": False,
+        "state": "running",
+        "steps": list(steps),
+    }
 
 
 def step_begun(call_id: str, record: Mapping[str, Any]) -> Step:

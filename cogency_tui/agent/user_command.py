@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cogency_tui.errors import CogencyError, StoreError
-from cogency_tui.protocol.events import Event, RanCommand, RanState, UserEvent, error_event
+from cogency_tui.protocol.events import CallState, Event, RanCommand, UserEvent, error_event
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.protocol.untrusted_sources import Sources
 
@@ -99,7 +99,7 @@ class OwnCommand:
         output = str(ended.content).partition("\n")[2]
         return self._report("failed" if ended.failed else "done", ended.outcome, output, duration)
 
-    def _report(self, state: RanState, outcome: str, output: str, duration: float) -> RanCommand:
+    def _report(self, state: CallState, outcome: str, output: str, duration: float) -> RanCommand:
         from cogency_tui.agent.context import cut
 
         return {
@@ -157,7 +157,7 @@ class OwnCommand:
                 "id": self._id,
                 "tool": NAME,
                 "duration": 0.0,
-                "payload": {"outcome": "running", "content": text, "error": False},
+                "payload": {"outcome": "running", "content": text, "error": False, "state": "running"},
                 "partial": True,
             }
         )

@@ -20,7 +20,9 @@ class ReviewNote(TypedDict):
     edit: int
 
 
-RanState: TypeAlias = Literal["done", "failed", "interrupted"]
+CallState: TypeAlias = Literal["running", "done", "failed", "skipped", "interrupted"]
+"""The state of a call: `skipped` where a call that it depends on did not succeed, `failed` for every other
+failure that is no interruption."""
 
 
 class RanCommand(TypedDict):
@@ -31,7 +33,7 @@ class RanCommand(TypedDict):
     """
 
     command: str
-    state: RanState
+    state: CallState
     outcome: str
     output: str
     duration: float
@@ -122,7 +124,8 @@ class Step(TypedDict):
 
 
 class ResultPayload(TypedDict):
-    """`outcome` is one line for the user, `content` any JSON value for the model.
+    """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
+    model receives it as a failure, `state` how the call ended.
 
     `refused` is the reason why permissions did not allow the call. A result in place of a call that could
     not be parsed has that call's text as `raw`, and the model's id of it as `action`. `put_back` are the
@@ -134,6 +137,7 @@ class ResultPayload(TypedDict):
     outcome: str
     content: Any
     error: bool
+    state: CallState
     refused: NotRequired[str]
     raw: NotRequired[str]
     action: NotRequired[str]

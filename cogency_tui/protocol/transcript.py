@@ -196,5 +196,5 @@ def _interrupted(call: CallEvent) -> ResultEvent:
         "id": call["id"],
         "tool": name if isinstance(name, str) else "unknown",
         "duration": 0.0,
-        "payload": {"outcome": INTERRUPTED, "content": None, "error": True},
+        "payload": {"outcome": INTERRUPTED, "content": None, "error": True, "state": "interrupted"},
     }

@@ -181,10 +181,24 @@ def checked(value: object) -> Event:
     kind = cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else None
     if kind not in _SHAPES:
         raise ValueError(f"{kind!r} is no type of event that is stored")
+    if kind == "result":
+        with_state(value)
     msgspec.convert(value, _SHAPES[kind])
     event = cast("Event", value)
     check_persisted(event)
     return event
+
+
+def with_state(event: Any) -> None:
+    """Add the state of a call to its result, where an earlier version stored it without: from the words of
+    its outcome."""
+    payload: Any = cast("dict[str, Any]", event).get("payload") if isinstance(event, dict) else None
+    if not isinstance(payload, dict) or "state" in payload or "outcome" not in payload:
+        return
+    stored = cast("dict[str, Any]", payload)
+    words = str(stored["outcome"]).casefold()
+    ends = (state for state in ("interrupted", "skipped") if words.startswith(state))
+    stored["state"] = next(ends, "failed") if stored.get("error") else "done"
 
 
 def decode(kind: str, body: str | bytes | None) -> Event:
@@ -200,6 +214,8 @@ def decode(kind: str, body: str | bytes | None) -> Event:
     except ValueError:
         # Three times slower, but accepts lone surrogates and NaN.
         event = json.loads(from_column(body))
+    if kind == "result":
+        with_state(event)
     # Validated, then used unconverted: fields that a newer program added to an event stay in it.
     msgspec.convert(event, _SHAPES[kind])
     return event

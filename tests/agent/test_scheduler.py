@@ -59,6 +59,7 @@ async def test_an_outcome_marked_failed_keeps_its_content() -> None:
         "outcome": "exit status 1",
         "content": {"output": "x"},
         "error": True,
+        "state": "failed",
         "sources": [],
     }
 

@@ -25,7 +25,7 @@ STORED: list[Event] = [
     {"type": "call", "timestamp": 3.0, "id": "c", "content": '{"name": "agent", "args": {}}'},
     {
         **{"type": "result", "timestamp": 4.0, "id": "c", "tool": "agent", "duration": 0.5},
-        "payload": {"outcome": "o", "content": [1, None, {"k": "v"}], "error": False},
+        "payload": {"outcome": "o", "content": [1, None, {"k": "v"}], "error": False, "state": "done"},
     },  # pyright: ignore[reportAssignmentType]
     {"type": "respond", "timestamp": 5.0, "id": "r", "content": "done"},
     {

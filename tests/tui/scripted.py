@@ -17,7 +17,7 @@ from cogency_tui.agent.review.model import Overview
 from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured
 from cogency_tui.config.schema import Dialect, Mode, Permissions, Settings
-from cogency_tui.protocol.events import ErrorPayload, Event, Measure, RanState, StepState
+from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure, StepState
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.conversations import Conversation
@@ -41,7 +41,7 @@ def user_command(
     outcome: str = "exit 0 after 0.1 s",
     output: str = "",
     *,
-    state: RanState = "done",
+    state: CallState = "done",
     duration: float = 0.1,
     at: float = 0.0,
 ) -> Event:
@@ -83,7 +83,7 @@ def started(id: str, tool: str, at: float = 0.0) -> Event:
 
 
 def output(id: str, tool: str, text: str, at: float = 0.0) -> Event:
-    payload: Any = {"outcome": "running", "content": text, "error": False}
+    payload: Any = {"outcome": "running", "content": text, "error": False, "state": "running"}
     timestamp = EPOCH + at
     return {
         "type": "result",
@@ -117,10 +117,12 @@ def result(
     content: Any = "",
     *,
     error: bool = False,
+    state: CallState | None = None,
     duration: float = 0.012,
     at: float = 0.0,
 ) -> Event:
-    payload: Any = {"outcome": outcome, "content": content, "error": error}
+    state = state or ("failed" if error else "done")
+    payload: Any = {"outcome": outcome, "content": content, "error": state != "done", "state": state}
     timestamp = EPOCH + at
     return {
         "type": "result",

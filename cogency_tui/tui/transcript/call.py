@@ -164,7 +164,7 @@ class Call(msgspec.Struct):
         self.content = packed_texts(payload["content"])
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
-        self.state = _final_state(payload["error"], self.outcome)
+        self.state = payload["state"]
         if self.content is not None:
             self.output = None
         elif self.output:
@@ -255,15 +255,6 @@ class Call(msgspec.Struct):
                     content = fields[key]
                     break
         return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
-
-
-def _final_state(error: bool, outcome: str) -> State:
-    if not error:
-        return "done"
-    start = outcome.casefold()
-    if start.startswith("interrupted"):
-        return "interrupted"
-    return "skipped" if start.startswith("skipped") else "failed"
 
 
 def _action(fields: dict[str, Any]) -> Action:

@@ -48,6 +48,7 @@ def as_call(ran: RanCommand, call_id: str, timestamp: float) -> tuple[CallEvent,
             "outcome": ran["outcome"],
             "content": ran["output"] or NO_OUTPUT,
             "error": ran["state"] != "done",
+            "state": ran["state"],
         },
     }
     return call, result

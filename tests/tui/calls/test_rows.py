@@ -3,7 +3,7 @@
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.calls.rows import HIDDEN, BackgroundCommand, CallFilter, CallRows, Row
 from cogency_tui.tui.transcript.units import Transcript
-from tests.tui.scripted import call, output, result, started, steps, user
+from tests.tui.scripted import Inner, call, output, result, started, steps, user
 
 
 def rows_of(*events: Event) -> CallRows:
@@ -17,7 +17,8 @@ def grow(rows: CallRows, *events: Event) -> None:
 
 
 def reads(count: int, id: str = "a") -> Event:
-    return steps(id, "agent", *(("read", f"f{number}", "done", "Read") for number in range(count)))
+    inner: list[Inner] = [("read", f"f{number}", "done", "Read") for number in range(count)]
+    return steps(id, "agent", *inner)
 
 
 COMMAND = BackgroundCommand("p1", "npm run dev", 0.0, 3.0, "running")
@@ -80,7 +81,7 @@ def test_a_filter_admits_by_tool_and_subject_and_by_failure() -> None:
     assert (rows.shown, rows.rows) == (1, [Row(2)])
     assert rows.newest() == 2
 
-    grow(rows, result("c", "edit", "interrupted", error=True))
+    grow(rows, result("c", "edit", "interrupted", state="interrupted"))
     assert rows.rows == [Row(2), Row(3)]
     rows.select(CallFilter())
     assert rows.rows == [Row(1), Row(2), Row(3)]

@@ -7,7 +7,7 @@ from textual import events
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.export import facts
-from cogency_tui.protocol.events import RanState
+from cogency_tui.protocol.events import CallState
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.reviews import Reviews
 from cogency_tui.tui.kit.dialogs import Confirmation
@@ -117,7 +117,7 @@ async def test_the_bar_beside_the_prompt_says_that_it_is_a_command(project: Path
         ("could not be run", "failed", 0.0),
     ],
 )
-def test_how_it_ended_is_told_apart(outcome: str, state: RanState, duration: float) -> None:
+def test_how_it_ended_is_told_apart(outcome: str, state: CallState, duration: float) -> None:
     transcript = Transcript()
     event = user_command("make", outcome, "out", state=state, duration=duration)
     transcript.feed([event, user("what now?")])

@@ -104,7 +104,7 @@ def test_what_it_waits_for_and_why_it_was_skipped_are_told() -> None:
     )
 
     skipped = made(
-        call("c", "shell"), result("c", "shell", 'Skipped: it depends on "a", which failed', error=True)
+        call("c", "shell"), result("c", "shell", 'Skipped: it depends on "a", which failed', state="skipped")
     )
     shown = text(sheet_of(skipped, cause="a failed"))
     assert shown[0].startswith("shell  ⊘ skipped")
