@@ -25,6 +25,7 @@ from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.event_emitter import Emitter
 from cogency_tui.protocol.events import (
     CallEvent,
+    CallState,
     ErrorPayload,
     Event,
     Message,
@@ -245,7 +246,7 @@ class Cycle:
         slip = find_slip(units, dialect, self._tools) if units else None
         told = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
         failed = slip is not None or dialect == "delimiter"
-        result = _result(new_id(), "execute", told, self._clock(), error=failed)
+        result = _result(new_id(), "execute", told, self._clock(), "failed" if failed else "done")
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
@@ -280,7 +281,7 @@ class Cycle:
         if self._runs_calls:
             told = f"{told if told.endswith(('.', '!', '?')) else f'{told}.'}\n{cure}"
         call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
-        result = _result(call_id, tool, told, self._clock(), error=True)
+        result = _result(call_id, tool, told, self._clock(), "failed")
         if "raw" in payload:
             result["payload"]["raw"] = payload["raw"]
             result["cycle"] = self._id
@@ -288,18 +289,18 @@ class Cycle:
             result["payload"]["action"] = payload["action"]
         await self.result(result)
 
-    async def answer_open(self, why: str) -> None:
+    async def answer_open(self, why: str, state: CallState = "failed") -> None:
         """Answer every call that has no result with this failure, or with the notice of too many calls."""
         if self._called > MOST_WRITTEN_CALLS:
-            why = _TOO_MANY_CALLS
+            why, state = _TOO_MANY_CALLS, "failed"
         for call in list(self._open.values()):
             name = as_tool_call(call_record(call)).get("name")
             tool = name if isinstance(name, str) else "unknown"
-            result = _result(call["id"], tool, why, self._clock(), error=True)
+            result = _result(call["id"], tool, why, self._clock(), state)
             if not self._scheduler.begun(call["id"]):
                 Sources().record(result["payload"])
             await self.result(result)
-        self._close_previews(why)
+        self._close_previews(why, state)
 
     async def mend(self) -> None:
         """Complete an answer that broke off, so that the model can continue from what the store has."""
@@ -307,7 +308,7 @@ class Cycle:
             await self.answer_open(_BROKEN_OFF)
         elif self._spoken and not self._outcomes:
             # There is no call to answer; a result informs the model, and the roles alternate.
-            await self.result(_result(new_id(), "connection", _GO_ON, self._clock(), error=True))
+            await self.result(_result(new_id(), "connection", _GO_ON, self._clock(), "failed"))
         self._close_previews(_BROKEN_OFF)
 
     async def _cut_short(self) -> None:
@@ -432,12 +433,12 @@ class Cycle:
             self._unwritten[event["id"]] = name if isinstance(name, str) else ""
         self._recorder.preview(event)
 
-    def _close_previews(self, why: str) -> None:
+    def _close_previews(self, why: str, state: CallState = "failed") -> None:
         """Give the calls that were never written to their end a result; like their previews it is not
         stored.
         """
         for id, tool in self._unwritten.items():
-            self._recorder.preview(_result(id, tool or "unknown", why, self._clock(), error=True))
+            self._recorder.preview(_result(id, tool or "unknown", why, self._clock(), state))
         self._unwritten.clear()
 
     async def _emit(self, event: Event) -> None:
@@ -492,12 +493,12 @@ def _continues(answer: RespondEvent, event: Event) -> bool:
     return event["type"] == "respond" and event["id"] == answer["id"]
 
 
-def _result(call_id: str, tool: str, outcome: str, now: float, *, error: bool = False) -> ResultEvent:
+def _result(call_id: str, tool: str, outcome: str, now: float, state: CallState) -> ResultEvent:
     return {
         "type": "result",
         "timestamp": now,
         "id": call_id,
         "tool": tool,
         "duration": 0.0,
-        "payload": {"outcome": outcome, "content": None, "error": error},
+        "payload": {"outcome": outcome, "content": None, "error": state != "done", "state": state},
     }

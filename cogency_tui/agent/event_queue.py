@@ -102,8 +102,11 @@ class _Entry:
         parts: list[Event] = [self._event, *self._more]
         whole = self._event.copy()
         if whole["type"] == "result":
-            output = "".join(part["payload"]["content"] for part in parts if part["type"] == "result")
+            payloads = [part["payload"] for part in parts if part["type"] == "result"]
+            output = "".join(payload["content"] for payload in payloads)
             whole["payload"] = {**whole["payload"], "content": output[-_PREVIEW_LIMIT:]}
+            if steps := [step for payload in payloads for step in payload.get("steps", ())]:
+                whole["payload"]["steps"] = steps
         elif whole["type"] == "call":
             whole["content"] = _joined([part["content"] for part in parts if part["type"] == "call"])
         elif whole["type"] == "think" or whole["type"] == "respond":

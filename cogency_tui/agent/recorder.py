@@ -28,7 +28,7 @@ class Recorder:
     def __init__(self, store: Store, conversation_id: str, queue: EventQueue, *, chunks: bool) -> None:
         self._store = store
         self._conversation_id = conversation_id
-        self._outbox = queue
+        self._queue = queue
         self._chunks = chunks
         self._accumulator = Accumulator()
         self._draft: list[ThinkEvent | RespondEvent] = []
@@ -137,7 +137,7 @@ class Recorder:
             event = event.copy()
             event["timestamp"] = self._latest
         self._latest = event["timestamp"]
-        self._outbox.put(event)
+        self._queue.put(event)
 
     def _note_failure(self, event: ResultEvent) -> None:
         if not event["payload"]["error"]:

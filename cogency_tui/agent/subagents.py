@@ -155,7 +155,7 @@ class SubAgents:
             budget=self._parent.budget,
         )
         child.instructions = self._parent.instructions
-        progress = Progress(context.report)
+        progress = Progress(context.report_step)
         queue = EventQueue()
         turn = Turn(child, store, dialect, Recorder(store, child.id, queue, chunks=True))
         given = Redactor(engine.secrets).text(_task(args, agent))

@@ -23,7 +23,7 @@ from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.subagent_progress import first_line
 from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
-from cogency_tui.protocol.events import Message, ReviewNote, UserEvent, error_event, notice_event
+from cogency_tui.protocol.events import CallState, Message, ReviewNote, UserEvent, error_event, notice_event
 from cogency_tui.protocol.transcript import INTERRUPTED
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.requests import Requests
@@ -109,14 +109,14 @@ class Turn:
             await self._notices()
             await self._cycles()
         except Interrupted:
-            await self._close(INTERRUPTED)
+            await self._close(INTERRUPTED, "interrupted")
             if unstored := self._recorder.unstored:
                 await self._report(unstored)
             await self._recorder.emit({"type": "interrupt", "timestamp": self._clock()})
         except CogencyError as exc:
             if self._cycle is not None:
                 self._cycle.stop()
-            await self._close(_BROKEN_OFF)
+            await self._close(_BROKEN_OFF, "failed")
             if (unstored := self._recorder.unstored) and unstored is not exc:
                 await self._report(unstored)
             await self._report(exc)
@@ -291,12 +291,12 @@ class Turn:
         now = self._clock()
         await self._recorder.emit({"type": "metric", "timestamp": now, "step": step, "total": total})
 
-    async def _close(self, why: str) -> None:
+    async def _close(self, why: str, state: CallState) -> None:
         """End the cut-off cycle: emit what the model wrote, and answer every call."""
         self._recorder.is_closing = True
         await self._recorder.close_unit(interrupted=True)
         if self._cycle is not None:
-            await self._cycle.answer_open(why)
+            await self._cycle.answer_open(why, state)
             with suppress(StoreError):
                 # The figures of a cycle that broke off matter less than the error that follows.
                 await self._measure(self._cycle)

@@ -13,7 +13,7 @@ from cogency_tui.agent.recall.recall import Recall, Tree
 from cogency_tui.cli.output import print_json, print_json_line, print_text, standard_input, talk
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
-from cogency_tui.protocol.transcript import call_record
+from cogency_tui.protocol.transcript import call_record, user_text
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.trash import Trash
 from cogency_tui.text import one_line
@@ -172,7 +172,7 @@ def _line(conversation: Conversation) -> str:
 
 def _text(event: Event) -> str:
     if event["type"] == "user":
-        return f"\n> {event['content']}\n"
+        return f"\n> {user_text(event)}\n"
     if event["type"] == "think":
         return f"(thought) {event['content']}"
     if event["type"] == "respond":

@@ -20,6 +20,7 @@ from cogency_tui.linear.commands import run_command
 from cogency_tui.linear.input import Lines
 from cogency_tui.linear.questions import Questions
 from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.protocol.transcript import user_text
 from cogency_tui.signals import on_signal
 from cogency_tui.text import one_line
 
@@ -172,7 +173,7 @@ def _last_exchange(events: list[Event]) -> list[str]:
     lines: list[str] = []
     for event in said[asked:]:
         if event["type"] == "user":
-            lines.append(f"You: {event['content']}")
+            lines.append(f"You: {user_text(event)}")
         elif event["type"] == "respond":
             lines.append(f"Answer: {event['content']}")
     return lines

@@ -15,7 +15,7 @@ from typing import Any
 from cogency_tui.errors import UsageError
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
-from cogency_tui.store.events import encode, missing
+from cogency_tui.store.events import BEGINS_TURN, encode, missing
 from cogency_tui.store.file_versions import Edit, FileChange, Mark, Origin, State, Undone, Version
 
 _ORIGIN = ("conversation", "caller", "turn", "project")
@@ -51,7 +51,7 @@ _MARKS = """
     SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit
     WHERE e.conversation = ? OR e.caller = ? ORDER BY m.timestamp, edit, hunk
 """
-_BEGAN = "SELECT timestamp FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq DESC LIMIT 1"
+_BEGAN = f"SELECT timestamp FROM events WHERE conversation_id = ? AND {BEGINS_TURN} ORDER BY seq DESC LIMIT 1"
 _REFERENCED = (
     "SELECT before_digest FROM edits WHERE before_kept UNION SELECT after_digest FROM edits WHERE after_kept"
 )

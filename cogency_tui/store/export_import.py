@@ -47,9 +47,13 @@ from cogency_tui.store.conversations import (
 )
 from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
 from cogency_tui.store.file_versions import FileChange, State, Version
+from cogency_tui.store.migrations import convert_user_commands
 
 FORMAT = "cogency-tui conversation"
-VERSION = 1
+VERSION = 2
+OLD_VERSION = 1
+"""In it, a command of the user's is prose, and counts as a turn."""
+
 ADVICE = "Export it again with `cogency-tui conversations export ID --format jsonl`."
 
 MOST_LINES = 1_000_000
@@ -74,6 +78,12 @@ Amount = Annotated[float, Meta(ge=0, le=1e12)]
 Digest = Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")]
 WholeDigest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Kind = Literal["absent", "file", "link"]
+
+
+class HeadRecord(msgspec.Struct, frozen=True):
+    """The first line: the version of the export."""
+
+    version: int
 
 
 class ConversationRecord(msgspec.Struct, frozen=True):
@@ -188,7 +198,14 @@ class MarkRecord(msgspec.Struct, frozen=True, array_like=True):
 
 
 Record: TypeAlias = (
-    ConversationRecord | EventRecord | UsageRecord | SummaryRecord | ContentRecord | EditRecord | MarkRecord
+    HeadRecord
+    | ConversationRecord
+    | EventRecord
+    | UsageRecord
+    | SummaryRecord
+    | ContentRecord
+    | EditRecord
+    | MarkRecord
 )
 
 _WRAPPED: dict[str, type[Record]] = {
@@ -218,11 +235,8 @@ def decoded(lines: Iterable[str], now: float) -> Iterator[tuple[int, Record]]:
             if not isinstance(record, dict):
                 raise ValueError("it is no JSON object")
             given = cast("dict[str, Any]", record)
-            if not begun:
-                _require_begun(given)
-                begun = True
-                continue
-            found = _record(given, now)
+            found = _record(given, now) if begun else _head(given)
+            begun = True
         yield number, found
 
 
@@ -263,11 +277,13 @@ def _is_git(part: str) -> bool:
     return name in (".git", "git~1")
 
 
-def _require_begun(record: dict[str, Any]) -> None:
+def _head(record: dict[str, Any]) -> HeadRecord:
     if record.get("format") != FORMAT:
         raise ValueError("it does not begin as one")
-    if record.get("version") != VERSION:
-        raise ValueError(f"it is of version {record.get('version')!r}, this program knows {VERSION}")
+    version = record.get("version")
+    if version not in (OLD_VERSION, VERSION):
+        raise ValueError(f"it is of version {version!r}, this program knows {VERSION}")
+    return HeadRecord(version)
 
 
 def _record(given: dict[str, Any], now: float) -> Record:
@@ -305,9 +321,12 @@ def _event(value: Any, now: float) -> Event:
         _require_shallow(call_record(event))
     elif event["type"] == "result":
         msgspec.convert(event["duration"], Amount)
-    elif event["type"] == "user" and "review" in event:
-        # An export has no actions of a review: none of them was reported to the model here.
-        event["review"] = {"text": event["review"]["text"], "action": 0, "edit": 0}
+    elif event["type"] == "user":
+        if "ran" in event:
+            msgspec.convert(event["ran"]["duration"], Amount)
+        if "review" in event:
+            # An export has no actions of a review: none of them was reported to the model here.
+            event["review"] = {"text": event["review"]["text"], "action": 0, "edit": 0}
     return event
 
 
@@ -421,6 +440,7 @@ def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs)
             incoming.take(record)
     if not incoming.root:
         raise UsageError("There is no conversation in it.", ADVICE)
+    incoming.close()
     return incoming.root
 
 
@@ -482,6 +502,7 @@ class _Incoming:
         self.root = ""
         self._connection = connection
         self._blobs = blobs
+        self._is_old = False
         self._project = ""
         self._current = ""
         self._ids: dict[str, str] = {}
@@ -499,9 +520,11 @@ class _Incoming:
         Raises:
             ValueError: it does not fit those before it.
         """
-        if not self._current and not isinstance(record, ConversationRecord):
+        if not self._current and not isinstance(record, HeadRecord | ConversationRecord):
             raise ValueError("it stands before the conversation")
         match record:
+            case HeadRecord():
+                self._is_old = record.version == OLD_VERSION
             case ConversationRecord():
                 self._conversation(record)
             case EventRecord():
@@ -517,6 +540,12 @@ class _Incoming:
                 self._edit(record)
             case MarkRecord():
                 self._mark(record)
+
+    def close(self) -> None:
+        """Convert the stored records of an old version."""
+        if self._is_old:
+            for id in self._ids.values():
+                convert_user_commands(self._connection, to_column(id))
 
     def _conversation(self, given: ConversationRecord) -> None:
         parent = self._ids.get(given.parent or "")

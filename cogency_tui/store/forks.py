@@ -18,7 +18,7 @@ from cogency_tui.store.conversations import (
     new_conversation_id,
 )
 from cogency_tui.store.database import Database
-from cogency_tui.store.events import missing
+from cogency_tui.store.events import BEGINS_TURN, missing
 
 _ONE = f"SELECT {COLUMNS} FROM conversations WHERE id = ?"
 _COPY = (
@@ -90,7 +90,7 @@ def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> Conve
     (at,) = connection.execute(last, (key, through)).fetchone()
     if at is None or through not in (None, at):
         raise UsageError(f"The conversation {id!r} has no event {through}.", "Show it to see its events.")
-    turns = "SELECT count(*) FROM events WHERE conversation_id = ? AND seq <= ? AND type = 'user'"
+    turns = f"SELECT count(*) FROM events WHERE conversation_id = ? AND seq <= ? AND {BEGINS_TURN}"
     now = time.time()
     fork = replace(
         conversation_of(row),

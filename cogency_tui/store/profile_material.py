@@ -13,13 +13,16 @@ from functools import partial
 from cogency_tui.store import events
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
+from cogency_tui.store.events import BEGINS_TURN
 from cogency_tui.store.profile import MOST, Fact, delete, insert, read_facts, same
 
 HEARD = 20
 """Latest messages that are stored for learning."""
 
-_TURNS = "SELECT count(*) FROM events WHERE conversation_id = ? AND type = 'user'"
-_LATEST = "SELECT seq, body FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq DESC LIMIT ?"
+_TURNS = f"SELECT count(*) FROM events WHERE conversation_id = ? AND {BEGINS_TURN}"
+_LATEST = (
+    f"SELECT seq, body FROM events WHERE conversation_id = ? AND {BEGINS_TURN} ORDER BY seq DESC LIMIT ?"
+)
 _HEAR = "INSERT INTO profile_heard (event, turn, typed) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _HEARD = (
     "SELECT h.event, c.id, h.turn, h.typed FROM profile_heard h JOIN events e ON e.seq = h.event"

@@ -33,7 +33,7 @@ def story(url: str) -> list[Event]:
         },
         {  # pyright: ignore[reportReturnType]
             **{"type": "result", "timestamp": 1.0, "id": "c", "tool": "read", "duration": 0.1},
-            "payload": {"outcome": evil, "content": evil, "error": True},
+            "payload": {"outcome": evil, "content": evil, "error": True, "state": "failed"},
         },
         {"type": "respond", "timestamp": 1.0, "id": "r", "content": markdown},
     ]
@@ -102,7 +102,7 @@ def test_no_key_is_in_an_export() -> None:
     for text in (as_markdown(KNOWN, events), as_page(KNOWN, events, "night")):
         assert MARKER not in text
     events.append({"type": "respond", "timestamp": 1.0, "id": "k", "content": f"It is {key}."})
-    events[3]["payload"] = {"outcome": "Edited", "content": f"-key = {key}", "error": False}  # pyright: ignore[reportGeneralTypeIssues]
+    events[3]["payload"] = {"outcome": "Edited", "content": f"-key = {key}", "error": False, "state": "done"}  # pyright: ignore[reportGeneralTypeIssues]
     for text in (as_markdown(KNOWN, events), as_page(KNOWN, events, "night")):
         assert key not in text
         assert "a secret is not shown" in text

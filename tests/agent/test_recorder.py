@@ -26,7 +26,7 @@ def result(id: str, at: float, *, error: bool = False) -> ResultEvent:
         "id": id,
         "tool": "read",
         "duration": 0.0,
-        "payload": {"outcome": id, "content": None, "error": error},
+        "payload": {"outcome": id, "content": None, "error": error, "state": "failed" if error else "done"},
     }
 
 

@@ -55,6 +55,7 @@ async def test_a_sub_agent_does_its_task_in_a_conversation_of_its_own(bench: Ben
         "outcome": "reviewer answered after 1 call",
         "content": "It greets.",
         "error": False,
+        "state": "done",
         "sources": [],
     }
     assert shown(events).startswith("· read greet.py\n✓ read: ")

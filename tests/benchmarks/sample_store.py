@@ -171,6 +171,7 @@ class _Writer:
         output = self._text(
             *{"read": (4.9, 1.0), "shell": (4.0, 1.1), "find": (3.6, 0.9)}.get(tool, (1.2, 0.3))
         )
+        failed = chance.random() < 0.06
         yield (
             {
                 "type": "result",
@@ -178,7 +179,12 @@ class _Writer:
                 "id": f"c{number}",
                 "tool": tool,
                 "duration": 0.1,
-                "payload": {"outcome": f"{tool} done", "content": output, "error": chance.random() < 0.06},
+                "payload": {
+                    "outcome": f"{tool} done",
+                    "content": output,
+                    "error": failed,
+                    "state": "failed" if failed else "done",
+                },
             },
             len(output),
         )

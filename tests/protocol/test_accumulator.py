@@ -40,7 +40,7 @@ def result(unit: str, content: Any, *, partial: bool = False) -> ResultEvent:
         "id": unit,
         "tool": "write",
         "duration": 0.0,
-        "payload": {"outcome": "done", "content": content, "error": False},
+        "payload": {"outcome": "done", "content": content, "error": False, "state": "done"},
     }
     if partial:
         event["partial"] = True

@@ -41,7 +41,12 @@ def call(call_id: str, name: str, args: dict[str, Any]) -> CallEvent:
 
 
 def result(call_id: str, tool: str, content: Any, *, error: bool = False) -> ResultEvent:
-    payload: Any = {"outcome": "done", "content": content, "error": error}
+    payload: Any = {
+        "outcome": "done",
+        "content": content,
+        "error": error,
+        "state": "failed" if error else "done",
+    }
     return {
         "type": "result",
         "timestamp": 0.0,

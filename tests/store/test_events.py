@@ -24,9 +24,21 @@ any_json: st.SearchStrategy[Any] = st.recursive(
     max_leaves=10,
 )
 times = st.floats(min_value=0, max_value=4e9)
-payloads = st.fixed_dictionaries({"outcome": any_text, "content": any_json, "error": st.booleans()})
+payloads = st.fixed_dictionaries(
+    {
+        **{"outcome": any_text, "content": any_json, "error": st.booleans()},
+        "state": st.sampled_from(["done", "failed", "skipped", "interrupted"]),
+    }
+)
+commands = st.fixed_dictionaries(
+    {
+        **{"command": any_text, "outcome": any_text, "output": any_text, "duration": times},
+        "state": st.sampled_from(["done", "failed", "interrupted"]),
+    }
+)
 bodies: list[dict[str, st.SearchStrategy[Any]]] = [
     {"type": st.just("user"), "content": any_text},
+    {"type": st.just("user"), "content": any_text, "ran": commands},
     {"type": st.sampled_from(["think", "respond", "call"]), "id": any_text, "content": any_text},
     {"type": st.sampled_from(["think", "respond"]), "id": any_text, "content": any_text}
     | {"interrupted": st.booleans()},
@@ -47,6 +59,33 @@ async def test_every_persisted_event_comes_back_as_it_was(store: Store, written:
     assert await store.events(made.id) == written
     assert numbers == sorted(set(numbers))
     assert store.notices == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "error", "state"),
+    [
+        ("done", False, "done"),
+        ("Interrupted is what it said", False, "done"),
+        ("no such file", True, "failed"),
+        ("interrupted", True, "interrupted"),
+        ('Skipped: it depends on "a", which failed', True, "skipped"),
+    ],
+)
+async def test_a_result_that_an_earlier_version_stored_has_a_state(
+    store: Store, conversation: Conversation, outcome: str, error: bool, state: str
+) -> None:
+    payload = {"outcome": outcome, "content": None, "error": error}
+    stored: Any = {
+        **{"type": "result", "timestamp": 1.0, "id": "c", "tool": "t", "duration": 0.0},
+        "payload": payload,
+    }
+    await store.append(conversation.id, stored)
+
+    assert await store.events(conversation.id) == [{**stored, "payload": {**payload, "state": state}}]
+    assert events.checked({**stored, "payload": {**payload}}) == {
+        **stored,
+        "payload": {**payload, "state": state},
+    }
 
 
 def test_there_is_a_shape_for_each_persisted_type() -> None:

@@ -25,9 +25,16 @@ STORED: list[Event] = [
     {"type": "call", "timestamp": 3.0, "id": "c", "content": '{"name": "agent", "args": {}}'},
     {
         **{"type": "result", "timestamp": 4.0, "id": "c", "tool": "agent", "duration": 0.5},
-        "payload": {"outcome": "o", "content": [1, None, {"k": "v"}], "error": False},
+        "payload": {"outcome": "o", "content": [1, None, {"k": "v"}], "error": False, "state": "done"},
     },  # pyright: ignore[reportAssignmentType]
     {"type": "respond", "timestamp": 5.0, "id": "r", "content": "done"},
+    {
+        **{"type": "user", "timestamp": 6.0, "content": "! make"},
+        "ran": {
+            **{"command": "make", "state": "failed", "outcome": "exit 2 after 0.5 s"},
+            **{"output": "no \ud800", "duration": 0.5},
+        },
+    },  # pyright: ignore[reportAssignmentType]
 ]
 
 
@@ -106,7 +113,7 @@ Lines = list[str]
 
 DAMAGED: list[tuple[Callable[[Lines], Lines], str]] = [
     (lambda lines: lines[1:], "Line 1 .*does not begin"),
-    (lambda lines: [lines[0].replace("1", "2"), *lines[1:]], "Line 1 .*version 2"),
+    (lambda lines: [lines[0].replace("2", "3"), *lines[1:]], "Line 1 .*version 3"),
     (lambda lines: [lines[0], *lines[2:]], "Line 2 .*before the conversation"),
     (lambda lines: [*lines[:3], "{", *lines[3:]], "Line 4 "),
     (lambda lines: [*lines, '{"spell": 1}'], "'spell' is nothing"),

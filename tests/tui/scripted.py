@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,9 +15,11 @@ from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import Trust
 from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.review.model import Overview
+from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured
 from cogency_tui.config.schema import Dialect, Mode, Permissions, Settings
-from cogency_tui.protocol.events import ErrorPayload, Event, Measure
+from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure, StepState
+from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.workspace.paths import Workspace
@@ -24,8 +27,37 @@ from cogency_tui.workspace.paths import Workspace
 EPOCH = 1_790_000_000.0
 
 
+_NUMBERS = count()
+
+Inner: TypeAlias = tuple[str, str, StepState, str]
+"""A call within a call: the tool, the subject, the state, and the outcome."""
+
+
 def user(text: str, at: float = 0.0) -> Event:
     return {"type": "user", "timestamp": EPOCH + at, "content": text}
+
+
+def user_command(
+    command: str,
+    outcome: str = "exit 0 after 0.1 s",
+    output: str = "",
+    *,
+    state: CallState = "done",
+    duration: float = 0.1,
+    at: float = 0.0,
+) -> Event:
+    return {
+        "type": "user",
+        "timestamp": EPOCH + at,
+        "content": f"! {command}",
+        "ran": {
+            "command": command,
+            "state": state,
+            "outcome": outcome,
+            "output": output,
+            "duration": duration,
+        },
+    }
 
 
 def think(text: str, id: str = "t1", at: float = 0.0, *, interrupted: bool = False) -> Event:
@@ -52,7 +84,7 @@ def started(id: str, tool: str, at: float = 0.0) -> Event:
 
 
 def output(id: str, tool: str, text: str, at: float = 0.0) -> Event:
-    payload: Any = {"outcome": "running", "content": text, "error": False}
+    payload: Any = {"outcome": "running", "content": text, "error": False, "state": "running"}
     timestamp = EPOCH + at
     return {
         "type": "result",
@@ -65,6 +97,20 @@ def output(id: str, tool: str, text: str, at: float = 0.0) -> Event:
     }
 
 
+def steps(id: str, tool: str, *calls: Inner) -> Event:
+    """The progress of a call."""
+    found: list[StepFields] = []
+    for name, subject, state, outcome in calls:
+        within = f"{id}.{next(_NUMBERS)}"
+        found.append({"call": within, "state": "running", "tool": name, "subject": subject, "outcome": ""})
+        if state != "running":
+            found.append({"call": within, "state": state, "tool": name, "subject": "", "outcome": outcome})
+    event = output(id, tool, "")
+    assert event["type"] == "result"
+    event["payload"] = progress_payload(found)
+    return event
+
+
 def result(
     id: str,
     tool: str,
@@ -72,10 +118,12 @@ def result(
     content: Any = "",
     *,
     error: bool = False,
+    state: CallState | None = None,
     duration: float = 0.012,
     at: float = 0.0,
 ) -> Event:
-    payload: Any = {"outcome": outcome, "content": content, "error": error}
+    state = state or ("failed" if error else "done")
+    payload: Any = {"outcome": outcome, "content": content, "error": state != "done", "state": state}
     timestamp = EPOCH + at
     return {
         "type": "result",

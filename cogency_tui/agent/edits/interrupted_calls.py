@@ -304,7 +304,12 @@ def _answer(intent: Intent, found: _Found) -> ResultEvent:
         "id": intent.call,
         "tool": intent.tool,
         "duration": 0.0,
-        "payload": {"outcome": INTERRUPTED, "content": "\n".join(lines), "error": True},
+        "payload": {
+            "outcome": INTERRUPTED,
+            "content": "\n".join(lines),
+            "error": True,
+            "state": "interrupted",
+        },
     }
 
 

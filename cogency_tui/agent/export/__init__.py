@@ -17,7 +17,7 @@ import msgspec
 
 from cogency_tui.config.themes import load_palette
 from cogency_tui.protocol.events import Event, ResultEvent
-from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.redaction import Redactor
 from cogency_tui.store.conversations import Conversation
 from cogency_tui.text import clean
@@ -56,7 +56,7 @@ def exchange(events: Sequence[Event]) -> Iterator[Said | Done]:
     results = {event["id"]: event for event in events if event["type"] == "result"}
     for event in events:
         if event["type"] == "user":
-            yield Said("prompt", event["content"])
+            yield Said("prompt", user_text(event))
         elif event["type"] == "think":
             yield Said("thought", event["content"], event.get("interrupted", False))
         elif event["type"] == "respond":

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from cogency_tui.agent.user_command import ran_in
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.events import CallEvent, Event
+from cogency_tui.protocol.events import CallEvent, Event, UserEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.protocol.untrusted_sources import Sources, recorded
 from cogency_tui.store.conversations import Conversation, Store
@@ -101,7 +100,7 @@ def sources_in(events: Iterable[Event], workspace: Workspace) -> Sources:
                 stored = _derived(event["tool"], call, workspace)
             found |= stored or Sources()
         elif event["type"] == "user":
-            found |= recorded(event) or _of_own_command(event["content"], workspace)
+            found |= recorded(event) or _of_user_command(event, workspace)
     for call in calls.values():
         tool = as_tool_call(call_record(call)).get("name")
         found |= _derived(tool if isinstance(tool, str) else "", call, workspace)
@@ -141,9 +140,10 @@ def _source(tool: str, args: Mapping[str, Any], texts: list[str], workspace: Wor
     return next((path for path in outside if path), "")
 
 
-def _of_own_command(content: str, workspace: Workspace) -> Sources:
-    own = ran_in(content)
-    return reach(own.command, workspace.root, workspace).sources if own else Sources()
+def _of_user_command(event: UserEvent, workspace: Workspace) -> Sources:
+    if "ran" not in event:
+        return Sources()
+    return reach(event["ran"]["command"], workspace.root, workspace).sources
 
 
 def _resolved(place: Path) -> Path:

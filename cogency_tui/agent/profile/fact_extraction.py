@@ -13,7 +13,6 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from cogency_tui.agent.user_command import ran_in
 from cogency_tui.protocol.events import Message
 from cogency_tui.store.profile import KINDS, LONGEST, Fact
 from cogency_tui.store.profile_material import Heard, Lot
@@ -78,11 +77,9 @@ Mask = Callable[[str], str]
 
 
 def own_words(text: str) -> str:
-    """The part of a message that the user has probably written themselves: no command's output, no fenced
-    or quoted text, and only the beginning of a long text.
+    """The part of a message that the user has probably written themselves: no fenced or quoted text, and
+    only the beginning of a long text.
     """
-    if ran_in(text) is not None:
-        return ""
     return _QUOTED.sub("", _FENCE.sub("", text)).strip()[:SHOWN]
 
 

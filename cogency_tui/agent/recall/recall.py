@@ -17,7 +17,7 @@ from typing import Literal, TypeVar
 from cogency_tui.agent.recall.results import Hit, Indexed, Page, Preview, hit_of, listed
 from cogency_tui.child_processes import Job
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.transcript import user_text
 from cogency_tui.store import events, export_import, usage
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
@@ -80,15 +80,9 @@ async def _branch(store: Store, id: str, after: int) -> Branch:
     edits = [edit for edit in await Edits(store.database).of_conversation(id) if edit.timestamp >= parted]
     tokens, cost = await store.database.read(lambda connection: usage.since(connection, id, parted))
     files: tuple[tuple[str, Kind], ...] = tuple((each.change.path, each.change.kind) for each in net(edits))
-    return Branch(conversation, _said(events, "user"), _said(events, "respond"), files, tokens, cost)
-
-
-def _said(events: list[Event], kind: str) -> tuple[str, ...]:
-    return tuple(
-        event["content"]
-        for event in events
-        if event["type"] == kind and (event["type"] == "user" or event["type"] == "respond")
-    )
+    prompts = tuple(user_text(event) for event in events if event["type"] == "user")
+    answers = tuple(event["content"] for event in events if event["type"] == "respond")
+    return Branch(conversation, prompts, answers, files, tokens, cost)
 
 
 T = TypeVar("T")

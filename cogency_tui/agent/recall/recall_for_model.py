@@ -12,7 +12,7 @@ from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.recall.results import Hit, Listed
 from cogency_tui.errors import PersonError, ToolError
 from cogency_tui.protocol.events import Event
-from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.edits import Edits
@@ -104,7 +104,7 @@ def _hit(hit: Hit) -> str:
 
 def _told(event: Event) -> str:
     if event["type"] == "user":
-        return f"person: {_cut(event['content'])}"
+        return f"person: {_cut(user_text(event))}"
     if event["type"] == "think" or event["type"] == "respond":
         return f"{'thought' if event['type'] == 'think' else 'answer'}: {_cut(event['content'])}"
     if event["type"] == "call":

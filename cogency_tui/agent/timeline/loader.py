@@ -9,7 +9,7 @@ from cogency_tui.agent.edits.undo_selection import REDO, RESTORE, UNDO
 from cogency_tui.agent.subagent_progress import numbered_with_progress
 from cogency_tui.agent.timeline.model import Asked, Figures, Past, Placed, Point
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, begins_turn
 from cogency_tui.store import usage
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.requests import Frame, Request, Requests
@@ -55,7 +55,7 @@ def _points(numbered: Sequence[tuple[int, tuple[Event, ...]]]) -> list[Point]:
     points: list[Point] = []
     turn = 0
     for number, events in numbered:
-        turn += events[-1]["type"] == "user"
+        turn += begins_turn(events[-1])
         points.append(Point(number, turn, events))
     return points
 

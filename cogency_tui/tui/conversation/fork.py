@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.transcript.call import Call
-from cogency_tui.tui.transcript.units import Prose, Said, Transcript, Unit
+from cogency_tui.tui.transcript.units import Prose, Said, Transcript, Unit, is_own
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -45,7 +45,7 @@ def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Ev
     # Units that are not stored (errors, notices) belong to the unit above them.
     while unit >= 0 and not isinstance(units[unit], Said | Prose | Call):
         unit -= 1
-    if unit < 0 or isinstance(units[unit], Said):
+    if unit < 0 or _is_message(units[unit]):
         return _message(_ordinal(units, unit), stored)[1]
     waiting: set[str] = set()
     last: int | None = None
@@ -79,9 +79,14 @@ def _ends(unit: Unit, event: Event) -> bool:
             return False
 
 
+def _is_message(unit: Unit) -> bool:
+    """Whether a unit is a message of the user, or a command of theirs: both are stored as one event."""
+    return isinstance(unit, Said) or is_own(unit)
+
+
 def _ordinal(units: Sequence[Unit], unit: int) -> int:
     """The number of messages of the user up to `unit`."""
-    return sum(isinstance(each, Said) for each in units[: unit + 1])
+    return sum(map(_is_message, units[: unit + 1]))
 
 
 def _message(nth: int, stored: Sequence[tuple[int, Event]]) -> tuple[int | None, int | None]:

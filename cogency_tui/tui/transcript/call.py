@@ -2,10 +2,6 @@
 
 A `Call` is built from events alone (partial and complete `call`, partial and complete `result`), live or
 from the store. Its texts are foreign: output is cleaned as it arrives, the rest where it is drawn.
-
-The calls within a call (of a sub-agent or a workflow) are parsed from the lines of
-`agent.subagent_progress`: `· tool subject` when a call begins, `✓ tool: outcome` or `✗ tool: outcome` when
-it has ended, `! problem`.
 """
 
 import json
@@ -14,57 +10,11 @@ from typing import Any, Literal, cast
 import msgspec
 
 from cogency_tui.protocol.events import CallEvent, ResultEvent
+from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.protocol.transcript import as_tool_call
 from cogency_tui.text import clean
 from cogency_tui.tui.kit.output import Output
 from cogency_tui.tui.transcript.packed_text import packed_texts, unpacked_texts
-
-StepState = Literal["running", "done", "failed", "interrupted"]
-
-_STATES: dict[str, StepState] = {"·": "running", "✓": "done", "✗": "failed", "!": "failed"}
-
-
-class Step(msgspec.Struct):
-    """One call within a call. `outcome` is its result, in a line."""
-
-    state: StepState
-    text: str
-    outcome: str = ""
-
-
-class Steps:
-    """Parses progress lines as they arrive."""
-
-    def __init__(self) -> None:
-        self.all: list[Step] = []
-        self._begun = ""
-
-    def feed(self, text: str) -> None:
-        """Add clean text, which may end within a line."""
-        *lines, self._begun = (self._begun + text).split("\n")
-        for line in lines:
-            self._take(line)
-
-    def close(self) -> None:
-        """End the text: steps that have not ended are interrupted."""
-        self.feed("\n")
-        for step in self.all:
-            if step.state == "running":
-                step.state = "interrupted"
-
-    def _take(self, line: str) -> None:
-        mark, _, text = line.partition(" ")
-        state = _STATES.get(mark)
-        if state is None:
-            return
-        tool, _, outcome = text.partition(": ")
-        running = (step for step in self.all if step.state == "running" and step.text.split(" ")[0] == tool)
-        begun = next(running, None) if mark in "✓✗" else None
-        if begun is not None:
-            begun.state, begun.outcome = state, outcome
-        else:
-            self.all.append(Step(state, text))
-
 
 State = Literal["writing", "queued", "waiting", "running", "done", "failed", "skipped", "interrupted"]
 
@@ -90,10 +40,19 @@ ROLES: dict[State, str] = {
 }
 OPEN: frozenset[State] = frozenset({"writing", "queued", "waiting", "running"})
 
-_DELEGATING = frozenset({"agent", "workflow"})
 _CHANGING = frozenset({"write", "edit", "replace"})
 _OUTPUT_LIMIT = 400_000
 _DECODER = json.JSONDecoder(strict=False)
+
+
+class Step(msgspec.Struct):
+    """One call within a call, or a problem. `text` is its tool and subject, `outcome` its result, each in a
+    line."""
+
+    id: str
+    state: State
+    text: str
+    outcome: str = ""
 
 
 class FileChange(msgspec.Struct, frozen=True):
@@ -135,7 +94,7 @@ class Call(msgspec.Struct):
     content: Any = None
     action: Action = _PLAIN
     output: Output | None = None
-    _steps: Steps | None = None
+    _steps: list[Step] = msgspec.field(default_factory=list[Step])
     _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
     _changes: list[FileChange] | None = None
 
@@ -194,15 +153,18 @@ class Call(msgspec.Struct):
                 self.state, self.started = "running", event["timestamp"]
             if isinstance(payload["content"], str):
                 self._write_output(payload["content"])
+            for step in payload.get("steps", ()):
+                self._take_step(step)
             return
-        if self._steps:
-            self._steps.close()
+        for step in self._steps:
+            if step.state == "running":
+                step.state = "interrupted"
         self.duration = event["duration"]
         self.outcome = clean(payload["outcome"])
         self.content = packed_texts(payload["content"])
         self.arguments = packed_texts(self.args)
         self._pieces.clear()
-        self.state = _final_state(payload["error"], self.outcome)
+        self.state = payload["state"]
         if self.content is not None:
             self.output = None
         elif self.output:
@@ -228,8 +190,8 @@ class Call(msgspec.Struct):
         return max(0.0, now - self.started) if self.started else 0.0
 
     def steps(self) -> list[Step]:
-        """The calls within this one, parsed from its progress."""
-        return self._steps.all if self._steps else []
+        """The calls within this one, of a sub-agent or a workflow."""
+        return self._steps
 
     @property
     def growing(self) -> str:
@@ -239,9 +201,17 @@ class Call(msgspec.Struct):
     def _write_output(self, text: str) -> None:
         self.output = self.output or Output(_OUTPUT_LIMIT)
         self.output.feed(text)
-        if self.name in _DELEGATING:
-            self._steps = self._steps or Steps()
-            self._steps.feed(clean(text))
+
+    def _take_step(self, given: StepFields) -> None:
+        tool, outcome = clean(given["tool"]), clean(given["outcome"])
+        state = "failed" if given["state"] == "problem" else given["state"]
+        begun = next((step for step in self._steps if step.id and step.id == given["call"]), None)
+        if begun is not None:
+            begun.state, begun.outcome = state, outcome
+            return
+        # A call that has ended and not begun did not run.
+        parts = (tool, clean(given["subject"])) if not outcome else (f"{tool}:", outcome)
+        self._steps.append(Step(given["call"], state, " ".join(part for part in parts if part)))
 
     def changes(self) -> list[FileChange]:
         """The files that this call has changed, with the counts from its result."""
@@ -285,15 +255,6 @@ class Call(msgspec.Struct):
                     content = fields[key]
                     break
         return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
-
-
-def _final_state(error: bool, outcome: str) -> State:
-    if not error:
-        return "done"
-    start = outcome.casefold()
-    if start.startswith("interrupted"):
-        return "interrupted"
-    return "skipped" if start.startswith("skipped") else "failed"
 
 
 def _action(fields: dict[str, Any]) -> Action:

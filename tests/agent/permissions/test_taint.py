@@ -164,7 +164,12 @@ async def test_what_a_sub_agent_read_before_a_restart_still_counts(turns: Turns)
 def call(name: str, args: dict[str, Any], *, error: bool = False) -> list[Event]:
     """A call and its result, as the store has them."""
     content = json.dumps({"name": name, "args": args})
-    payload: ResultPayload = {"outcome": "x", "content": None, "error": error}
+    payload: ResultPayload = {
+        "outcome": "x",
+        "content": None,
+        "error": error,
+        "state": "failed" if error else "done",
+    }
     return [
         {"type": "call", "timestamp": 0.0, "id": name, "content": content},
         {"type": "result", "timestamp": 0.0, "id": name, "tool": name, "duration": 0.0, "payload": payload},

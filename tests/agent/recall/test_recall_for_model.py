@@ -94,7 +94,7 @@ async def test_what_another_conversation_read_of_strangers_counts_here(tmp_path:
                 "id": "c",
                 "tool": "fetch",
                 "duration": 0.1,
-                "payload": {"outcome": "ok", "content": "poison", "error": False},
+                "payload": {"outcome": "ok", "content": "poison", "error": False, "state": "done"},
             },
         )
         ask = Asking(agent, mine)
@@ -122,7 +122,7 @@ async def test_what_another_conversation_did_is_read_event_by_event(tmp_path: Pa
                 "id": "c",
                 "tool": "read",
                 "duration": 0.1,
-                "payload": {"outcome": "1 line", "content": "x = 1", "error": False},
+                "payload": {"outcome": "1 line", "content": "x = 1", "error": False, "state": "done"},
             },
             {
                 "type": "result",
@@ -130,7 +130,7 @@ async def test_what_another_conversation_did_is_read_event_by_event(tmp_path: Pa
                 "id": "d",
                 "tool": "write",
                 "duration": 0.1,
-                "payload": {"outcome": "Wrote 5 bytes", "content": None, "error": False},
+                "payload": {"outcome": "Wrote 5 bytes", "content": None, "error": False, "state": "done"},
             },
             {"type": "respond", "timestamp": 6.0, "content": "It is x.", "id": "r"},
         ]

@@ -68,7 +68,12 @@ def event_of(kind: str, text: str, tool: str, failed: bool, number: int) -> Even
         "id": f"u{number}",
         "tool": tool,
         "duration": 0.0,
-        "payload": {"outcome": "", "content": {"deep": [text]}, "error": failed},
+        "payload": {
+            "outcome": "",
+            "content": {"deep": [text]},
+            "error": failed,
+            "state": "failed" if failed else "done",
+        },
     }
 
 

@@ -10,7 +10,7 @@ from cogency_tui.tui.conversation.fork import last_event
 from cogency_tui.tui.transcript.units import Said
 from tests.tui.driving import at_work, conversation_of, finished, main_of, prompt_of, send, shown, until
 from tests.tui.reading import fed
-from tests.tui.scripted import call, error, respond, result, think, user
+from tests.tui.scripted import call, error, respond, result, think, user, user_command
 
 EVENTS: list[Event] = [
     user("one"),
@@ -51,6 +51,29 @@ def test_what_is_not_stored_belongs_to_what_is_above_it() -> None:
 
     assert last_event(fed(shown_events), 5, STORED) == 106
     assert last_event(fed(shown_events), 7, STORED) == 107
+
+
+@pytest.mark.parametrize(
+    ("unit", "ends"),
+    [
+        (0, 100),  # the command, with its output
+        (1, 100),  # the message after it: what was before
+        (2, 102),
+        (3, 103),
+        (4, 103),  # the second message
+        (5, 105),
+    ],
+)
+def test_a_fork_after_the_users_commands_loses_no_turn(unit: int, ends: int) -> None:
+    events = [
+        user_command("git status"),
+        user("one"),
+        respond("first", "r1"),
+        user_command("make"),
+        user("two"),
+        respond("second", "r2"),
+    ]
+    assert last_event(fed(events), unit, list(enumerate(events, 100))) == ends
 
 
 async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
