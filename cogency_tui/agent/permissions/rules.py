@@ -8,8 +8,8 @@ valid while the files of the project that decide what they do are unchanged sinc
 
 A command has a rule only if it is one simple command, known by its first words. Invariant: an ambiguous
 command has no pattern, and so no rule; nor has a program, a subcommand or an option that
-`tools/shell/allowed_options.py` does not name. A command matches a rule exactly if their patterns are equal, so
-that whatever is refused here is asked about, whatever the rules.
+`tools/shell/allowed_options.py` does not name. A command matches a rule exactly if their patterns are
+equal, so that whatever is refused here is asked about, whatever the rules.
 
 Rules are convenience, not a boundary: a test suite that may run without a question runs whatever is in the
 project's tests.

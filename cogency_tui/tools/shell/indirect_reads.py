@@ -107,7 +107,7 @@ def _operands(simple: Simple) -> list[Word]:
         return Expression(simple).starts
     if simple.program == "jq":
         return _jq_files(simple)
-    words = simple.operands(letters_of("value", simple.program))
+    words = simple.operands(letters_of("value", simple.program) + letters_of("selecting", simple.program))
     has_script = simple.program in _PATTERN_FIRST and not simple.has("ef", "regexp", "file", "expression")
     return words[has_script:]
 
@@ -181,7 +181,7 @@ def _given_names(simple: Simple) -> list[Word]:
         command = git_name(simple)
         words = () if command in _GIT_NOT_FOLLOWING and words[0].text == command else words
     elif simple.program == "mv" and not simple.has("t", "target-directory"):
-        words = simple.operands(letters_of("value", simple.program))[-1:]
+        words = simple.operands(letters_of("copying", simple.program))[-1:]
     elif simple.program in _NOT_FOLLOWING or "words" in facts(simple.program):
         words = ()
     return [word for word in (*words, *written) if is_name(word)]

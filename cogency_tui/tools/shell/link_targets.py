@@ -19,7 +19,7 @@ def moves_links(simple: Simple) -> bool:
 def link_targets(simple: Simple) -> Mapping[int, Sequence[Word]]:
     """Return the targets of links, by the identity of the word for each, relative to the command's
     directory."""
-    operands = simple.operands(letters_of("value", "ln"))
+    operands = simple.operands(letters_of("copying", "ln"))
     plain = all(word.known and not word.pattern for word in operands)
     elsewhere = simple.has("rt", "relative", "target-directory")
     if simple.program != "ln" or not _is_symbolic(simple) or elsewhere or not plain or len(operands) < 2:

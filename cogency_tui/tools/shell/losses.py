@@ -723,7 +723,7 @@ def _copy(simple: Simple, places: Places, stakes: Stakes, moves: Moves, *, sure:
     loss."""
     if simple.has("nb", "no-clobber", "backup") or (simple.program == "ln" and not simple.has("f", "force")):
         return
-    operands = simple.operands(letters_of("value", simple.program))
+    operands = simple.operands(letters_of("copying", simple.program))
     into = _target_directory(simple)
     if into is None:
         if len(operands) < 2:

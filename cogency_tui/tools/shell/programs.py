@@ -17,7 +17,7 @@ Fact = Literal[
     "wrapper",  # runs the program that its arguments name, found by its options of the role `wrapping`
     "plain-wrapper",  # does nothing else
     "shell",  # is a shell
-    "posix",  # its language is the one that `scanner.py` reads
+    "posix",  # of these, one whose language `scanner.py` reads
     "builtin",  # a word of the shell that runs or changes something else
     "known-builtin",  # a word of the shell whose effects are known, whatever file has its name
     "interpreter",  # an argument can be a program
@@ -96,8 +96,8 @@ _PROGRAMS: Mapping[str, str] = {
     "launcher takes-code": "runuser sg",
     "wrapper plain-wrapper builtin known-builtin": "command",
     "wrapper builtin": "builtin exec",
-    "shell": "csh nu pwsh tcsh xonsh",
-    "shell posix": "ash bash dash fish ksh rbash sh zsh",
+    "shell": "csh nu pwsh rbash tcsh xonsh",
+    "shell posix": "ash bash dash fish ksh sh zsh",
     "builtin": """
         bg case disown do done elif else esac fg fi for function if in select then unalias until while
     """,
@@ -372,18 +372,25 @@ _BARE_NETWORK = frozenset(("bundle", "yarn"))
 """Programs that install when they are given no command."""
 
 Role = Literal[
-    "following", "logging", "moving", "naming", "place", "separator", "starting", "value", "wrapping"
+    "copying",  # a word of a program that copies, and no operand
+    "following",  # the program follows the links that it meets
+    "logging",  # a file that it writes
+    "moving",  # the directory that the program which it runs starts in
+    "naming",  # it takes names of files from a file or from its input
+    "place",  # the place where it works or writes
+    "selecting",  # a pattern, or a choice of files
+    "separator",  # a separator of fields
+    "starting",  # it starts another program
+    "value",  # a word that is no operand, and no file that it reads
+    "wrapping",  # a word before the program that it runs
 ]
-"""A meaning of options.
-
-`following`: the program follows the links that it meets. `logging`, `place`, `moving`: the value is a file
-that it writes, the directory where it works or writes, the one that the program it runs starts in. `naming`:
-it takes names of files from a file or from its input. `separator`, `value`: the value separates fields, or
-is a word that is no operand and no file to read. `starting`: it starts another program. `wrapping`: the value
-is a word before the program that it runs.
-"""
+"""A meaning of options, or of the value that they take."""
 
 _OPTIONS: Mapping[Role, Mapping[str, str]] = {
+    "copying": {
+        "cp ln mv": "-S -t",
+        "install": "-S -g -m -o -t",
+    },
     "following": {
         "ack": "--follow",
         "ag rg": "-L -f --follow",
@@ -432,6 +439,10 @@ _OPTIONS: Mapping[Role, Mapping[str, str]] = {
         "uv": "--directory --project",
         "wget": "-O -P --output-document --directory-prefix",
     },
+    "selecting": {
+        "egrep fgrep grep": "-e",
+        "rg": "-T -e -g -t",
+    },
     "separator": {
         "awk gawk mawk nawk": "-F",
         "column": "-s",
@@ -447,20 +458,18 @@ _OPTIONS: Mapping[Role, Mapping[str, str]] = {
         "split": "--filter",
     },
     "value": {
+        "ack ag": "-A -B -C -m",
         "awk gawk mawk nawk": "-F -v",
-        "cp ln mv": "-S -t",
         "cut": "-b -c -d -f",
         "diff": "-C -I -U -x",
-        "egrep fgrep grep": "-A -B -C -e -m",
+        "egrep fgrep grep rg": "-A -B -C -m",
         "fold": "-w",
         "git": "-C -c --config-env --git-dir --namespace --work-tree",
         "head": "-c -n",
-        "install": "-S -g -m -o -t",
         "mkdir": "-m",
         "mkfs": "-L -O -b -t",
         "nl": "-b -d -f -h -i -l -n -s -v -w",
         "od": "-A -N -j -t -w",
-        "rg": "-A -B -C -T -e -g -m -t",
         "rsync": "-e",
         "sed": "-l",
         "shred wipe": "-n -s",

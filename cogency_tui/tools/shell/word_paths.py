@@ -99,11 +99,8 @@ class Places:
         if simple.program in _ENTERING:
             self._go(simple)
         elif simple.program == "mkdir" and self._is_first and simple.then == "&&":
-            made = (
-                path
-                for word in simple.operands(letters_of("value", "mkdir"))
-                for path in self.targets(word) or ()
-            )
+            operands = simple.operands(letters_of("value", "mkdir"))
+            made = (path for word in operands for path in self.targets(word) or ())
             self._made = [path for path in made if not os.path.lexists(path)]
         if simple.then not in ("&&", "|", "|&"):
             self._add(self._others)

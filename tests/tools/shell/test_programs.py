@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.permissions.rules import pattern_of
-from cogency_tui.tools.shell.command_line import SHELLS, WRAPPERS
 from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.shell.programs import (
     MODULES,
