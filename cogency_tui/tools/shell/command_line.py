@@ -34,12 +34,10 @@ from cogency_tui.tools.shell.simple_command import (
 )
 
 _WRAPPERS = programs_with("wrapper")
+_LED = programs_with("led")
 _SHELLS = programs_with("shell")
 _SCRIPTS = programs_with("scripts")
 _CODE = programs_with("joins", "runs-text") | {"eval"}
-
-_BEFORE = {"chroot": 1, "flock": 1, "timeout": 1}
-"""Words of a wrapper before the program that it runs."""
 
 _OPTIONAL_VALUES = {"xargs": "eil"}
 """Letters of its options that take only an attached value."""
@@ -298,7 +296,7 @@ def inside(simple: Simple) -> Simple | None:
         )
         if (long or _takes_next(option, simple.program)) and words:
             words.pop(0)
-    del words[: _BEFORE.get(simple.program, 0)]
+    del words[: int(simple.program in _LED)]
     if not words:
         return None
     if simple.program in ("xargs", "parallel"):

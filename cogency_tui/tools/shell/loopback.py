@@ -448,7 +448,6 @@ _FILTERS: Mapping[str, re.Pattern[str]] = {
 """Programs that print, wait, or end processes of the same command, with their arguments, NUL between them."""
 
 _BUILTIN = programs_with("known-builtin")
-_OF_JOBS = frozenset(("kill", "wait"))
 _CLIENTS = programs_with("fetches")
 _SERVERS = frozenset(("python", "python3"))
 _LOCAL = r"(?:localhost|127\.0\.0\.1|::1)"
@@ -522,6 +521,6 @@ def _kind(words: Sequence[str], cwd: Path, workspace: Workspace, ports: Listenin
     if program in _SERVERS:
         return "server" if _SERVING.fullmatch(arguments) and not shadows_modules(cwd, workspace) else ""
     pattern = _FILTERS.get(program)
-    if "$!" in arguments and program not in _OF_JOBS:
+    if "$!" in arguments and program not in ("kill", "wait"):
         return ""
     return "filter" if pattern is not None and pattern.fullmatch(arguments) else ""

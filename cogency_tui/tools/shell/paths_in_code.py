@@ -45,7 +45,7 @@ _FOREIGN = re.compile(r"^#!(?!.*\b(?:ba|da|k|z)?sh\b)", re.MULTILINE)
 
 _SHELLS = programs_with("posix")
 _AWK = programs_with("awk")
-_PATCHING = frozenset(("git", "patch"))
+_PATCHING = programs_with("patches")
 _SIDE = re.compile(r"^[ab]/")
 """Prefix of file names in a patch."""
 

@@ -15,6 +15,7 @@ from typing import Literal, cast
 Fact = Literal[
     "launcher",  # runs another program, or as another user
     "wrapper",  # runs the program that its arguments name, found by its options of the role `wrapping`
+    "led",  # of these, one with a word before the program
     "plain-wrapper",  # does nothing else
     "shell",  # is a shell
     "posix",  # of these, one whose language `scanner.py` reads
@@ -33,6 +34,7 @@ Fact = Literal[
     "creates",  # creates files with names from its arguments
     "copies",  # writes its last operand
     "removes",  # removes its operands
+    "patches",  # writes files whose names a text has
     "unpacks",  # creates files with names that are not in the command
     "moves-links",  # may move a link to another directory unchanged
     "words",  # its arguments are no files
@@ -50,6 +52,7 @@ Fact = Literal[
     "confined",  # reads and writes files that its arguments name, and nothing else
     "written-out",  # as `confined`, where its arguments are written out and no option starts a program
     "inert",  # opens no file named in its arguments
+    "of-git",  # runs where git brings commits
     "beside",  # may run beside a transfer of git without a doubt
     "acts",  # brings nothing, but evaluates its arguments, starts another program, or ends others
     "starts",  # an option or a script may start another program
@@ -77,13 +80,15 @@ _PROGRAMS: Mapping[str, str] = {
         scriptreplay setarch setpriv softlimit ssh-agent sshpass systemd-inhibit taskset tini torsocks toybox
         unshare valgrind xvfb-run
     """,
-    "launcher wrapper": "chroot doas fakeroot ionice setsid stdbuf strace sudo unbuffer",
-    "launcher wrapper plain-wrapper": "nice nohup timeout xargs",
+    "launcher wrapper": "doas fakeroot ionice setsid stdbuf strace sudo unbuffer",
+    "launcher wrapper led": "chroot",
+    "launcher wrapper plain-wrapper": "nice nohup xargs",
+    "launcher wrapper led plain-wrapper": "timeout",
     "launcher wrapper plain-wrapper known-builtin": "time",
     "launcher wrapper plain-wrapper inert": "env",
     "launcher wrapper runs-text": "parallel",
     "launcher wrapper joins": "watch",
-    "launcher wrapper takes-code": "flock",
+    "launcher wrapper led takes-code": "flock",
     "launcher wrapper copied": "busybox",
     "launcher interpreter runs-text": "gdb lldb",
     "launcher destructive": "systemctl",
@@ -147,7 +152,7 @@ _PROGRAMS: Mapping[str, str] = {
         ab aichat aider amp ansible ansible-galaxy ansible-playbook apk apt apt-get aptitude arping autossh
         aws axel az azcopy b2 bower brew browsh bunx bzr certbot chromium claude cloudflared codex cogency-tui
         conda copilot cpan cpanm croc cursor-agent cvs darcs dbclient dnf doctl drill easy_install finger
-        firebase firefox flatpak fly flyctl fossil fping gcloud gdown gemini google-chrome goose gpg gpg2
+        firebase firefox flatpak fly flyctl fossil fping gcloud gdown gemini google-chrome goose gpg2
         grpcurl gsutil hcloud helm heroku hf host hping3 httpx huggingface-cli hurl iperf iperf3 ipfs k6
         kaggle kdig kubectl kubectx ldapsearch llm logger lp lpr luarocks lwp-download lwp-request mail mailx
         mamba micromamba minikube mods mosh mosquitto_pub mosquitto_sub msmtp mtr mutt mysqldump ncu netlify
@@ -158,12 +163,13 @@ _PROGRAMS: Mapping[str, str] = {
         tracepath traceroute trivy tshark twine unison uvx vagrant vercel wandb websocat whois wkhtmltopdf
         wormhole wrangler wrk yay youtube-dl yt-dlp yum zypper
     """,
+    "network of-git": "gpg",
     "network client": "dig getent nslookup openssl ping",
     "network client fetches reader": "curl wget",
     "network client unproxied reader": "nc ncat netcat",
     "network client reader": "socat telnet",
     "network client reader starts": "sftp",
-    "network client reader joins": "ssh",
+    "network client reader joins of-git": "ssh",
     "network client starts": "scp",
     "network reader": """
         aria2c curlie elinks ftp gh glab http httpie https lftp links links2 lynx ncftp smbclient tftp w3m
@@ -185,7 +191,7 @@ _PROGRAMS: Mapping[str, str] = {
     "destructive writer removes": "srm",
     "destructive writer removes entry confined": "rm",
     "destructive writer removes confined": "unlink",
-    "destructive writer unpacks written-out acts": "patch",
+    "destructive writer patches unpacks written-out acts": "patch",
     "destructive writer entry confined": "rmdir",
     "destructive writer mode-first": "chgrp chown",
     "destructive writer mode-first confined": "chmod",
@@ -246,7 +252,7 @@ _PROGRAMS: Mapping[str, str] = {
     "inert": "break continue",
     "inert beside": ":",
     "starts": "gmake make",
-    "starts copied attached": "git",
+    "of-git patches starts copied attached": "git",
     "starts attached": "uv",
     "starts scripts": "npm",
     "any-option": "free lscpu numfmt",
