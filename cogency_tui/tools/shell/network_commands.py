@@ -104,9 +104,11 @@ _SETTING = re.compile(
 )
 """Variables that start programs, locate them, or send one to an address."""
 
-_COPYABLE_CLIENTS = _CLIENTS | programs_with("copied")
-_COPYABLE = (*sorted(_COPYABLE_CLIENTS), "python3")
-"""Programs that a program with a path is compared with; an interpreter is recognised under its own name."""
+_COPYABLE = (*sorted(programs_with("client", "copied")), "python3")
+"""Programs that a program with a path is compared with."""
+
+_COPYABLE_CLIENTS = frozenset(each for each in _COPYABLE if not is_interpreter(each))
+"""Those of them that are no interpreters: an interpreter is recognised under its own name."""
 
 
 @dataclass(frozen=True, slots=True)

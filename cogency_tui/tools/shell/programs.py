@@ -64,7 +64,7 @@ Fact = Literal[
     "declares",  # sets variables, with their values in its arguments
     "names",  # takes names of variables; the shell evaluates a subscript in one
     "subscripts",  # the shell evaluates a subscript in its arguments
-    "copied",  # no client, but a copy of it under another name is one
+    "copied",  # no client, but may be used like one under another name
     "any-option",  # a rule may allow it, with any option
     "attached",  # reads a letter's value from the rest of its word
     "module",  # `python -m` may run it under a rule
