@@ -11,7 +11,7 @@ import pytest
 
 from cogency_tui.agent.permissions.rule_basis import FILES
 from cogency_tui.agent.permissions.rules import pattern_of
-from cogency_tui.tools.shell import effects, network_commands, programs
+from cogency_tui.tools.shell import effects, listing_commands, network_commands, programs
 from cogency_tui.tools.shell.allowed_options import (
     GIT_OFFLINE,
     MODULES,
@@ -21,6 +21,7 @@ from cogency_tui.tools.shell.allowed_options import (
 )
 from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.shell.losses import at_stake
+from cogency_tui.tools.shell.options import Table
 from cogency_tui.tools.shell.programs import (
     GIT,
     NETWORK_COMMANDS,
@@ -154,6 +155,27 @@ def test_rules_and_the_table_agree_on_options_with_a_value(name: str) -> None:
     roles: tuple[Role, ...] = ("copying", "selecting", "separator", "value", "wrapping")
     for option in (option for role in roles for option in options_of(role, name)):
         assert RULES[name].every or RULES[name].kinds.get(option, "value") != "flag"
+
+
+OF_LISTINGS: dict[str, Table] = {
+    "fd": vars(listing_commands)["_FD"],
+    "git diff": vars(listing_commands)["_GIT_DIFF"],
+    "git grep": vars(listing_commands)["_GIT_GREP"],
+    "git ls-files": vars(listing_commands)["_GIT_LS_FILES"],
+    "rg": vars(listing_commands)["_RG"],
+    **{name: vars(listing_commands)["_FILTERS"][name] for name in ("sort", "uniq")},
+}
+
+
+@pytest.mark.parametrize("name", sorted(OF_LISTINGS))
+def test_rules_and_listings_agree_on_options_with_a_value(name: str) -> None:
+    known, kinds = OF_LISTINGS[name], RULES[name].kinds
+    valued = {f"-{each}" for each in known.valued} | {f"--{each}" for each in known.valued_names}
+    flags = {f"-{each}" for each in known.letters} | {f"--{each}" for each in known.names}
+    assert all(kinds.get(option, "value") in ("value", "name") for option in valued)
+    assert all(kinds.get(option, "flag") in ("flag", "optional") for option in flags)
+    roles: tuple[Role, ...] = ("selecting", "value")
+    assert flags.isdisjoint(option for role in roles for option in options_of(role, name))
 
 
 KEYWORDS = frozenset(
