@@ -125,7 +125,7 @@ async def test_after_a_page_was_read_each_program_of_the_network_asks(developer:
         for each in sorted(names)
         if program != "git"
     ]
-    assert len(commands) > 500
+    assert len(commands) > 450
     assert {command for command in commands if await developer.decision(command) != "network"} == set()
 
 
