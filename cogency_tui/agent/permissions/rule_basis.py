@@ -15,10 +15,11 @@ from itertools import islice
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.tools.shell import programs
+from cogency_tui.tools.shell import allowed_options, programs
 from cogency_tui.workspace.directory import Directory
 from cogency_tui.workspace.git.configured_programs import UndecidedError, hooks_of
 
+_SCRIPTS = programs.programs_with("scripts")
 _LARGEST = 64 << 20
 _MOST = 10_000
 """Names that are read in a directory."""
@@ -136,7 +137,7 @@ def stays_inside(pattern: str, command: str, project: Path) -> bool:
     the paths that others read are for `reach` to judge.
     """
     words = pattern.split(" ")
-    while (words[0].rpartition("/")[2], *words[1:2]) in programs.RUNNERS:
+    while (words[0].rpartition("/")[2], *words[1:2]) in allowed_options.RUNNERS:
         words = words[2:]
     program = words[0].rpartition("/")[2]
     if not (program in FILES or program in _WRITERS or words[1:2] == ["-m"]):
@@ -156,12 +157,12 @@ def _parts(words: Sequence[str], project: Path) -> Iterator[Part]:
     while True:
         program = words[0].rpartition("/")[2]
         yield from _program(words[0], project, places)
-        if (program, *words[1:2]) not in programs.RUNNERS:
+        if (program, *words[1:2]) not in allowed_options.RUNNERS:
             break
         yield from _named(FILES[program], project)
         words, places = words[2:], _ENVIRONMENTS
     name = program if program in FILES else programs.base_name(program)
-    if programs.is_interpreter(program) and program not in programs.SCRIPTS:
+    if programs.is_interpreter(program) and program not in _SCRIPTS:
         name = words[2] if words[1] == "-m" else ""
         if not name:
             yield from _file(words[1], project)

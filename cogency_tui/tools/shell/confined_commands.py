@@ -6,52 +6,20 @@ here.
 """
 
 import re
-from collections.abc import Mapping
 
-from cogency_tui.tools.shell.programs import names_its_files
+from cogency_tui.tools.shell.allowed_options import names_its_files
+from cogency_tui.tools.shell.programs import git_with, letters_of, options_of, programs_with
 from cogency_tui.tools.shell.scanner import LONGEST
 from cogency_tui.tools.shell.simple_command import Simple
 from cogency_tui.tools.shell.stream_scripts import stream_script
 
-_PRINTING_NAMES = """
-    : [ [[ break continue declare echo env exit export false local printenv printf pwd read readonly return
-    set shift shopt test trap true typeset ulimit umask unset wait
-"""
-_PRINTING = frozenset(_PRINTING_NAMES.split())
+_INERT = programs_with("inert")
 """Programs that open no file named in their arguments. Commands of `trap` are examined separately."""
 
-_FILE_PROGRAMS = """
-    basename cat cd chmod cksum cmp comm cp cut date df diff dirname du egrep expand expr fgrep file
-    find fmt fold gofmt grep head hexdump id join jq kill ln ls md5sum mkdir mktemp mv nl nproc od paste patch
-    ps readlink realpath rev rg rm rmdir seq sha1sum sha256sum sha512sum shellcheck shuf sleep sort
-    split stat strings tac tail tee touch tr tree truncate type uname unexpand uniq unlink wait wc which
-    whoami xxd yes
-"""
-"""Programs that read and write files that their arguments name, and nothing else."""
-
-_STARTING: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "git": ("O", ("exec", "ext-diff", "open-files-in-pager", "receive-pack", "textconv", "upload-pack")),
-    "diff": ("l", ("paginate",)),
-    "file": ("zZ", ("uncompress", "uncompress-noreport")),
-    "rg": ("", ("hostname-bin", "pre")),
-    "sort": ("", ("compress-program",)),
-    "split": ("", ("filter",)),
-}
-"""Options of these programs that start others: letters, and names."""
-
-_GIT_COMMANDS = """
-    add apply blame branch cat-file check-ignore checkout cherry cherry-pick clean commit describe diff
-    diff-tree for-each-ref grep init log ls-files ls-tree merge merge-base mv name-rev notes rebase reflog
-    reset restore rev-list rev-parse revert rm shortlog show show-ref stash status switch symbolic-ref tag
-    whatchanged worktree
-"""
-
-_CONFINED = frozenset(_FILE_PROGRAMS.split())
-GIT_COMMANDS = frozenset(_GIT_COMMANDS.split())
-"""Commands of git that contact no other repository."""
-
-_TOLD_MORE = frozenset(("date", "find", "gofmt", "jq", "patch", "shellcheck"))
-"""Those of these programs whose arguments may be more than names of files and output formats."""
+_CONFINED = programs_with("confined")
+_WRITTEN_OUT = programs_with("written-out")
+_AWK = programs_with("awk")
+_GIT_CONFINED = git_with("confined")
 
 _SED = re.compile(r"[\d,$ ]*(?:[pdq=]|s([/|#,@])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gipIM\d]*)")
 """Scripts of one command that runs and reads nothing else."""
@@ -102,34 +70,31 @@ def _is_confined(simple: Simple) -> bool:
     # With a directory it may be any program, whatever its name.
     if not first.known or "/" in first.text:
         return False
-    if first.text in _PRINTING:
-        return True
-    if first.text in _CONFINED - _TOLD_MORE - _STARTING.keys():
+    if first.text in _INERT or first.text in _CONFINED:
         return True
     if not all(word.known for word in simple.arguments) or has_starting_option(simple):
         return False
     texts = [word.text for word in simple.arguments]
     match first.text:
         case "git":
-            return any(word.text in GIT_COMMANDS for word in simple.arguments[:1])
+            return any(word.text in _GIT_CONFINED for word in simple.arguments[:1])
         case "sed":
-            return bool(_SED.fullmatch(_script(simple, "")))
-        case "awk" | "gawk" | "mawk" | "nawk":
+            return bool(_SED.fullmatch(_script(simple)))
+        case program if program in _AWK:
             plain = all(_AWK_OPTION.fullmatch(text) for text in texts if text.startswith("-"))
-            reaching = _AWK_REACHING.search(_script(simple, "Fv") or "@")
+            reaching = _AWK_REACHING.search(_script(simple) or "@")
             return plain and not (reaching or stream_script(simple).runs)
         case program:
-            return program in _CONFINED or names_its_files(program, texts)
+            return program in _WRITTEN_OUT or names_its_files(program, texts)
 
 
-def _script(simple: Simple, with_value: str) -> str:
+def _script(simple: Simple) -> str:
     """Return the program that is the first operand of a stream editor; empty where it has another."""
-    if simple.has("ef", "exec", "expression", "file", "include", "load", "source"):
+    if simple.has("efl", "exec", "expression", "file", "include", "load", "source"):
         return ""
-    return next((word.text for word in simple.operands(with_value)), "")
+    return next((word.text for word in simple.operands(letters_of("value", simple.program))), "")
 
 
 def has_starting_option(simple: Simple) -> bool:
     """Whether an option of a program starts another one."""
-    letters, names = _STARTING.get(simple.program, ("", ()))
-    return simple.has(letters, *names)
+    return simple.gives(options_of("starting", simple.program))

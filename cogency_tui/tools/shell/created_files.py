@@ -5,12 +5,13 @@ Code that a command writes and then runs counts as code of the command.
 """
 
 from cogency_tui.tools.shell.command_line import printed, prints_as_written
+from cogency_tui.tools.shell.git_command import git_name
 from cogency_tui.tools.shell.interpreter_code import has_reaching_code
+from cogency_tui.tools.shell.programs import git_with, programs_with
 from cogency_tui.tools.shell.simple_command import Simple, Word
 
-_COPYING = frozenset(("cp", "install", "ln", "mv", "tee"))
-_PATCHING = frozenset(("am", "apply", "checkout-index", "fast-import", "mktree", "update-index"))
-"""Commands of git that read names of files from a text."""
+_COPYING = programs_with("copies") | {"tee"}
+_PATCHING = git_with("patches")
 
 
 class MadeFiles:
@@ -71,8 +72,7 @@ class MadeFiles:
 def is_patching(simple: Simple) -> bool:
     """Whether a program changes the files that a text names."""
     if simple.program == "git":
-        commands = {word.text for word in simple.operands("Cc")[:1]}
-        return not commands.isdisjoint(_PATCHING) or simple.has("", "pathspec-from-file")
+        return git_name(simple) in _PATCHING or simple.has("", "pathspec-from-file")
     return simple.program == "patch"
 
 

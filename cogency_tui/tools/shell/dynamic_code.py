@@ -8,24 +8,20 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import dropwhile, pairwise
 
-from cogency_tui.tools.shell.command_line import SHELLS, WRAPPERS, inside
-from cogency_tui.tools.shell.programs import is_interpreter
+from cogency_tui.tools.shell.command_line import inside
+from cogency_tui.tools.shell.programs import is_interpreter, letters_of, programs_with
 from cogency_tui.tools.shell.scanner import ASSIGNMENT, DEEPEST, scan
 from cogency_tui.tools.shell.simple_command import TOO_DEEP, Simple, Word
 
-_CODE = frozenset((".", "alias", "bind", "complete", "enable", "eval", "hash", "let", "source", "trap"))
-"""Builtins that run their arguments, or parse them as the shell does."""
-
-_NAMING = frozenset(
-    ("declare", "export", "getopts", "local", "mapfile", "read", "readarray", "readonly", "typeset", "unset")
-)
-"""Builtins that take names: a subscript in one is evaluated, including commands in it."""
-
-_JOINING = frozenset(("at", "batch", "crontab", "parallel", "ssh", "watch"))
-"""Programs that have a shell run their arguments or their input."""
-
-_WITH_CODE = SHELLS | {"flock", "runuser", "script", "sg", "su"}
-"""Programs that run the text behind their option `-c`."""
+_SHELLS = programs_with("shell")
+_WRAPPERS = programs_with("wrapper")
+_CODE = programs_with("evaluates")
+_NAMING = programs_with("names")
+_JOINING = programs_with("joins") | (programs_with("runs-text") - programs_with("builtin"))
+_WITH_CODE = programs_with("shell", "takes-code")
+_EDITORS = programs_with("awk") | {"sed"}
+_SPLIT = programs_with("starts")
+_CONDITIONS = programs_with("subscripts") - _NAMING
 
 _CODE_OPTION = re.compile(r"-[A-Za-z0-9]*[ceErp]|--(?:eval|print|run)")
 _SCRIPT_OPTION = re.compile(r"-[a-z]*c[a-z]*|--command")
@@ -34,12 +30,6 @@ _WITH_VALUE = frozenset(
     ("-I", "-O", "-W", "-X", "-o", "-r", "--import", "--init-file", "--rcfile", "--require")
 )
 """Options of interpreters whose next word is not the script."""
-
-_EDITORS = frozenset(("awk", "gawk", "mawk", "nawk", "sed"))
-"""Programs whose first operand is a program that can run commands."""
-
-_SPLIT = frozenset(("find", "rsync", "scp", "sftp", "tar"))
-"""Programs that run the value of an option, so that no word may become several."""
 
 _ARITHMETIC = r"\(\(|\$\{\w+\[|(?:^|[\s;])\w+\[|\$\{\w+:(?![-=+?])"
 """Beginnings of an expression in which the shell evaluates subscripts, including commands in them."""
@@ -86,13 +76,13 @@ def _runners(simple: Simple, depth: int) -> Iterator[str]:
     elif program in _JOINING:
         if not all(word.known for word in simple.arguments) or not simple.arguments[1:]:
             yield program
-    elif program in SHELLS or is_interpreter(program):
+    elif program in _SHELLS or is_interpreter(program):
         yield from _interpreter_runners(simple, depth)
     elif program in _EDITORS:
         yield from _editor_runners(simple)
-    elif program in WRAPPERS:
+    elif program in _WRAPPERS:
         yield from _wrapper_runners(simple, depth)
-    elif program in ("[", "[[", "test", "printf") or program in _SPLIT:
+    elif program in _CONDITIONS or program in _SPLIT:
         yield from _argument_runners(simple)
     yield from _shells_within(simple)
 
@@ -118,7 +108,7 @@ def _interpreter_runners(simple: Simple, depth: int) -> Iterator[str]:
         if not word.known and (is_code or not has_code):
             yield program
             return
-        if is_code and program in SHELLS:
+        if is_code and program in _SHELLS:
             yield from _all_runners(word.text, depth + 1)
             return
         has_code = has_code or is_code
@@ -142,7 +132,7 @@ def _editor_runners(simple: Simple) -> Iterator[str]:
         if not word.known and (is_script or word.splits):
             yield simple.program
             return
-    script = next(iter(simple.operands("vF" if simple.program != "sed" else "l")), None)
+    script = next(iter(simple.operands(letters_of("value", simple.program))), None)
     if not separate and script is not None and not script.known:
         yield simple.program
 
@@ -158,7 +148,7 @@ def _wrapper_runners(simple: Simple, depth: int) -> Iterator[str]:
     before = simple.arguments[: len(simple.arguments) - count]
     if any(not word.known and (word.splits or not ASSIGNMENT.match(word.text)) for word in before):
         yield simple.program
-    if simple.program == "xargs" and (inner.program in SHELLS or is_interpreter(inner.program)):
+    if simple.program == "xargs" and (inner.program in _SHELLS or is_interpreter(inner.program)):
         yield f"xargs {inner.program}"
     yield from _runners(inner, depth + 1)
 

@@ -10,22 +10,15 @@ from dataclasses import dataclass
 
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.confined_commands import alters, has_starting_option, unconfined
+from cogency_tui.tools.shell.git_command import git_command, git_name
+from cogency_tui.tools.shell.programs import git_with, programs_with
 from cogency_tui.tools.shell.simple_command import Simple
 
-_BRINGING = frozenset(
-    ("bisect", "checkout", "cherry-pick", "merge", "pull", "rebase", "reset", "restore", "revert", "stash")
-    + ("submodule", "switch", "worktree")
-)
-_FETCHING = frozenset(("fetch", "pull"))
+_BRINGING = git_with("brings")
+_FETCHING = git_with("fetches")
 _COMING = _BRINGING | _FETCHING | {"am"}
-_SENDING = frozenset(("add", "commit", "push"))
-_LOOKING = frozenset(
-    ("branch", "diff", "fetch", "log", "ls-files", "merge-base", "rev-parse", "show", "status", "tag")
-)
-_BESIDE = frozenset(
-    (":", "[", "cat", "cd", "echo", "false", "grep", "head", "ls", "pwd", "sleep", "tail")
-    + ("test", "true", "wc")
-)
+_KNOWN = git_with("brings", "looks", "sends")
+_BESIDE = programs_with("beside")
 
 _GOING_ON = ("continue", "skip", "abort", "quit", "edit-todo")
 """Options with which git continues from files of its own, which any program can have written."""
@@ -54,7 +47,7 @@ def bringing(command: str) -> Bringing | None:
     way; None for any other."""
     found = [simple for simple in parse(command) if simple.words]
     gits = [simple for simple in found if simple.words[0].text == "git"]
-    names = {word.text for simple in gits for word in simple.operands("Cc")[:1]}
+    names = set(map(git_name, gits))
     if names.isdisjoint(_COMING):
         return None
     alone = not alters(command) and all(_is_harmless(simple) for simple in found)
@@ -70,10 +63,11 @@ def bringing(command: str) -> Bringing | None:
 
 def _takes_paths(simple: Simple) -> bool:
     """Whether it may take files out of a commit by their names."""
-    operands = [word.text for word in simple.operands("bB")]
-    if operands[:1] != ["checkout"]:
-        return operands[:1] == ["restore"]
-    return len(operands) > 2 or any(word.text == "--" for word in simple.arguments)
+    command = git_command(simple)
+    if command is None or command.name != "checkout":
+        return command is not None and command.name == "restore"
+    operands = Simple(command.words).operands("bB")
+    return len(operands) > 1 or any(word.text == "--" for word in command.arguments)
 
 
 def _is_harmless(simple: Simple) -> bool:
@@ -98,7 +92,7 @@ def _is_harmless(simple: Simple) -> bool:
         return others[:1] in _BISECTING
     if name == "submodule":
         return others[:1] == ["update"]
-    return name in _BRINGING or name in _LOOKING or name in _SENDING
+    return name in _KNOWN
 
 
 _SIDES = ("conflict", "merge", "ours", "theirs")

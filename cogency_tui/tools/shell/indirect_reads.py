@@ -6,7 +6,7 @@ of untrusted content. The calls block.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -14,112 +14,27 @@ from pathlib import Path
 from cogency_tui.tools.shell.argument_files import is_listed, names_more
 from cogency_tui.tools.shell.command_line import option_values
 from cogency_tui.tools.shell.find_expression import RUNNING, Expression
+from cogency_tui.tools.shell.git_command import git_name
 from cogency_tui.tools.shell.interpreter_code import script
 from cogency_tui.tools.shell.named_paths import only_reads, runs_files
 from cogency_tui.tools.shell.names_from_listings import ListedNames
-from cogency_tui.tools.shell.programs import facts
+from cogency_tui.tools.shell.programs import facts, git_with, letters_of, options_of, programs_with
 from cogency_tui.tools.shell.shell_variables import before_name, is_name
 from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script
 from cogency_tui.tools.shell.word_paths import Places
 
-_READING_NAMES = """
-    . ack ag awk b2sum base32 base64 bat batcat bsdtar bzcat bzip2 cat cksum cloc cmp colordiff
-    column comm cp cpio cut dd diff ed egrep expand fgrep file find fmt fold gawk gofmt grep gunzip
-    gzip hd head hexdump iconv install join jq less ln mawk md5sum more mv nawk nl od pandoc paste
-    pax pr ptx readlink rev rg rsync scc sed sha1sum sha224sum sha256sum sha384sum sha512sum
-    shellcheck shuf sort source split strings sum tac tail tar tokei tree tsort unexpand uniq unzip
-    view vim wc wdiff xxd xz xzcat yq zcat zgrep zip zless zstd zstdcat
-"""
-_READING = frozenset(_READING_NAMES.split())
-"""Programs that read the files in their arguments."""
-
-_FILES_ONLY_NAMES = """
-    awk b2sum base32 base64 cat cksum cmp comm cut egrep expand fgrep fmt fold gawk grep head hd hexdump join
-    less mawk md5sum more nawk nl od paste rev sed sha1sum sha224sum sha256sum sha384sum sha512sum sort
-    strings sum tac tail tr unexpand uniq wc xxd zcat zgrep
-"""
-_FILES_ONLY = frozenset(_FILES_ONLY_NAMES.split())
-"""Those that read no directory by default."""
-
-_GOING = frozenset(("cd", "du", "ls", "pushd"))
-"""Programs that change to the directories in their arguments, or list them."""
-
-_ENTERING = frozenset(("cd", "pushd"))
-"""Those after which every name is relative to a directory in their arguments."""
-
-_VALUES: Mapping[str, str] = {
-    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), "Fv"),
-    **dict.fromkeys(("egrep", "fgrep", "grep", "rg"), "ABCegmtT"),
-    "cut": "bcdf",
-    "diff": "CUIx",
-    "fold": "w",
-    "head": "cn",
-    "nl": "bdfhilnsvw",
-    "od": "AjNtw",
-    "sort": "kSt",
-    "split": "abln",
-    "tail": "cns",
-    "xxd": "clos",
-}
-"""Letters of their options whose values are no files."""
-
-_SCRIPT_FIRST = frozenset(
-    ("ack", "ag", "awk", "egrep", "fgrep", "gawk", "grep", "jq", "mawk", "nawk", "rg", "sed", "yq")
-)
-"""Those whose first operand is no file."""
-
-_FOLLOWING: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("egrep", "fgrep", "grep", "zgrep"), ("R", ("dereference-recursive",))),
-    **dict.fromkeys(("ag", "rg"), ("Lf", ("follow",))),
-    **dict.fromkeys(("bsdtar", "tar"), ("hL", ("dereference",))),
-    "ack": ("", ("follow",)),
-    "cp": ("L", ("dereference",)),
-    "cpio": ("L", ("dereference",)),
-    "diff": ("r", ("recursive",)),
-    "du": ("LDH", ("dereference",)),
-    "fd": ("L", ("follow",)),
-    "find": ("L", ("follow",)),
-    "pax": ("L", ()),
-    "rsync": ("LkH", ("copy-links", "copy-unsafe-links", "copy-dirlinks")),
-    "tree": ("l", ()),
-    "zip": ("r", ("recurse-paths",)),
-}
-"""Options with which a program follows the links that it meets: letters, and names."""
-
-_NOT_FOLLOWING = frozenset(
-    ("basename", "dirname", "file", "read", "readlink", "realpath", "rm", "rmdir", "stat")
-)
-_GIT_NOT_FOLLOWING = frozenset(
-    (
-        "add",
-        "check-attr",
-        "check-ignore",
-        "checkout",
-        "log",
-        "ls-files",
-        "mv",
-        "reset",
-        "restore",
-        "rm",
-        "show",
-    )
-)
-"""Programs and commands of git that read and write nothing through the links in their arguments."""
+_READING = programs_with("reads")
+_FILES_ONLY = programs_with("files-only")
+_ENTERING = programs_with("enters")
+_GOING = _ENTERING | programs_with("lists")
+_PATTERN_FIRST = programs_with("pattern-first")
+_NOT_FOLLOWING = programs_with("entry", "text")
+_GIT_NOT_FOLLOWING = git_with("keeps-links")
+_AWK = programs_with("awk")
 
 _OLD_BUNDLE = re.compile(r"[A-Za-z]*h[A-Za-z]*")
 """The options of `tar` without their dash."""
-
-_NAMING: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("du", "sort", "wc"), ("", ("files0-from",))),
-    **dict.fromkeys(("bsdtar", "tar"), ("T", ("files-from",))),
-    "cpio": ("iop", ("create", "extract", "pass-through")),
-    "file": ("f", ("files-from",)),
-    "pax": ("w", ()),
-    "rsync": ("", ("files-from", "include-from")),
-    "zip": ("@", ("names-stdin",)),
-}
-"""Options with which a program takes names of files from a file or from its input."""
 
 _RECURSIVE = re.compile(r"-[A-Za-z]{0,3}[rR]|--(?:recursive|dereference-recursive)")
 _JQ_NAMING = ("--rawfile", "--slurpfile")
@@ -192,8 +107,8 @@ def _operands(simple: Simple) -> list[Word]:
         return Expression(simple).starts
     if simple.program == "jq":
         return _jq_files(simple)
-    words = simple.operands(_VALUES.get(simple.program, ""))
-    has_script = simple.program in _SCRIPT_FIRST and not simple.has("ef", "regexp", "file", "expression")
+    words = simple.operands(letters_of("value", simple.program) + letters_of("selecting", simple.program))
+    has_script = simple.program in _PATTERN_FIRST and not simple.has("ef", "regexp", "file", "expression")
     return words[has_script:]
 
 
@@ -225,13 +140,12 @@ def _jq_files(simple: Simple) -> list[Word]:
 
 
 def _takes_names(simple: Simple, *, listed: bool) -> bool:
-    letters, names = _NAMING.get(simple.program, ("", ()))
     from_pipe = simple.program in ("cpio", "pax") and listed
     if simple.program == "find":
         return any(word.text == "-files0-from" for word in simple.arguments)
     if is_listed(simple):
         return names_more(simple, listed=listed)
-    return bool(letters or names) and simple.has(letters, *names) and not from_pipe
+    return simple.gives(options_of("naming", simple.program)) and not from_pipe
 
 
 def _names_files_of(simple: Simple, places: Places) -> bool:
@@ -251,7 +165,7 @@ def _of_scripts(simple: Simple) -> tuple[tuple[Word, ...], bool]:
         case "sed":
             found = stream_script(simple)
             return tuple(map(Word, found.reads)), found.opens
-        case "awk" | "gawk" | "mawk" | "nawk" if _AWK_READ.search(text):
+        case program if program in _AWK and _AWK_READ.search(text):
             texts = tuple(Word(found[1]) for found in _AWK_TEXT.finditer(text))
             known = all(word.known for word in simple.arguments)
             return texts, not known or bool(_OPEN_ENDED.search(text))
@@ -264,10 +178,10 @@ def _given_names(simple: Simple) -> list[Word]:
     written = [each.target for each in simple.redirections]
     words = simple.arguments
     if simple.program == "git":
-        command = next((word.text for word in simple.operands("Cc")), "")
+        command = git_name(simple)
         words = () if command in _GIT_NOT_FOLLOWING and words[0].text == command else words
     elif simple.program == "mv" and not simple.has("t", "target-directory"):
-        words = simple.operands("S")[-1:]
+        words = simple.operands(letters_of("copying", simple.program))[-1:]
     elif simple.program in _NOT_FOLLOWING or "words" in facts(simple.program):
         words = ()
     return [word for word in (*words, *written) if is_name(word)]
@@ -296,7 +210,6 @@ def _runs_with_links(simple: Simple) -> bool:
 
 def _follows(simple: Simple) -> bool:
     """Whether a program follows links that it finds on its way."""
-    letters, names = _FOLLOWING.get(simple.program, ("", ()))
     texts = [word.text for word in simple.arguments]
     match simple.program:
         case "ls":
@@ -310,7 +223,7 @@ def _follows(simple: Simple) -> bool:
         case "bsdtar" | "tar" if texts and _OLD_BUNDLE.fullmatch(texts[0]):
             return True
         case _:
-            return simple.has(letters, *names)
+            return simple.gives(options_of("following", simple.program))
 
 
 def _starts(simple: Simple, places: Places) -> Iterator[Path]:

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import chain, product
 from pathlib import Path
 
+from cogency_tui.tools.shell.git_command import git_command
 from cogency_tui.tools.shell.link_targets import moves_links
 from cogency_tui.tools.shell.listing_commands import Listing, lists_names
 from cogency_tui.tools.shell.misread_names import (
@@ -25,7 +26,7 @@ from cogency_tui.tools.shell.misread_names import (
     outward,
 )
 from cogency_tui.tools.shell.named_paths import placed
-from cogency_tui.tools.shell.programs import GIT_READING, PROGRAMS, facts
+from cogency_tui.tools.shell.programs import PROGRAMS, facts, git_with, programs_with
 from cogency_tui.tools.shell.shell_variables import before_name, is_name
 from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 from cogency_tui.tools.shell.word_paths import MOST_LINK_ENTRIES, Places, leads_git
@@ -46,28 +47,11 @@ _MOST_REVISIONS = 10
 _FUNCTION = re.compile(r"\bfunction\s++([\w.-]++)|(?<![\w.-])([\w.-]++)\s*+\(\s*+\)")
 _CONTINUED = "\\\n"
 _REPEATING = re.compile(r"\b(?:for|while|until|select|watch|trap)\b|\(\s*\)")
-_MAKING_NAMED = frozenset(
-    ("cp", "dd", "install", "ln", "mkdir", "mkfifo", "mknod", "mv", "rsync", "tee", "touch")
-)
-"""Programs that create files with names from their arguments."""
-
-_MAKING_ANY = frozenset(
-    ("7z", "ar", "bsdtar", "bunzip2", "cpio", "csplit", "gunzip", "patch", "pax", "prename", "rename")
-    + ("split", "tar", "unar", "unrar", "unxz", "unzip")
-)
-"""Programs that create files with names that are not in the command."""
-
-_KEEPING_NAMES = frozenset(("add", "commit", "mv", "push", "rm", "stage"))
-"""Writing commands of git after which every name was in the directory or in git before."""
-
-_MOVING_REFS = frozenset(("branch", "notes", "push", "reflog", "remote", "tag"))
-"""Commands of git after which a revision may be another one, besides those that create files."""
-
-_LISTING = ("fdfind", "git")
-"""Programs that list names, besides those with known details."""
-
-_TAKING_TEXT = frozenset(("basename", "dirname", "read"))
-"""Programs that treat names as text."""
+_MAKING_NAMED = programs_with("creates")
+_MAKING_ANY = programs_with("unpacks")
+_KEEPING_NAMES = git_with("reading", "keeps-names")
+_MOVING_REFS = git_with("moves-refs")
+_TAKING_TEXT = programs_with("text")
 
 
 def are_certain(command: str, commands: Sequence[Simple]) -> bool:
@@ -75,7 +59,7 @@ def are_certain(command: str, commands: Sequence[Simple]) -> bool:
     one of its name."""
     blocks = (simple for simple in commands if not simple.words)
     redirected = any(each.operator.startswith("<") for simple in blocks for each in simple.redirections)
-    replaced = any(name in PROGRAMS or name in _LISTING for name in functions_in(command))
+    replaced = any(name in PROGRAMS for name in functions_in(command))
     return not (_UNCERTAIN.search(command) or redirected or replaced)
 
 
@@ -341,9 +325,10 @@ def _parts(word: Word) -> list[str]:
 def _makes_names(simple: Simple) -> bool:
     """Whether a part may create files with names that are odd, or not known beforehand. A program that runs
     code of its own may do so, too, but also anything else."""
-    command = next((word.text for word in simple.operands("Cc")), "") if simple.program == "git" else ""
+    git = git_command(simple)
+    command = git.words[0].text if git and git.words else ""
     branches = [word.text for word in simple.arguments[:-1]] in (["checkout", "-b"], ["switch", "-c"])
-    if command and command not in GIT_READING | _KEEPING_NAMES and not branches:
+    if command and command not in _KEEPING_NAMES and not branches:
         return True
     if simple.program in ("bsdtar", "tar"):
         first = simple.arguments[0].text if simple.arguments else ""
@@ -364,4 +349,4 @@ def _moves_refs(simple: Simple) -> bool:
 
 
 def _adds_to_git(simple: Simple) -> bool:
-    return simple.program == "git" and any(word.text in ("add", "stage") for word in simple.arguments)
+    return simple.program == "git" and any(word.text == "add" for word in simple.arguments)

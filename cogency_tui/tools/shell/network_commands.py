@@ -15,17 +15,20 @@ from itertools import pairwise
 from pathlib import Path
 
 from cogency_tui.search_paths import find_program
-from cogency_tui.tools.shell.command_line import SHELLS, WRAPPERS, reads_as_written
-from cogency_tui.tools.shell.confined_commands import GIT_COMMANDS, has_starting_option, unconfined
+from cogency_tui.tools.shell.allowed_options import stays_local
+from cogency_tui.tools.shell.command_line import reads_as_written
+from cogency_tui.tools.shell.confined_commands import has_starting_option, unconfined
 from cogency_tui.tools.shell.created_files import MadeFiles
+from cogency_tui.tools.shell.git_command import git_command
 from cogency_tui.tools.shell.interpreter_code import has_reaching_code, inline_code, is_code_option, script
 from cogency_tui.tools.shell.programs import (
+    GIT,
     NETWORK_COMMANDS,
     base_name,
     facts,
     goes_to_network,
     is_interpreter,
-    stays_local,
+    programs_with,
 )
 from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script
@@ -39,17 +42,15 @@ _NAMES_CLIENT = "{}, which is given the name of a client"
 _MADE_CODE = "{}, which may run code that this very command makes"
 _COPY = "{}, which is a copy of a program of the system"
 
-_STRING_RUNNERS_NAMES = """
-    alias at batch bind complete coproc crontab dc ed emacs emacsclient enable ex gdb gdbserver gnuplot
-    hash hyperfine lldb m4 nvim parallel perf psql screen script start-stop-daemon su systemd-run
-    tmux toolbox trap vi view vim vimdiff watchexec watchman zellij
-"""
-_STRING_RUNNERS = frozenset(_STRING_RUNNERS_NAMES.split())
-"""Programs whose arguments or input may contain commands."""
+_STRING_RUNNERS = programs_with("runs-text")
+_SHELLS = programs_with("shell")
+_POSIX = programs_with("posix")
+_WRAPPERS = programs_with("wrapper")
 
+_MAKE = re.compile(r"^(?:SHELL|MAKESHELL)=|^--eval|^-f\s*-?$|^-f/dev/|\$\(")
 _LITTLE_LANGUAGES: Mapping[str, re.Pattern[str]] = {
     "bsdtar": re.compile(r"--?use-compress|-I"),
-    "make": re.compile(r"^(?:SHELL|MAKESHELL)=|^--eval|^-f\s*-?$|^-f/dev/|\$\("),
+    **dict.fromkeys(("gmake", "make"), _MAKE),
     "man": re.compile(r"^-(?![afkw]$)"),
     "npm": re.compile(r"^--script-shell|^--node-options"),
     "rsync": re.compile(r"^-[A-Za-z]*e|^--rsh"),
@@ -62,7 +63,6 @@ _LITTLE_LANGUAGES: Mapping[str, re.Pattern[str]] = {
 }
 """Text in an argument of these programs that starts another."""
 
-_GIT_PLACES = frozenset(("-C", "--git-dir", "--work-tree", "--namespace"))
 _GIT_SETTING = re.compile(
     r"(?:user|color|advice|column|log|init|i18n|gc)\.[\w.]+(?:=.*)?"
     r"|(?:commit|tag)\.gpgsign=false|core\.(?:autocrlf|eol|quotepath|safecrlf|filemode|ignorecase|abbrev)(?:=.*)?"
@@ -72,21 +72,7 @@ _GIT_SETTING = re.compile(
 )
 """Settings of git on its command line that start nothing."""
 
-_GIT_OTHERS_NAMES = """
-    am archive bundle check-attr check-mailmap check-ref-format checkout-index column commit-graph
-    commit-tree config count-objects diff-files diff-index fast-export fast-import fmt-merge-msg
-    format-patch fsck gc hash-object help index-pack interpret-trailers ls-tree mailinfo merge-file
-    merge-tree mktree pack-objects pack-refs patch-id prune range-diff read-tree repack replace rerere
-    sparse-checkout stripspace unpack-objects update-index update-ref update-server-info var
-    verify-commit verify-pack verify-tag version write-tree
-"""
-_GIT_OTHERS = frozenset(_GIT_OTHERS_NAMES.split())
-"""Further commands of git's own; any other word is an alias, or a program beside git."""
-
-_EVALUATING = frozenset(
-    ("[", "[[", "declare", "export", "let", "local", "printf", "read", "readonly", "test")
-)
-"""Words of the shell that evaluate a subscript in their arguments."""
+_SUBSCRIPTS = programs_with("subscripts")
 
 _ADDRESS = re.compile(r"(?:^|[=:@\s])([a-z][a-z0-9+.-]*)://(?P<host>[^\s/:?#'\"]+)", re.IGNORECASE)
 _HERE = re.compile(r"(?:[^@]*@)?(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[::1?\]?)", re.IGNORECASE)
@@ -96,12 +82,11 @@ _BARE_ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _HOST_OPTION = re.compile(r"-H.*|--host(?:=.*)?|--context(?:=.*)?|--registry(?:=.*)?|--index-url(?:=.*)?")
-_REMOTE = frozenset(("docker", "podman", "npm", "pnpm", "yarn", "pip", "uv", "cargo", "gem", "bundle"))
-
-_PARSED = SHELLS | {"eval"}
+_PARSED = _POSIX | {"eval"}
 _CODE_LIKE = re.compile(r"[\s(]")
+_CLIENTS = programs_with("client")
 _CLIENT = re.compile(
-    r"(?:^|[\s!;&|('\"`/=])(?:curl|wget|ssh|scp|sftp|nc|ncat|netcat|socat|telnet|openssl|dig|nslookup|getent|ping)"
+    rf"(?:^|[\s!;&|('\"`/=])(?:{'|'.join(sorted(_CLIENTS))})"
     r"(?=[\s;&|)'\"`]|$)|/dev/(?:tcp|udp)/"
 )
 """The name of a client where a program may run it as a command."""
@@ -119,20 +104,7 @@ _SETTING = re.compile(
 )
 """Variables that start programs, locate them, or send one to an address."""
 
-_COPYABLE = (
-    "curl",
-    "wget",
-    "nc",
-    "ncat",
-    "socat",
-    "ssh",
-    "scp",
-    "git",
-    "openssl",
-    "busybox",
-    "python3",
-    "perl",
-)
+_COPYABLE = (*sorted(programs_with("client", "copied")), "python3")
 """Programs that a program with a path is compared with."""
 
 _COPYABLE_CLIENTS = frozenset(each for each in _COPYABLE if not is_interpreter(each))
@@ -212,7 +184,7 @@ def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
         return False
     if has_starting_option(simple):
         return True
-    starts = "launcher" in facts(program) and program not in WRAPPERS and unconfined(simple)
+    starts = "launcher" in facts(program) and program not in _WRAPPERS and unconfined(simple)
     if (program in _STRING_RUNNERS or starts) and not is_local(simple):
         return True
     if stream_script(simple).runs:
@@ -225,7 +197,7 @@ def _runs_text(simple: Simple, command: str, made: MadeFiles) -> bool:
         return True
     named = script(simple)
     written = named is None or named.text.rpartition("/")[2] in made
-    if program in SHELLS or program in (".", "source"):
+    if program in _SHELLS or program in (".", "source"):
         # Text that is written out is examined separately.
         return written and not _is_given_as_written(simple, named, made)
     if is_interpreter(program):
@@ -239,7 +211,7 @@ def _is_given_as_written(simple: Simple, named: Word | None, made: MadeFiles) ->
     """Whether a shell's commands are written in the command to the letter."""
     if named is not None:
         return made.as_written(named)
-    if simple.program not in SHELLS or any(word.text != "-" for word in simple.operands()):
+    if simple.program not in _POSIX or any(word.text != "-" for word in simple.operands()):
         return False
     redirected = any(each.operator.startswith("<") for each in simple.redirections)
     return reads_as_written(simple) if redirected else made.piped_as_written
@@ -262,23 +234,17 @@ def _unsure_code(simple: Simple) -> bool:
 
 def _git_runs(simple: Simple) -> bool:
     """Whether git runs the value of an option, an alias or a program beside it."""
-    rest = list(simple.arguments)
-    while rest and rest[0].known and rest[0].text.startswith("-"):
-        option = rest.pop(0).text
-        if option.startswith("-c"):
-            setting = option[2:] or (rest.pop(0).text if rest else "")
-            if not _GIT_SETTING.fullmatch(setting):
-                return True
-        elif option.startswith(("--exec-path=", "--config-env")):
-            return True
-        elif option in _GIT_PLACES and rest:
-            rest.pop(0)
-    if not rest:
+    command = git_command(simple)
+    if command is None:
         return False
-    command, texts = rest[0], [word.text for word in rest[1:]]
-    if not command.known or command.pattern:
+    if any(_starts(option, value) for option, value in command.options):
         return True
-    match command.text:
+    if not command.words:
+        return False
+    if not command.name or command.words[0].pattern:
+        return True
+    texts = [word.text for word in command.arguments]
+    match command.name:
         case "rebase":
             return any(text.startswith("-x") for text in texts)
         case "archive":
@@ -286,7 +252,15 @@ def _git_runs(simple: Simple) -> bool:
         case "bisect":
             return texts[:1] == ["run"]
         case name:
-            return name not in GIT_COMMANDS | _GIT_OTHERS | NETWORK_COMMANDS["git"]
+            return name not in GIT
+
+
+def _starts(option: Word, value: Word | None) -> bool:
+    """Whether an option of git's own may start a program."""
+    if not option.known or option.text.startswith(("--exec-path=", "--config-env")):
+        return True
+    setting = option.text[2:] or (value.text if value else "")
+    return option.text.startswith("-c") and not _GIT_SETTING.fullmatch(setting)
 
 
 def _has_literal_command(simple: Simple) -> bool:
@@ -301,7 +275,7 @@ def _has_literal_command(simple: Simple) -> bool:
 
 def _evaluates(simple: Simple) -> bool:
     """Whether the shell evaluates quoted text in an argument."""
-    return simple.program in _EVALUATING and any(
+    return simple.program in _SUBSCRIPTS and any(
         re.search(r"\[[^\]]*(?:\$\(|`)", word.text) for word in simple.arguments
     )
 
@@ -336,7 +310,7 @@ def _is_addressed(simple: Simple) -> bool:
     texts = [word.text for word in simple.arguments]
     if any(not _HERE.fullmatch(found["host"]) for text in texts for found in _ADDRESS.finditer(text)):
         return True
-    if simple.program in _REMOTE and any(map(_HOST_OPTION.fullmatch, texts)):
+    if simple.program in NETWORK_COMMANDS and any(map(_HOST_OPTION.fullmatch, texts)):
         return True
     return "/" in simple.words[0].text and any(map(_BARE_ADDRESS.fullmatch, texts))
 

@@ -13,13 +13,14 @@ from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
 
-from cogency_tui.tools.shell.command_line import WRAPPERS, parse
+from cogency_tui.tools.shell.allowed_options import GIT_OFFLINE, RULES
+from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.confined_commands import alters, formats_json, unconfined
 from cogency_tui.tools.shell.listening_ports import ListeningPorts
 from cogency_tui.tools.shell.loopback import visit
 from cogency_tui.tools.shell.named_paths import only_reads
 from cogency_tui.tools.shell.program_lookup import is_of_system, looks_in_project, shadows_modules
-from cogency_tui.tools.shell.programs import GIT_OFFLINE, RULES
+from cogency_tui.tools.shell.programs import programs_with
 from cogency_tui.tools.shell.scanner import ASSIGNMENT, scan
 from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.tools.shell.stream_scripts import stream_script
@@ -47,57 +48,21 @@ _VARIABLE = re.compile(
 )
 """Variables that do not redirect programs."""
 
-_WRAPPING = frozenset(("command", "env", "nice", "nohup", "time", "timeout", "xargs"))
-_BUILTIN = frozenset(
-    (
-        "[",
-        "cd",
-        "command",
-        "echo",
-        "exit",
-        "false",
-        "printf",
-        "pwd",
-        "set",
-        "test",
-        "time",
-        "true",
-        "type",
-        "wait",
-    )
-)
-_DOING_MORE = frozenset(("[[", "export", "kill", "patch"))
-"""Programs that bring nothing, but evaluate their arguments, start another program, or end others."""
+_WRAPPERS = programs_with("wrapper")
+_WRAPPING = programs_with("plain-wrapper")
+_BUILTIN = programs_with("known-builtin")
+_ACTING = programs_with("acts")
 
 _SHELL_OPTION = re.compile(r"[-+][eux]*o?|pipefail|errexit|nounset")
 _EVALUATING = re.compile(r"-[vRp]")
 """Options of builtins that set a variable, or evaluate a subscript in its name; the name may be attached."""
 
-_WITH_STARTING_OPTIONS = frozenset(
-    (
-        "awk",
-        "diff",
-        "file",
-        "find",
-        "gawk",
-        "git",
-        "mawk",
-        "nawk",
-        "rg",
-        "sed",
-        "sort",
-        "split",
-        "tar",
-        "unzip",
-        "zip",
-    )
-)
+_STARTING = programs_with("starts")
+_EVALUATING_SUBSCRIPTS = programs_with("subscripts")
 _MAY_BE_OPTION = re.compile(r"[*?\[-]")
 _SOME_FILE = Word("./x")
-_ARCHIVES = frozenset(("tar", "unzip"))
-"""Programs that write files whose names only an archive contains."""
-
-_CLIENTS = frozenset(("curl", "wget"))
+_UNPACKING = programs_with("unpacks")
+_CLIENTS = programs_with("fetches")
 _NOWHERE = os.devnull
 
 _SIGNED = re.compile(r"%G|signature")
@@ -135,7 +100,7 @@ def is_offline(command: str, cwd: Path, workspace: Workspace, ports: ListeningPo
         return False
     if "git" not in programs:
         return True
-    return not programs & _ARCHIVES and _git_is_offline(running, cwd, workspace)
+    return not programs & _UNPACKING and _git_is_offline(running, cwd, workspace)
 
 
 def _is_plain(command: str) -> bool:
@@ -167,9 +132,9 @@ def _behind(command: str, at: int, delimiter: str) -> int:
 def _wraps_plainly(simple: Simple) -> bool:
     """Whether a program that starts another one does nothing else."""
     texts = [word.text for word in simple.arguments]
-    if simple.program not in WRAPPERS and simple.program != "find":
+    if simple.program not in _WRAPPERS and simple.program != "find":
         return True
-    if any(text in WRAPPERS for text in texts):
+    if any(text in _WRAPPERS for text in texts):
         return False
     if simple.program == "env":
         rest = list(dropwhile(ASSIGNMENT.match, texts))
@@ -186,20 +151,20 @@ def _sets_plainly(simple: Simple) -> bool:
 def _is_known(simple: Simple, ports: ListeningPorts) -> bool:
     """Whether a program's effects are known, given these words."""
     program = simple.program
-    if program in _DOING_MORE or not simple.words[0].known or "/" in simple.words[0].text:
+    if program in _ACTING or not simple.words[0].known or "/" in simple.words[0].text:
         return False
-    if program not in _WITH_STARTING_OPTIONS:
+    if program not in _STARTING:
         # Arguments that are names of files have no other meaning.
         simple = replace(simple, words=tuple(word if word.known else _SOME_FILE for word in simple.words))
     texts = [word.text for word in simple.arguments]
     if program == "set":
         return bool(texts) and all(map(_SHELL_OPTION.fullmatch, texts))
-    if program in ("[", "printf", "test", "wait") and any(map(_EVALUATING.match, texts)):
+    if program in _EVALUATING_SUBSCRIPTS and any(map(_EVALUATING.match, texts)):
         return False
     if program in _CLIENTS:
         return _reads_own_server(simple, ports)
     patterns = [word.pattern for word in simple.arguments]
-    if program in _WITH_STARTING_OPTIONS and any(map(_MAY_BE_OPTION.match, patterns)):
+    if program in _STARTING and any(map(_MAY_BE_OPTION.match, patterns)):
         return False
     if program == "rg" and "RIPGREP_CONFIG_PATH" in os.environ:
         return False

@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from cogency_tui.tools.shell.command_line import SHELLS
 from cogency_tui.tools.shell.created_files import MadeFiles, is_patching
 from cogency_tui.tools.shell.interpreter_code import has_unknown_code, inline_code, script
 from cogency_tui.tools.shell.named_paths import UNSURE, only_reads, runs_files
-from cogency_tui.tools.shell.programs import facts, is_interpreter
+from cogency_tui.tools.shell.programs import facts, is_interpreter, programs_with
 from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
-from cogency_tui.tools.shell.stream_scripts import AWK, stream_script
+from cogency_tui.tools.shell.stream_scripts import stream_script
 from cogency_tui.tools.shell.word_paths import LONGEST_PATH
 from cogency_tui.workspace.file_names import protected
 
@@ -44,7 +43,9 @@ _COMPUTING = re.compile(
 _FOREIGN = re.compile(r"^#!(?!.*\b(?:ba|da|k|z)?sh\b)", re.MULTILINE)
 """The first line of a script that is for no shell."""
 
-_PATCHING = frozenset(("git", "patch"))
+_SHELLS = programs_with("posix")
+_AWK = programs_with("awk")
+_PATCHING = programs_with("patches")
 _SIDE = re.compile(r"^[ab]/")
 """Prefix of file names in a patch."""
 
@@ -64,12 +65,12 @@ def unsure_code(simple: Simple, made: MadeFiles) -> str:
     if is_interpreter(simple.program) and has_unknown_code(simple):
         return UNSURE
     writing = (_writes(text) and _computes(text) for text in _code(simple, made))
-    return UNSURE if simple.program not in SHELLS and any(writing) else ""
+    return UNSURE if simple.program not in _SHELLS and any(writing) else ""
 
 
 def paths_in_code(simple: Simple, made: MadeFiles) -> Iterator[tuple[Word, bool]]:
     """Yield the paths outside that code names, each with whether the code may write it."""
-    if simple.program in SHELLS or simple.program in _PATCHING:
+    if simple.program in _SHELLS or simple.program in _PATCHING:
         return
     for text in _code(simple, made):
         writes = _writes(text)
@@ -129,7 +130,7 @@ def _leads_out(found: re.Match[str]) -> bool:
 def _code(simple: Simple, made: MadeFiles) -> Iterator[str]:
     """Yield the texts that a program runs as code."""
     program = simple.program
-    if program == "sed" or program in AWK:
+    if program == "sed" or program in _AWK:
         # The files of their scripts are known.
         if stream_script(simple).runs:
             yield "\n".join(word.text for word in simple.arguments)

@@ -44,6 +44,7 @@ from cogency_tui.tools.shell.losses import at_stake
 from cogency_tui.tools.shell.offline_commands import is_offline
 from cogency_tui.tools.shell.processes_tool import summary
 from cogency_tui.tools.shell.program_lookup import are_replaced
+from cogency_tui.tools.shell.programs import programs_with
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.shell.secrets_of_files import learn_named_files
 from cogency_tui.tools.threads import completed, in_thread
@@ -56,8 +57,7 @@ _FIRST_LOOK = 0.5
 LONGEST_VALUE = 8 << 20
 """Most bytes of standard output for an `output_key`."""
 
-_OF_GIT = ("git", "ssh", "gpg")
-"""Programs that run where git brings commits."""
+_OF_GIT = programs_with("of-git")
 
 _IN_SANDBOX = "[it ran in a sandbox: no network, and only the project and /tmp can be written]"
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
 
@@ -126,6 +127,11 @@ class Simple:
             elif text.startswith("-") and any(letter in text[1:] for letter in letters):
                 return True
         return False
+
+    def gives(self, options: Sequence[str]) -> bool:
+        """Whether one of these options, with their dashes, is given."""
+        letters = "".join(option[1:] for option in options if not option.startswith("--"))
+        return self.has(letters, *(option[2:] for option in options if option.startswith("--")))
 
 
 SOME_NAME = "{.,0}"

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from cogency_tui.tools.shell.git_command import git_command
 from cogency_tui.tools.shell.misread_names import Trees
+from cogency_tui.tools.shell.programs import letters_of, programs_with
 from cogency_tui.tools.shell.shell_variables import TOPMOST
 from cogency_tui.tools.shell.simple_command import Simple, Word, all_alternatives, alternatives
 from cogency_tui.workspace.git.facts import Repository
@@ -40,8 +42,9 @@ _REPEATING = re.compile(
 )
 """Syntax with which a part may run twice, or be negated, or a directory be renamed while the command is in
 it."""
-_RUNNING_TEXT = frozenset((".", "eval", "source"))
-_SETTING = frozenset(("declare", "export", "local", "printf", "read", "readonly", "typeset"))
+_ENTERING = programs_with("enters")
+_RUNNING_TEXT = programs_with("sources")
+_SETTING = programs_with("names") | {"printf"}
 """Builtins that set the variables that their arguments name."""
 
 
@@ -93,10 +96,11 @@ class Places:
 
     def follow(self, simple: Simple) -> None:
         """Follow a `cd`, and the end of a list."""
-        if simple.program in ("cd", "pushd"):
+        if simple.program in _ENTERING:
             self._go(simple)
         elif simple.program == "mkdir" and self._is_first and simple.then == "&&":
-            made = (path for word in simple.operands("m") for path in self.targets(word) or ())
+            operands = simple.operands(letters_of("value", "mkdir"))
+            made = (path for word in operands for path in self.targets(word) or ())
             self._made = [path for path in made if not os.path.lexists(path)]
         if simple.then not in ("&&", "|", "|&"):
             self._add(self._others)
@@ -211,8 +215,8 @@ class Places:
 
 def leads_git(simple: Simple) -> bool:
     """Whether a command may make git use another directory as the working tree."""
-    if simple.program == "git":
-        return simple.operands("Cc")[:1] == [Word("config")] or simple.has("c")
+    if git := git_command(simple):
+        return git.words[:1] == (Word("config"),) or simple.has("c")
     words = (*simple.words, *simple.assignments)
     unwritten = simple.program in _SETTING and not all(word.known or "=" in word.text for word in words)
     return unwritten or simple.program in _RUNNING_TEXT or any("GIT_" in word.text for word in words)
