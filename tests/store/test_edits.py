@@ -10,7 +10,7 @@ from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.database import FILE
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Mark, Origin, Undone, Version, net
+from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Mark, Origin, Undone, Version
 
 
 def version(name: str, mode: int = 0o644, *, kept: bool = True) -> Version:
@@ -183,31 +183,3 @@ async def test_changes_of_one_call_are_recorded_all_or_none(edits: Edits, origin
     with pytest.raises(OverflowError):
         await edits.add(origin, "c", "shell", [FileChange("a", A, B), FileChange("b", A, bad)])
     assert await edits.of_conversation(origin.conversation) == []
-
-
-def edit(number: int, path: str, before: Version, after: Version, old_path: str = "") -> Edit:
-    return Edit(path, before, after, old_path, id=number)
-
-
-@pytest.mark.parametrize(
-    ("edits", "expected"),
-    [
-        ([edit(1, "a", A, B), edit(2, "a", B, C)], [("a", "", A, C, True)]),
-        ([edit(1, "a", A, B), edit(2, "a", A, C)], [("a", "", A, C, False)]),
-        ([edit(1, "a", A, B), edit(2, "a", B, A)], []),
-        ([edit(1, "a", ABSENT, B), edit(2, "a", B, ABSENT)], []),
-        ([edit(1, "a", ABSENT, B), edit(2, "b", B, B, "a")], [("b", "", ABSENT, B, True)]),
-        ([edit(1, "a", A, B), edit(2, "b", B, C, "a")], [("b", "a", A, C, True)]),
-        ([edit(1, "b", A, A, "a"), edit(2, "a", A, A, "b")], []),
-        ([edit(1, "a", A, A)], []),
-        ([edit(1, "a", A, B), edit(2, "b", A, B)], [("a", "", A, B, True), ("b", "", A, B, True)]),
-    ],
-)
-def test_several_edits_of_a_file_come_to_one_change(
-    edits: list[Edit], expected: list[tuple[str, str, Version, Version, bool]]
-) -> None:
-    found = net(edits)
-    assert [
-        (each.change.path, each.change.old_path, each.change.before, each.change.after, each.whole)
-        for each in found
-    ] == expected

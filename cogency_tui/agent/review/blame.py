@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cogency_tui.agent.edits.file_history import is_agents
+from cogency_tui.agent.edits.file_history import history_at, is_agents
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.review.hunk_cache import content
 from cogency_tui.agent.review.model import LARGEST
@@ -17,7 +17,6 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.file_versions import Edit, Version
 from cogency_tui.store.reviews import Reviews
-from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.diff import differences
 from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.merge import lines
@@ -65,10 +64,10 @@ async def blame_of(journal: Journal, store: Store, path: str) -> Blame:
             for edit in own
             if edit.path == name and edit.old_path and edit.old_path not in names
         ]
-    history = history_of(path, [found[id] for id in sorted(found)])
-    contents, blobs = await journal.contents(), await journal.blobs()
-    async with journal.lock:
-        told = await in_thread(lambda: blame(path, history, contents.now(path, LARGEST), blobs))
+    history = history_at(path, [found[id] for id in sorted(found)])
+    told = await journal.reading(
+        lambda contents, blobs: blame(path, history, contents.now(path, LARGEST), blobs)
+    )
     origins = {line.edit.origin for line in told if line.edit is not None}
     prompts: dict[tuple[str, int], str] = {}
     for conversation in {origin.conversation for origin in origins}:
@@ -97,19 +96,6 @@ def blame(path: str, edits: Sequence[Edit], now: Version, blobs: Blobs) -> list[
     owners = history.owners(present) or _nobodys(len(told[0]))
     texts = [line.decode("utf-8", "replace").rstrip("\r\n") for line in told[0]]
     return [Blamed(n, text, edit) for n, (text, edit) in enumerate(zip(texts, owners, strict=True), 1)]
-
-
-def history_of(path: str, edits: Sequence[Edit]) -> list[Edit]:
-    """The edits of the file that is now at `path`, out of a project's edits, oldest first."""
-    found: list[Edit] = []
-    for edit in reversed(edits):
-        if edit.old_path == path:
-            # The previous file at this path was moved elsewhere.
-            break
-        if edit.path == path and edit.kind != "snapshot":
-            found.append(edit)
-            path = edit.old_path or path
-    return found[::-1]
 
 
 class _History:

@@ -7,7 +7,7 @@ can be addressed by its numbers, however long. Construction blocks.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from cogency_tui.agent.edits.file_history import Chain
+from cogency_tui.agent.edits.file_history import FileHistory
 from cogency_tui.agent.review.hunk_cache import content
 from cogency_tui.agent.review.intraline import Span, marks, twins
 from cogency_tui.agent.review.model import ChangedFile, Hunk, Row
@@ -96,7 +96,7 @@ class FileDiff:
 
 
 def load(
-    file: ChangedFile, chain: Chain, standing: Standing, blobs: Blobs, check: Check | None = None
+    file: ChangedFile, history: FileHistory, standing: Standing, blobs: Blobs, check: Check | None = None
 ) -> FileDiff:
     """The lines and hunks of a changed file.
 
@@ -104,10 +104,10 @@ def load(
         StoreError: a stored content cannot be read.
     """
     edits = {edit.id: edit for edit in file.edits}
-    notes = [*_notes(chain)]
+    notes = [*_notes(history)]
     if file.no_lines or not file.hunks:
         return FileDiff(file, (), (), (), tuple(notes))
-    before, after = (content(side, blobs) for side in (chain.change.before, chain.change.after))
+    before, after = (content(side, blobs) for side in (history.change.before, history.change.after))
     sides = lines(before, after)
     assert sides is not None, "It was outlined, so it is text."
     try:
@@ -147,8 +147,8 @@ def _raw(line: bytes) -> str:
     return line.decode("latin-1")
 
 
-def _notes(chain: Chain) -> Iterator[str]:
-    change = chain.change
+def _notes(history: FileHistory) -> Iterator[str]:
+    change = history.change
     before, after = change.before, change.after
     if change.old_path:
         yield f"Renamed from {change.old_path}."
