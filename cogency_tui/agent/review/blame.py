@@ -10,16 +10,15 @@ from dataclasses import dataclass
 
 from cogency_tui.agent.edits.file_history import history_at, is_agents
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.review.hunk_cache import content
+from cogency_tui.agent.review.hunk_cache import content, is_readable
 from cogency_tui.agent.review.model import LARGEST
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.file_versions import Edit, Version
 from cogency_tui.store.reviews import Reviews
-from cogency_tui.workspace.diff import differences
 from cogency_tui.workspace.file_names import shown
-from cogency_tui.workspace.merge import lines
+from cogency_tui.workspace.merge import line_differences, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ class _History:
 
     def add(self, edit: Edit) -> None:
         """Process the next edit."""
-        if not all(_is_readable(side) for side in (edit.before, edit.after)):
+        if not all(is_readable(side) for side in (edit.before, edit.after)):
             self._version = None
             return
         if self._version is None or not self._version.holds(edit.before):
@@ -148,7 +147,7 @@ class _History:
         old, new = sides
         found: _Origins = []
         done = 0
-        for a, a_end, b, b_end in differences(_texts(old), _texts(new)):
+        for a, a_end, b, b_end in line_differences(old, new):
             found += self._owners[done:a]
             for line, owner in zip(old[a:a_end], self._owners[a:a_end], strict=True):
                 self._lost[line].append(owner)
@@ -160,11 +159,3 @@ class _History:
 
 def _nobodys(count: int) -> _Origins:
     return [None for _ in range(count)]
-
-
-def _texts(data: Sequence[bytes]) -> list[str]:
-    return [line.decode("latin-1") for line in data]
-
-
-def _is_readable(version: Version) -> bool:
-    return version.kind == "absent" or (version.kind == "file" and version.kept and version.size <= LARGEST)

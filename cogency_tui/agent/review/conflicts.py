@@ -10,7 +10,7 @@ from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import REVIEW, UNDO
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, plan_of
-from cogency_tui.agent.edits.undo_selection import Step, steps, to_undo
+from cogency_tui.agent.edits.undo_selection import Step
 from cogency_tui.agent.review.decisions import applied
 from cogency_tui.agent.review.hunk_patch import Replaced, encoded, undone
 from cogency_tui.agent.review.hunk_selection import Wish, wishes_of
@@ -91,7 +91,7 @@ async def _plan(book: Book, page: Page, target: Target) -> Plan:
                 wanted = [Replaced(each, reverted=True) for each in chosen]
                 undoes = undone(wanted, wish.outlines, page.standing, wish.history)
                 found += wish.sheet(blobs).steps(wanted, undoes)
-        found += steps(to_undo(page.edits, whole), page.edits) if whole else []
+        found += page.steps(whole)
         return plan_of(UNDO, found, contents, blobs)
 
     return await book.journal.reading(look)

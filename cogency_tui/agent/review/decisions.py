@@ -14,7 +14,7 @@ from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import REVIEW, UNDO
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, plan_of
-from cogency_tui.agent.edits.undo_selection import Step, steps, taken_back, to_undo
+from cogency_tui.agent.edits.undo_selection import Step, taken_back
 from cogency_tui.agent.review.hunk_patch import Replaced, undone
 from cogency_tui.agent.review.hunk_selection import Wish, wishes_of
 from cogency_tui.agent.review.model import Target
@@ -77,7 +77,7 @@ class Decisions:
         def plan(contents: Contents, blobs: Blobs) -> _Trial:
             trial = _Trial()
             ids = {id for wish in whole for id in wish.edits}
-            trial.steps += steps(to_undo(page.edits, ids), page.edits) if ids else []
+            trial.steps += page.steps(ids)
             for wish in wishes:
                 if wish in whole:
                     trial.marks |= dict.fromkeys([*wish.parts, *map(Part, wish.edits)], "reverted")
@@ -155,12 +155,12 @@ class Decisions:
         return await applied(self._book, replace(action, parts=parts, marks=changes), plan, for_good=for_good)
 
 
-async def applied(book: Book, action: NewAction, plan: Plan | None, *, for_good: bool = False) -> list[Edit]:
+async def applied(book: Book, action: NewAction, plan: Plan, *, for_good: bool = False) -> list[Edit]:
     """Apply a plan, and record the action with the edits that it made; with nothing to change, the action
     alone.
     """
     reviews, conversation = await book.reviews(), book.conversation
-    if plan is None or not (plan.changes or plan.unchanged or plan.obstacles):
+    if not (plan.changes or plan.unchanged or plan.obstacles):
         await reviews.add(conversation, action)
         return []
 

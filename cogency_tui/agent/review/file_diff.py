@@ -14,8 +14,8 @@ from cogency_tui.agent.review.model import ChangedFile, Hunk, Row
 from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.workspace.diff import Check, Difference, differences
-from cogency_tui.workspace.merge import Range, lines
+from cogency_tui.workspace.diff import Check, Difference
+from cogency_tui.workspace.merge import Range, line_differences, lines
 from cogency_tui.workspace.text_files import decode, lines_of
 
 
@@ -118,18 +118,16 @@ def load(
     done = 0
     hunks: list[Hunk] = []
     comments = file.comments
-    raw_new = [*map(_raw, sides[1])]
     for outline, state in zip(file.hunks, file.states, strict=True):
         if check is not None:
             check()
         first, end = outline.new
         base, base_end = outline.base
         merged_old += [*new[done:first], *old[base:base_end]]
-        gone = [*map(_raw, sides[0][base:base_end])]
         done = end
         changes = tuple(
             (a + outline.old[0], a_end + outline.old[0], b + first, b_end + first)
-            for a, a_end, b, b_end in differences(gone, raw_new[first:end], check)
+            for a, a_end, b, b_end in line_differences(sides[0][base:base_end], sides[1][first:end], check)
         )
         own = tuple(comment for comment in comments if comment.hunk == outline.id)
         made = tuple(edits[id] for id in dict.fromkeys(part.edit for part in outline.parts))
@@ -141,10 +139,6 @@ def load(
 
 def _decoded(data: bytes, file: ChangedFile) -> list[str]:
     return lines_of(decode(data, file.path).plain)
-
-
-def _raw(line: bytes) -> str:
-    return line.decode("latin-1")
 
 
 def _notes(history: FileHistory) -> Iterator[str]:

@@ -20,8 +20,8 @@ from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import Version
 from cogency_tui.store.reviews import Part
-from cogency_tui.workspace.diff import Check, differences
-from cogency_tui.workspace.merge import Hunk, Range, hunks, is_text, lines
+from cogency_tui.workspace.diff import Check
+from cogency_tui.workspace.merge import Hunk, Range, hunks, is_text, line_differences, lines
 from cogency_tui.workspace.text_files import decode
 
 
@@ -179,6 +179,12 @@ def content(version: Version, blobs: Blobs) -> bytes:
     return blobs.read(version.digest, version.size) if version.kind != "absent" else b""
 
 
+def is_readable(version: Version) -> bool:
+    """Whether the lines of a version can be read."""
+    is_small_file = version.kind == "file" and version.kept and version.size <= LARGEST
+    return is_small_file or version.kind == "absent"
+
+
 def _no_lines(steps: Sequence[Revision]) -> NoLines:
     versions = [version for step in steps for version in (step.before, step.after)]
     if any(version.kind == "link" for version in versions):
@@ -218,7 +224,7 @@ def _outlined(regions: Sequence[Region], first: bytes, last: bytes) -> list[Outl
         before, after = old_lines[start:end], new_lines[new_start:new_end]
         old = new_start + shift, new_start + shift + len(before)
         shift += len(before) - len(after)
-        changes = [*differences([*map(_text, before)], [*map(_text, after)])]
+        changes = line_differences(before, after)
         if not changes:
             # The agent changed these lines, and then changed them back.
             continue
@@ -227,10 +233,6 @@ def _outlined(regions: Sequence[Region], first: bytes, last: bytes) -> list[Outl
         id = _id(region.parts)
         found.append(Outline(id, region.parts, region.base, old, region.new, added, removed, region.others))
     return found
-
-
-def _text(line: bytes) -> str:
-    return line.decode("latin-1")
 
 
 def _id(parts: Sequence[Part]) -> str:

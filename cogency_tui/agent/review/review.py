@@ -21,8 +21,7 @@ from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import REDO, UNDO, path_today
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.reverse import Obstacle
-from cogency_tui.agent.edits.undo_preview import Plan, plan_of
-from cogency_tui.agent.edits.undo_selection import steps, to_undo
+from cogency_tui.agent.edits.undo_preview import plan_of
 from cogency_tui.agent.review import conflicts
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.decisions import Decisions, applied, reverse
@@ -86,11 +85,8 @@ async def redo(book: Book) -> tuple[Action, list[Edit]]:
 async def _take_back(book: Book, page: Page, action: Action, reversal: NewAction) -> list[Edit]:
     marks = reverse(action.marks)
     new = NewAction(reversal.kind, reversal.path, action.parts, marks, undoes=action.id)
-    chosen = to_undo(page.edits, set(action.edits))
-    plan: Plan | None = None
-    if chosen:
-        tool = UNDO if reversal.kind == "undo" else REDO
-        plan = await book.journal.reading(partial(plan_of, tool, steps(chosen, page.edits)))
+    tool = UNDO if reversal.kind == "undo" else REDO
+    plan = await book.journal.reading(partial(plan_of, tool, page.steps(action.edits)))
     return await applied(book, new, plan)
 
 

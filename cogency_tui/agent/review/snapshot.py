@@ -3,13 +3,14 @@
 import asyncio
 import threading
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
 from cogency_tui.agent.edits.file_history import FileHistory, Renames, agents_histories, renames
 from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.edits.undo_selection import Step, steps, to_undo
 from cogency_tui.agent.review.hunk_cache import Outlines, cache_key, outlines_of, packed, unpacked
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
 from cogency_tui.agent.review.stored_decisions import Standing
@@ -42,6 +43,10 @@ class Page:
     def renames(self) -> dict[int, Renames]:
         """The renames by each edit."""
         return renames(self.edits)
+
+    def steps(self, ids: Collection[int]) -> list[Step]:
+        """The steps that revert these edits."""
+        return steps(to_undo(self.edits, ids), self.edits)
 
     def histories_by_turn(self) -> list[tuple[int, FileHistory]]:
         """The agent's changes of each file in each turn: the latest turn first, then by path."""
