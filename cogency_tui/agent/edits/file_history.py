@@ -11,7 +11,7 @@ from functools import reduce
 from pathlib import PurePosixPath
 from typing import TypeVar
 
-from cogency_tui.store.file_versions import Edit, FileChange, Version
+from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Version
 
 UNDO = "undo"
 REDO = "redo"
@@ -42,9 +42,10 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class FileHistory:
-    """Successive edits of one file, oldest first, and their net change, by the path at the end.
+    """Successive edits of one file, oldest first, and their net change.
 
-    `change` includes changes by others between the edits. `is_replaced`: another file has come to its path.
+    `change` includes changes by others between the edits; its path is that at the end, or that at the
+    beginning if the file is deleted. `is_replaced`: another file has come to that path.
     """
 
     change: FileChange
@@ -75,8 +76,12 @@ def change_of(edit: Edit) -> FileChange:
 def histories(edits: Iterable[Edit]) -> list[FileHistory]:
     """The histories of all files, given edits oldest first; those without a net change are left out."""
     here, replaced = by_file((edit for edit in edits if edit.kind != "snapshot"), change_of)
-    found = [_history(each, is_replaced=True) for each in replaced]
-    found += [_history(each, is_replaced=False) for each in here.values()]
+    there = {path for path, own in here.items() if own[-1].after.kind != "absent"}
+    found = [FileHistory(_net(own), tuple(own), is_replaced=True) for own in replaced]
+    for own in here.values():
+        change = _net(own)
+        is_replaced = change.after.kind == "absent" and change.path in there
+        found.append(FileHistory(change, tuple(own), is_replaced))
     return [each for each in found if each.change.kind != "snapshot"]
 
 
@@ -165,5 +170,8 @@ def path_today(path: str, renamed: Mapping[int, Renames], after: int) -> str:
     return path
 
 
-def _history(edits: Sequence[Edit], *, is_replaced: bool) -> FileHistory:
-    return FileHistory(reduce(joined, map(change_of, edits)), tuple(edits), is_replaced)
+def _net(edits: Sequence[Edit]) -> FileChange:
+    """The edits of one file as one change; a file that was renamed and then deleted, by its old path."""
+    change = reduce(joined, map(change_of, edits))
+    is_gone = change.after.kind == "absent" and change.old_path
+    return FileChange(change.old_path, change.before, ABSENT) if is_gone else change

@@ -169,8 +169,7 @@ def _worked_out(histories: dict[str, FileHistory], blobs: Blobs, check: Check) -
 
 def key_of(turn: int | None, history: FileHistory) -> FileKey:
     """The key of the agent's changes of a file in a turn, or in the conversation."""
-    last = history.edits[-1]
-    return FileKey(turn, last.path, last.id if history.is_replaced else 0)
+    return FileKey(turn, history.change.path, history.edits[-1].id if history.is_replaced else 0)
 
 
 def _file(standing: Standing, turn: int | None, history: FileHistory, outlines: Outlines) -> ChangedFile:

@@ -22,6 +22,7 @@ def edit(number: int, path: str, before: Version, after: Version, old_path: str 
         ([edit(1, "a", ABSENT, B), edit(2, "b", B, B, "a")], [("b", "", ABSENT, B, True)]),
         ([edit(1, "a", A, B), edit(2, "b", B, C, "a")], [("b", "a", A, C, True)]),
         ([edit(1, "b", A, A, "a"), edit(2, "a", A, A, "b")], []),
+        ([edit(1, "b", A, A, "a"), edit(2, "b", A, ABSENT)], [("a", "", A, ABSENT, True)]),
         ([edit(1, "a", A, A)], []),
         ([edit(1, "a", A, B), edit(2, "b", A, B)], [("a", "", A, B, True), ("b", "", A, B, True)]),
     ],

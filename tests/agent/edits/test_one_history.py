@@ -1,0 +1,163 @@
+"""Random histories of files: undo, review, timeline and patch agree on what the agent's edits come to."""
+
+import subprocess
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cogency_tui.agent.edits.file_history import agents_histories, histories
+from cogency_tui.agent.review.model import Target
+from cogency_tui.agent.timeline.model import Past, Placed
+from cogency_tui.agent.timeline.timeline import files_at
+from cogency_tui.errors import UsageError
+from cogency_tui.store.file_versions import Edit, Version
+from cogency_tui.tools.threads import in_thread
+from tests.agent.journaling import Desk, Tree, desk_at
+
+NAMES = ["a", "b", "d/a", "d/e/f"]
+KINDS = ["write", "write", "append", "delete", "rename", "rename", "swap", "mode", "turn"]
+Steps = list[tuple[str, int]]
+STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 99)), max_size=9)
+
+
+async def act(desk: Desk, kind: str, number: int, step: int) -> None:
+    """What an agent does: files are created, changed, deleted, renamed, and created again at their names."""
+    random = Random(number)
+    there = [name for name in NAMES if (desk.root / name).exists()]
+    free = [name for name in NAMES if name not in there]
+    name = random.choice(there) if there else ""
+    if kind == "turn":
+        await desk.say()
+    elif kind == "write":
+        await desk.write((random.choice(NAMES), f"step {step}\n" * 3))
+    elif kind == "append" and name:
+        await desk.write((name, (desk.root / name).read_text() + f"more {step}\n"))
+    elif kind == "delete" and name:
+        await desk.run(f"rm {name}")
+    elif kind == "mode" and name:
+        await desk.run(f"chmod {random.choice(['600', '755'])} {name}")
+    elif kind == "rename" and name and free:
+        other = random.choice(free)
+        await desk.run(f"mkdir -p {Path(other).parent}; mv {name} {other}")
+    elif kind == "swap" and len(there) > 1:
+        one, other = random.sample(there, 2)
+        await desk.run(f"mv {one} t")
+        await desk.run(f"mv {other} {one}")
+        await desk.run(f"mv t {other}")
+
+
+def files(desk: Desk) -> Tree:
+    return {name: found for name, found in desk.tree().items() if not name.endswith("/")}
+
+
+async def stored(desk: Desk, version: Version) -> tuple[int, bytes]:
+    blobs = await desk.journal.blobs()
+    return version.mode, blobs.read(version.digest, version.size)
+
+
+async def after(desk: Desk, before: Tree, edits: list[Edit]) -> Tree:
+    """The files after the net changes of these edits."""
+    found = histories(edits)
+    for change in (each.change for each in found if each.change.before.kind != "absent"):
+        assert await stored(desk, change.before) == before[change.old_path or change.path]
+    gone = {each.change.old_path or each.change.path for each in found}
+    tree = {path: file for path, file in before.items() if path not in gone}
+    for change in (each.change for each in found if each.change.after.kind != "absent"):
+        assert change.path not in tree
+        tree[change.path] = await stored(desk, change.after)
+    return tree
+
+
+async def as_of(desk: Desk, edits: list[Edit], turn: int) -> Tree:
+    """The files that the timeline shows after a turn."""
+    conversation = await desk.store.conversation(desk.conversation)
+    assert conversation is not None
+    placed = [Placed(edit.origin.turn, edit) for edit in edits]
+    past = Past(conversation, [], [], placed, [], [], [], here=True, shared=0)
+    found = files_at(past, turn)
+    assert len({file.path for file in found}) == len(found)
+    return {file.path: await stored(desk, file.then) for file in found if file.then.kind != "absent"}
+
+
+def patched(directory: Path, before: Tree, patch: bytes) -> dict[str, bytes]:
+    """The contents of the files after `git apply`."""
+    for name, (mode, data) in before.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        path.chmod(mode)
+    command = ["git", "apply", "--whitespace=nowarn", "-"]
+    done = subprocess.run(command, cwd=directory, input=patch, capture_output=True, check=False)
+    assert done.returncode == 0, (done.stderr, patch)
+    there = (path for path in directory.rglob("*") if path.is_file())
+    return {path.relative_to(directory).as_posix(): path.read_bytes() for path in there}
+
+
+async def revert_all(desk: Desk, target: Target) -> None:
+    try:
+        outcome = await desk.review.revert(target)
+    except UsageError:
+        # The edits have come to nothing.
+        return
+    assert not outcome.conflicts
+
+
+async def histories_of(desk: Desk, steps: Steps) -> list[Tree]:
+    """The files before the first turn and after each turn in which the agent makes these steps."""
+    for name in ("a", "d/a"):
+        desk.put(name, f"{name}\n" * 3, 0o644)
+    trees = [files(desk)]
+    for step, (kind, number) in enumerate(steps):
+        if kind == "turn":
+            trees.append(files(desk))
+            await desk.say()
+        else:
+            await act(desk, kind, number, step)
+    return [*trees, files(desk)]
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps=STEPS, point=st.integers(0, 99))
+async def test_undo_review_timeline_and_patch_agree_on_the_net_change(
+    tmp_path_factory: pytest.TempPathFactory, steps: Steps, point: int
+) -> None:
+    base = tmp_path_factory.mktemp("random")
+    async with desk_at(base / "project", base / "data") as desk:
+        trees = await histories_of(desk, steps)
+        first, last, turns = trees[0], trees[-1], len(trees) - 1
+        edits = await desk.edits()
+        assert histories(edits) == agents_histories(edits)
+        assert await after(desk, first, edits) == last
+        for turn in range(1, turns + 1):
+            own = [edit for edit in edits if edit.origin.turn == turn]
+            assert await after(desk, trees[turn - 1], own) == trees[turn]
+            shown = await as_of(desk, edits, turn)
+            assert shown.items() <= trees[turn].items()
+            # A file that is as it was before the first edit of it is not shown.
+            assert {path for path, file in trees[turn].items() if file != first.get(path)} <= shown.keys()
+
+        if first != last:
+            patch = await desk.review.patch()
+            assert not patch.left_out
+            found = await in_thread(patched, base / "copy", first, patch.data)
+            assert found == {path: data for path, (_, data) in last.items()}
+        await require_reverts(desk, trees, point % turns)
+
+
+async def require_reverts(desk: Desk, trees: list[Tree], point: int) -> None:
+    """Undo and review both revert the last turn, what came after a point, and everything."""
+    turns, last = len(trees) - 1, trees[-1]
+    for turn in {turns - 1, point}:
+        if last != trees[turn]:
+            await desk.undo.apply(await desk.undo.back_to(turn))
+            assert files(desk) == trees[turn]
+            await desk.undo.apply(await desk.undo.redo())
+            assert files(desk) == last
+    for turn in range(turns, point, -1):
+        await revert_all(desk, Target(turn))
+        assert files(desk) == trees[turn - 1]
+    await revert_all(desk, Target(None))
+    assert files(desk) == trees[0]
