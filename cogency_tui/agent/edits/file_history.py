@@ -5,6 +5,7 @@ path, or at its old path if it renames the file; a change of the same file by ot
 that history. A file that comes to the path of another begins no history there, and replaces the other's.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -140,22 +141,31 @@ def topmost(path: str, *directories: str) -> str:
     return min(above.intersection(directories), key=len, default="")
 
 
-def renames(edits: Iterable[Edit]) -> dict[int, Renames]:
+def renames(edits: Sequence[Edit]) -> dict[int, Renames]:
     """The renames by each edit that renames files, oldest first.
 
     An undo may be recorded without a rename: if it found another file at the former name, that file was
-    changed and the other removed. The undo's first edit then carries the renames.
+    changed and the other removed. The first such edit of the undo then carries all of its renames.
     """
     found: dict[int, Renames] = {}
-    known: set[tuple[str, int]] = set()
+    unrecorded = _unrecorded(edits)
     for edit in edits:
-        whole = {target.edit for target in edit.undoes if not target.hunk}
-        ids = sorted((id for id in whole if (edit.call, id) not in known), reverse=True)
-        undone = [(new, old) for id in ids for old, new in reversed(found.get(id, ()))]
-        if own := [(edit.old_path, edit.path)] if edit.old_path else undone:
-            found[edit.id] = own
-        known |= {(edit.call, id) for id in ids}
+        if edit.old_path:
+            found[edit.id] = [(edit.old_path, edit.path)]
+        elif ids := unrecorded.pop(edit.call, None):
+            undone = [found.get(id, ()) for id in sorted(ids, reverse=True)]
+            found[edit.id] = [(new, old) for pairs in undone for old, new in reversed(pairs)]
     return found
+
+
+def _unrecorded(edits: Iterable[Edit]) -> dict[str, set[int]]:
+    """The edits that each undo reverts, by its call, without those whose rename it has recorded."""
+    found: defaultdict[str, set[int]] = defaultdict(set)
+    recorded: defaultdict[str, set[int]] = defaultdict(set)
+    for edit in edits:
+        own = recorded if edit.old_path else found
+        own[edit.call] |= {target.edit for target in edit.undoes if not target.hunk}
+    return {call: ids - recorded[call] for call, ids in found.items()}
 
 
 def path_today(path: str, renamed: Mapping[int, Renames], after: int) -> str:

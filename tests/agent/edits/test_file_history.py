@@ -66,10 +66,9 @@ def test_the_topmost_directory_made_for_a_file_goes_with_it(edits: list[Edit], m
 
 def test_a_path_is_followed_to_that_of_today() -> None:
     swap = [edit(2, "t", A, A, "a"), edit(3, "a", B, B, "b"), edit(4, "b", A, A, "t")]
-    undone = (Undone(2), Undone(3), Undone(4))
     back = [
-        Edit("a", B, A, undoes=undone, id=5, call="u", tool="undo"),
-        Edit("b", A, B, undoes=undone, id=6, call="u", tool="undo"),
+        Edit("a", B, A, undoes=(Undone(2), Undone(4)), id=5, call="u", tool="undo"),
+        Edit("b", A, B, undoes=(Undone(3),), id=6, call="u", tool="undo"),
     ]
     renamed = renames([edit(1, "a", C, A), *swap])
     assert [path_today("a", renamed, after) for after in (0, 2, 3)] == ["b", "a", "a"]

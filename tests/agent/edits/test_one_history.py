@@ -90,8 +90,9 @@ def patched(directory: Path, before: Tree, patch: bytes) -> dict[str, bytes]:
         path.write_bytes(data)
         path.chmod(mode)
     command = ["git", "apply", "--whitespace=nowarn", "-"]
-    done = subprocess.run(command, cwd=directory, input=patch, capture_output=True, check=False)
-    assert done.returncode == 0, (done.stderr, patch)
+    if patch:
+        done = subprocess.run(command, cwd=directory, input=patch, capture_output=True, check=False)
+        assert done.returncode == 0, (done.stderr, patch)
     there = (path for path in directory.rglob("*") if path.is_file())
     return {path.relative_to(directory).as_posix(): path.read_bytes() for path in there}
 
@@ -120,9 +121,9 @@ async def histories_of(desk: Desk, steps: Steps) -> list[Tree]:
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(steps=STEPS, point=st.integers(0, 99))
+@given(steps=STEPS, point=st.integers(0, 99), by_undo=st.booleans())
 async def test_undo_review_timeline_and_patch_agree_on_the_net_change(
-    tmp_path_factory: pytest.TempPathFactory, steps: Steps, point: int
+    tmp_path_factory: pytest.TempPathFactory, steps: Steps, point: int, by_undo: bool
 ) -> None:
     base = tmp_path_factory.mktemp("random")
     async with desk_at(base / "project", base / "data") as desk:
@@ -144,19 +145,22 @@ async def test_undo_review_timeline_and_patch_agree_on_the_net_change(
             assert not patch.left_out
             found = await in_thread(patched, base / "copy", first, patch.data)
             assert found == {path: data for path, (_, data) in last.items()}
-        await require_reverts(desk, trees, point % turns)
+        await (reverts_by_undo if by_undo else reverts_by_review)(desk, trees, point % turns)
 
 
-async def require_reverts(desk: Desk, trees: list[Tree], point: int) -> None:
-    """Undo and review both revert the last turn, what came after a point, and everything."""
-    turns, last = len(trees) - 1, trees[-1]
-    for turn in {turns - 1, point}:
-        if last != trees[turn]:
+async def reverts_by_undo(desk: Desk, trees: list[Tree], point: int) -> None:
+    """Undo reverts the last turn, and all that came after a point; redo makes it again."""
+    for turn in {len(trees) - 2, point}:
+        if trees[turn] != trees[-1]:
             await desk.undo.apply(await desk.undo.back_to(turn))
             assert files(desk) == trees[turn]
             await desk.undo.apply(await desk.undo.redo())
-            assert files(desk) == last
-    for turn in range(turns, point, -1):
+            assert files(desk) == trees[-1]
+
+
+async def reverts_by_review(desk: Desk, trees: list[Tree], point: int) -> None:
+    """The review reverts turn by turn to a point, and then all that is left."""
+    for turn in range(len(trees) - 1, point, -1):
         await revert_all(desk, Target(turn))
         assert files(desk) == trees[turn - 1]
     await revert_all(desk, Target(None))
