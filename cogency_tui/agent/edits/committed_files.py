@@ -20,7 +20,9 @@ from cogency_tui.agent.edits.known_commits import Doubted, History, KnownCommits
 from cogency_tui.agent.edits.merge_replay import Merges, Search, Sides, sides
 from cogency_tui.store.file_versions import FileChange
 from cogency_tui.tools.shell.git_checkouts import Bringing
-from cogency_tui.workspace.git.facts import Answers, CachedRepository, Repository, read_regular
+from cogency_tui.workspace.git.blockers import read_regular
+from cogency_tui.workspace.git.cached_facts import Answers, CachedRepository
+from cogency_tui.workspace.git.facts import Repository
 from cogency_tui.workspace.git.merges import merging_repository
 from cogency_tui.workspace.paths import Workspace
 

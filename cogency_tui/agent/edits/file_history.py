@@ -142,37 +142,50 @@ def topmost(path: str, *directories: str) -> str:
 
 
 def renames(edits: Sequence[Edit]) -> dict[int, Renames]:
-    """The renames by each edit that renames files, oldest first.
-
-    An undo may be recorded without a rename: if it found another file at the former name, that file was
-    changed and the other removed. The first such edit of the undo then carries all of its renames.
-    """
+    """The renames by each edit that renames files, oldest first; those by an undo are of its first edit."""
     found: dict[int, Renames] = {}
-    unrecorded = _unrecorded(edits)
+    undos: defaultdict[str, list[Edit]] = defaultdict(list)
     for edit in edits:
-        if edit.old_path:
-            found[edit.id] = [(edit.old_path, edit.path)]
-        elif ids := unrecorded.pop(edit.call, None):
-            undone = [found.get(id, ()) for id in sorted(ids, reverse=True)]
-            found[edit.id] = [(new, old) for pairs in undone for old, new in reversed(pairs)]
+        if edit.undoes:
+            undos[edit.call].append(edit)
+    for edit in edits:
+        if not edit.undoes:
+            own: Renames = [(edit.old_path, edit.path)] if edit.old_path else ()
+        else:
+            own = _undone_renames(undos.pop(edit.call, ()), found)
+        if own:
+            found[edit.id] = own
     return found
 
 
-def _unrecorded(edits: Iterable[Edit]) -> dict[str, set[int]]:
-    """The edits that each undo reverts, by its call, without those whose rename it has recorded."""
-    found: defaultdict[str, set[int]] = defaultdict(set)
-    recorded: defaultdict[str, set[int]] = defaultdict(set)
-    for edit in edits:
-        own = recorded if edit.old_path else found
-        own[edit.call] |= {target.edit for target in edit.undoes if not target.hunk}
-    return {call: ids - recorded[call] for call, ids in found.items()}
+def _undone_renames(undo: Sequence[Edit], known: Mapping[int, Renames]) -> Renames:
+    """The renames by the edits of an undo: those of what it reverts, the other way round.
+
+    The undo may have recorded fewer: if it found another file at the former name, that file was changed and
+    the other removed. If it recorded others, since a directory was renamed in between, these count.
+    """
+    recorded = [(edit.old_path, edit.path) for edit in undo if edit.old_path]
+    inverse = _inverse(undo, known)
+    if all(_followed(old, inverse) == new for old, new in recorded):
+        return inverse
+    return [*recorded, *_inverse([edit for edit in undo if not edit.old_path], known)]
+
+
+def _inverse(undo: Iterable[Edit], known: Mapping[int, Renames]) -> Renames:
+    ids = {target.edit for edit in undo for target in edit.undoes if not target.hunk}
+    undone = [known.get(id, ()) for id in sorted(ids, reverse=True)]
+    return [(new, old) for pairs in undone for old, new in reversed(pairs)]
 
 
 def path_today(path: str, renamed: Mapping[int, Renames], after: int) -> str:
     """The current path of the file that was at `path` after the edit of this number, as far as the renames
     of `renames` show.
     """
-    for old, new in (pair for id, pairs in renamed.items() if id > after for pair in pairs):
+    return _followed(path, [pair for id, pairs in renamed.items() if id > after for pair in pairs])
+
+
+def _followed(path: str, renamed: Renames) -> str:
+    for old, new in renamed:
         if new == path:
             # Another file has replaced it.
             return path
