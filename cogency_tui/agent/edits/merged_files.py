@@ -35,9 +35,10 @@ _Change = tuple[str, str]
 
 
 class MergedFiles:
-    """The merges of the commits `tips` and of their common ancestors. `names` are the files' paths from the
-    top, `is_undoubted` decides whether a file in a commit is not in doubt; other contents count if their digest
-    is in `kept`.
+    """The merges of the commits `tips` and of their common ancestors.
+
+    `names` are the files' paths from the top. `is_undoubted` decides whether a file in a commit is not in
+    doubt; other contents count if their digest is in `kept`.
     """
 
     def __init__(
