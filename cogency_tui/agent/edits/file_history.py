@@ -7,7 +7,7 @@ that history. A file that comes to the path of another begins no history there, 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import PurePosixPath
 from typing import TypeVar
@@ -77,12 +77,15 @@ def change_of(edit: Edit) -> FileChange:
 def histories(edits: Iterable[Edit]) -> list[FileHistory]:
     """The histories of all files, given edits oldest first; those without a net change are left out."""
     here, replaced = by_file((edit for edit in edits if edit.kind != "snapshot"), change_of)
-    there = {path for path, own in here.items() if own[-1].after.kind != "absent"}
-    found = [FileHistory(_net(own), tuple(own), is_replaced=True) for own in replaced]
-    for own in here.values():
-        change = _net(own)
-        is_replaced = change.after.kind == "absent" and change.path in there
-        found.append(FileHistory(change, tuple(own), is_replaced))
+    gone = _changed(FileHistory(_net(own), tuple(own), is_replaced=True) for own in replaced)
+    left = _changed(FileHistory(_net(own), tuple(own)) for own in here.values())
+    # Of several at a path, the file that is there comes last.
+    left.sort(key=lambda each: each.change.after.kind != "absent")
+    last = {each.change.path: each for each in left}
+    return [*gone, *(replace(each, is_replaced=last[each.change.path] is not each) for each in left)]
+
+
+def _changed(found: Iterable[FileHistory]) -> list[FileHistory]:
     return [each for each in found if each.change.kind != "snapshot"]
 
 

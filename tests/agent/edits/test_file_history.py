@@ -37,6 +37,7 @@ def test_several_edits_of_a_file_come_to_one_change(
         )
         for each in histories(edits)
     ] == expected
+    assert not any(each.is_replaced for each in histories(edits))
 
 
 def test_a_file_that_comes_to_the_path_of_another_replaces_it() -> None:
@@ -47,6 +48,18 @@ def test_a_file_that_comes_to_the_path_of_another_replaces_it() -> None:
     assert history_at("a", edits) == edits[1:]
     assert history_at("a", [*edits, edit(4, "c", C, C, "a")]) == []
     assert history_at("b", edits) == []
+
+
+def test_of_several_deleted_files_of_a_path_the_last_one_is_there() -> None:
+    edits = [edit(1, "b", A, A, "a"), edit(2, "b", A, ABSENT), edit(3, "a", B, ABSENT)]
+    found = [(each.change.path, each.change.before, each.is_replaced) for each in histories(edits)]
+    assert found == [("a", A, True), ("a", B, False)]
+    # A file that is there is so whenever it came.
+    edits = [edit(1, "b", A, A, "a"), edit(2, "a", ABSENT, C), edit(3, "b", A, ABSENT)]
+    assert [(each.change.kind, each.is_replaced) for each in histories(edits)] == [
+        ("deleted", True),
+        ("created", False),
+    ]
 
 
 @pytest.mark.parametrize(
