@@ -157,7 +157,7 @@ from cogency_tui.tools.shell.background import Background
 from cogency_tui.workspace.git.facts import Repository
 from cogency_tui.tools.mcp.server import Surroundings
 from cogency_tui.tools.mcp.servers import Servers
-from cogency_tui.tools.registry import default_registry
+from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.web.parser_process import in_child
 from cogency_tui.tui.terminal import external_editor
@@ -172,7 +172,7 @@ async def main(server):
     workspace = Workspace(project)
     context = ToolContext(workspace, secrets=secrets)
     async def call(tool, **args):
-        return await default_registry().bind(tool, args, context).run()
+        return await Registry(default_tools()).bind(tool, args, context).run()
     await call("find", content="x+")
     await call("replace", pattern="*.txt", old="a", new="b")
     said = await call("shell", command="env; cat /proc/$PPID/environ")

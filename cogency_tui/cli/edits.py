@@ -10,11 +10,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cogency_tui.agent.edits.file_history import path_today
+from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.file_history import RESTORE, UNDO, path_today, renames
 from cogency_tui.agent.edits.journal import Journal
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import Plan, difference, left_out
-from cogency_tui.agent.edits.undo_selection import RESTORE, UNDO, taken_back
+from cogency_tui.agent.edits.undo_selection import taken_back
 from cogency_tui.agent.review.survival import EditFate, fate_of
 from cogency_tui.cli.edits_output import (
     Counts,
@@ -161,16 +162,14 @@ class EditCommands:
         marks, undone = await self._decided(edit.origin.conversation)
         state = state_of(edit, marks, undone)
         journal = await self._journal(edit.origin.project)
-        contents, blobs = await journal.contents(), await journal.blobs()
         edits = await self._edits.of_conversation(edit.origin.conversation)
-        today = path_today(edit.path, edits, edit.id)
+        today = path_today(edit.path, renames(edits), edit.id)
 
-        def work() -> tuple[str, Counts, EditFate]:
+        def work(contents: Contents, blobs: Blobs) -> tuple[str, Counts, EditFate]:
             text = difference(edit, blobs)
             return text, diff.count(text), fate_of(replace(edit, path=today), contents, blobs)
 
-        async with journal.lock:
-            text, counts, fate = await in_thread(work)
+        text, counts, fate = await journal.reading(work)
         if self._as_json:
             value = edit_value(edit, state, counts, marks)
             print_json({**value, "diff": text, "now": fate_value(fate, today)})

@@ -274,15 +274,7 @@ class Store:
 
     async def recover(self, conversation_id: str) -> list[Event]:
         """Complete the drafts of processes that have ended, as interrupted units; return these units."""
-        return await self.database.write(
-            lambda connection: drafts.seal(connection, conversation_id, drafts.is_orphaned)
-        )
-
-    async def seal_drafts(self, conversation_id: str) -> list[Event]:
-        """Complete this process's own drafts, when a turn is interrupted; return these units."""
-        return await self.database.write(
-            lambda connection: drafts.seal(connection, conversation_id, drafts.is_own)
-        )
+        return await self.database.write(lambda connection: drafts.seal(connection, conversation_id))
 
     async def record_usage(self, conversation_id: str, step: Measure) -> None:
         """Record the usage of one cycle."""

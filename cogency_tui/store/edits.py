@@ -171,11 +171,6 @@ class Edits:
         sql = "SELECT coalesce(max(id), 0) FROM edits"
         return (await self._database.read(lambda connection: connection.execute(sql).fetchone()))[0]
 
-    async def mark(self, edit: int, state: State, *, hunk: str = "", note: str = "") -> None:
-        """Record a decision about an edit, or one of its hunks, in place of an earlier one."""
-        row = (edit, to_column(hunk), state, to_column(note), self._clock())
-        await self._database.write(lambda connection: connection.execute(_MARK, row))
-
     async def note_merged(self, edits: Iterable[Edit]) -> None:
         """Mark edits that came with commits of a remote."""
         rows = [(edit.id,) for edit in edits]
@@ -198,15 +193,6 @@ class Edits:
             lambda connection: connection.execute(_REFERENCED).fetchall()
         )
         return {digest for (digest,) in rows}
-
-    async def release(self, conversation: str) -> None:
-        """Release the contents that a conversation refers to, at the user's request only.
-
-        Its edits stay listed, and can no longer be undone. Contents that others refer to, too, are not
-        cleaned up.
-        """
-        sql = "UPDATE edits SET before_kept = 0, after_kept = 0 WHERE conversation = ?"
-        await self._database.write(lambda connection: connection.execute(sql, (to_column(conversation),)))
 
     async def _select(self, clauses: str, *values: object) -> list[Edit]:
         return await self._database.read(

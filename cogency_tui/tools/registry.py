@@ -174,10 +174,6 @@ def default_tools(background: Background | None = None, sandbox: Sandbox | None 
     return [*tools, Fetch(), *([Search()] if installed() else [])]
 
 
-def default_registry() -> Registry:
-    return Registry(default_tools())
-
-
 def own_tool(called: str) -> str:
     """Return our tool's name for another agent's; any other name unchanged."""
     if called in _OWN:

@@ -18,10 +18,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeVar
 
 from cogency_tui.agent.edits.committed_files import Kept, brought
+from cogency_tui.agent.edits.file_history import GUARD
 from cogency_tui.agent.edits.git_settings import leads_elsewhere, loses, section_of
 from cogency_tui.agent.edits.undo import Undo
 from cogency_tui.agent.edits.undo_preview import difference
-from cogency_tui.agent.edits.undo_selection import GUARD, taken_back
+from cogency_tui.agent.edits.undo_selection import taken_back
 from cogency_tui.errors import CogencyError, StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import Edit, FileChange, Version

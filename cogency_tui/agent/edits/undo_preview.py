@@ -1,11 +1,13 @@
 """The preview of an undo, which the user sees before it is done."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
 from cogency_tui.agent.edits.command_changes import named_conversations
+from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
+from cogency_tui.agent.edits.undo_selection import Step
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import Edit, FileChange, Version
@@ -96,6 +98,14 @@ def _reverting(edits: Collection[Edit]) -> str:
     numbers = " ".join([str(edit.id) for edit in edits][:_MOST_NUMBERS])
     numbers += " …" if len(edits) > _MOST_NUMBERS else ""
     return f"`cogency-tui edits revert {numbers}` takes it back all the same."
+
+
+def plan_of(tool: str, steps: Iterable[Step], contents: Contents, blobs: Blobs) -> Plan:
+    """The plan of reverting these steps, last one first. Errors as `planned`. Blocks."""
+    reversal = Reversal(contents, blobs)
+    for step in steps:
+        reversal.take_back(step)
+    return planned(tool, reversal, blobs)
 
 
 def planned(tool: str, reversal: Reversal, blobs: Blobs) -> Plan:

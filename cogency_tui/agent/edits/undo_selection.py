@@ -8,18 +8,12 @@ conflict. Changes from before a rename that stays are reverted under the new nam
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import PurePosixPath
 
+from cogency_tui.agent.edits.file_history import UNDO, by_file, change_of, joined, renames, unbroken
 from cogency_tui.store.file_versions import Edit, FileChange, Undone
 from cogency_tui.workspace.file_names import shown
-
-UNDO = "undo"
-REDO = "redo"
-RESTORE = "restore"
-GUARD = "guard"
-"""The tool that reverts a command's changes of guarded files without consent: the engine uses it, not the
-user.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +87,13 @@ def steps(chosen: Sequence[Edit], edits: Sequence[Edit] = ()) -> list[Step]:
 
     If `edits` are those of the conversation, the renames among them that stay are followed.
     """
-    found: dict[int, Step] = {}
-    at: dict[str, int] = {}
-    for number, step in enumerate(_single_steps(chosen, edits)):
-        change = step.change
-        key = at.pop(change.old_path or change.path, None)
-        if key is not None and found[key].change.after.equals(change.before):
-            found[key] = _joined(found[key], step)
-        else:
-            key = number
-            found[key] = step
-        at[change.path] = key
-    return sorted(found.values(), key=lambda step: step.last, reverse=True)
+    here, replaced = by_file(_single_steps(chosen, edits), _change_of)
+    runs = [run for each in (*here.values(), *replaced) for run in unbroken(each, _change_of)]
+    return sorted((reduce(_joined, run) for run in runs), key=lambda step: step.last, reverse=True)
+
+
+def _change_of(step: Step) -> FileChange:
+    return step.change
 
 
 def _single_steps(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[Step]:
@@ -112,11 +101,11 @@ def _single_steps(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[Step]:
     files.
     """
     own = {edit.id: _single_step(edit, edit.path) for edit in chosen}
-    renames = _renames(edits)
+    renamed = renames(edits)
     names: dict[str, str] = {}
     for edit in reversed(edits):
         if edit.id not in own:
-            for old, new in reversed(renames[edit.id]):
+            for old, new in reversed(renamed.get(edit.id, ())):
                 names[old] = names.pop(new, new)
             continue
         step = own[edit.id] = _single_step(edit, names.get(edit.path, edit.path))
@@ -126,25 +115,9 @@ def _single_steps(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[Step]:
     return list(own.values())
 
 
-def _renames(edits: Iterable[Edit]) -> dict[int, list[tuple[str, str]]]:
-    """The renames of each edit, in order. An undo may be recorded without one: if it found another file at
-    the former name, that file was changed and the other removed. The undo's first edit then carries the
-    renames.
-    """
-    found: dict[int, list[tuple[str, str]]] = {}
-    told: set[tuple[str, int]] = set()
-    for edit in edits:
-        whole = {target.edit for target in edit.undoes if not target.hunk}
-        ids = sorted((id for id in whole if (edit.call, id) not in told), reverse=True)
-        undone = [(new, old) for id in ids for old, new in reversed(found.get(id, []))]
-        found[edit.id] = [(edit.old_path, edit.path)] if edit.old_path else undone
-        told |= {(edit.call, id) for id in ids}
-    return found
-
-
 def _single_step(edit: Edit, now: str) -> Step:
     """The step that reverts one edit of a file whose name is `now`."""
-    change = FileChange(edit.path, edit.before, edit.after, edit.old_path, edit.made)
+    change = change_of(edit)
     undoes = (Undone(edit.id),)
     if now == edit.path:
         return Step(change, undoes, edit.id)
@@ -180,13 +153,9 @@ def _replaced(base: tuple[str, ...], parts: tuple[str, ...]) -> tuple[int, int, 
 
 def _joined(first: Step, second: Step) -> Step:
     """Two successive steps of one file as one."""
-    earlier, later = first.change, second.change
-    old_path = earlier.old_path or (earlier.path if later.old_path else "")
-    if old_path == later.path or earlier.before.kind == "absent":
-        old_path = ""
-    change = FileChange(later.path, earlier.before, later.after, old_path, later.made or earlier.made)
     former = tuple(dict.fromkeys((*first.former, *second.former)))
     blocked = first.blocked or second.blocked
+    change = joined(first.change, second.change)
     return Step(change, (*first.undoes, *second.undoes), second.last, former, blocked)
 
 

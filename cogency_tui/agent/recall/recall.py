@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeVar
 
+from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.agent.recall.results import Hit, Indexed, Page, Preview, hit_of, listed
 from cogency_tui.child_processes import Job
 from cogency_tui.errors import UsageError
@@ -23,7 +24,7 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Conversation, Store
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.events import missing
-from cogency_tui.store.file_versions import Kind, net
+from cogency_tui.store.file_versions import Kind
 from cogency_tui.store.forks import Forks, Tree
 from cogency_tui.store.open_locks import Mark, Presence
 from cogency_tui.store.search.index import BLOBS
@@ -79,7 +80,9 @@ async def _branch(store: Store, id: str, after: int) -> Branch:
     parted = events[0]["timestamp"]
     edits = [edit for edit in await Edits(store.database).of_conversation(id) if edit.timestamp >= parted]
     tokens, cost = await store.database.read(lambda connection: usage.since(connection, id, parted))
-    files: tuple[tuple[str, Kind], ...] = tuple((each.change.path, each.change.kind) for each in net(edits))
+    files: tuple[tuple[str, Kind], ...] = tuple(
+        (each.change.path, each.change.kind) for each in histories(edits)
+    )
     prompts = tuple(user_text(event) for event in events if event["type"] == "user")
     answers = tuple(event["content"] for event in events if event["type"] == "respond")
     return Branch(conversation, prompts, answers, files, tokens, cost)

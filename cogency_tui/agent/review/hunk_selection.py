@@ -1,16 +1,11 @@
-"""The selection that a decision is about: a file's chain, its hunks, and the chosen ones among these. No
+"""The selection that a decision is about: a file's history, its hunks, and the chosen ones among these. No
 decision is made here.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.file_history import Chain, path_today
-from cogency_tui.agent.edits.reverse import Reversal
-from cogency_tui.agent.edits.undo_preview import Plan, planned
-from cogency_tui.agent.edits.undo_selection import Step
+from cogency_tui.agent.edits.file_history import FileHistory, path_today
 from cogency_tui.agent.review.hunk_cache import Outlines
 from cogency_tui.agent.review.hunk_patch import Sheet
 from cogency_tui.agent.review.model import Outline, Target
@@ -18,7 +13,6 @@ from cogency_tui.agent.review.snapshot import Book, Page
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.reviews import Part
-from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.file_names import shown
 
 Result = TypeVar("Result")
@@ -28,7 +22,7 @@ Result = TypeVar("Result")
 class Wish:
     """A file with its hunks, and those that are `chosen`; `path` is its current path."""
 
-    chain: Chain
+    history: FileHistory
     outlines: Outlines
     chosen: tuple[Outline, ...]
     path: str
@@ -42,7 +36,7 @@ class Wish:
     @property
     def edits(self) -> list[int]:
         """The numbers of the agent's edits."""
-        return [edit.id for edit in self.chain.edits]
+        return [edit.id for edit in self.history.edits]
 
     @property
     def parts(self) -> list[Part]:
@@ -54,14 +48,14 @@ class Wish:
     @property
     def is_lines(self) -> bool:
         """Whether the change is one of lines alone, in a file that exists before and after."""
-        change = self.chain.change
+        change = self.history.change
         before, after = change.before, change.after
         plain = before.kind == after.kind == "file" and before.mode == after.mode
         return bool(self.outlines.hunks) and plain and not change.old_path
 
     def sheet(self, blobs: Blobs) -> Sheet:
         """Its lines. Blocks."""
-        return Sheet(self.chain, self.outlines, self.page.standing, self.path, blobs)
+        return Sheet(self.history, self.outlines, self.page.standing, self.path, blobs)
 
 
 async def wishes_of(book: Book, page: Page, target: Target) -> list[Wish]:
@@ -72,30 +66,14 @@ async def wishes_of(book: Book, page: Page, target: Target) -> list[Wish]:
     """
     found = page.targeted(target)
     wishes: list[Wish] = []
-    for chain, outlines in zip(found, await book.outlined(found), strict=True):
+    for history, outlines in zip(found, await book.outlined(found), strict=True):
         hunks = {outline.id: outline for outline in outlines.hunks}
         if unknown := [id for id in target.hunks if id not in hunks]:
             raise UsageError(
-                f"The change of {shown(chain.change.path)} has no hunk {unknown[0]!r}.",
+                f"The change of {shown(history.change.path)} has no hunk {unknown[0]!r}.",
                 f"It has {', '.join(hunks) or 'none'}.",
             )
         chosen = tuple(hunks[id] for id in dict.fromkeys(target.hunks)) or outlines.hunks
-        path = path_today(chain.change.path, page.edits, chain.edits[-1].id)
-        wishes.append(Wish(chain, outlines, chosen, path, page))
+        path = path_today(history.change.path, page.renames, history.edits[-1].id)
+        wishes.append(Wish(history, outlines, chosen, path, page))
     return wishes
-
-
-async def looking(book: Book, work: Callable[[Contents, Blobs], Result]) -> Result:
-    """Run `work` in a thread while no other part of this process changes files; return its result."""
-    journal = book.journal
-    contents, blobs = await journal.contents(), await journal.blobs()
-    async with journal.lock:
-        return await in_thread(work, contents, blobs)
-
-
-def tried(tool: str, steps: Sequence[Step], contents: Contents, blobs: Blobs) -> Plan:
-    """The plan of reverting these steps. Blocks."""
-    reversal = Reversal(contents, blobs)
-    for step in steps:
-        reversal.take_back(step)
-    return planned(tool, reversal, blobs)

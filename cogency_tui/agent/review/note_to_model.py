@@ -6,8 +6,7 @@ a file can pass for words of the engine or of the user.
 
 from collections.abc import Collection, Iterator, Sequence
 
-from cogency_tui.agent.edits.file_history import PERSONS
-from cogency_tui.agent.edits.undo_selection import REDO, RESTORE
+from cogency_tui.agent.edits.file_history import BY_USER, REDO, RESTORE
 from cogency_tui.agent.review.hunk_cache import content
 from cogency_tui.agent.review.model import LARGEST
 from cogency_tui.agent.review.snapshot import Book, Page
@@ -51,11 +50,11 @@ async def untold(book: Book) -> ReviewNote | None:
     told_action, told_edit = await reviews.told(book.conversation)
     if not (
         await reviews.any_after(book.conversation, told_action)
-        or await edits.any_by(PERSONS, book.conversation, told_edit)
+        or await edits.any_by(BY_USER, book.conversation, told_edit)
     ):
         return None
     page = await book.page()
-    own = [edit for edit in page.edits if edit.tool in PERSONS and edit.id > told_edit]
+    own = [edit for edit in page.edits if edit.tool in BY_USER and edit.id > told_edit]
     actions = [action for action in page.actions if action.id > told_action]
     if not own and not actions:
         return None
@@ -109,7 +108,7 @@ def _lasting(own: Sequence[Edit]) -> list[Edit]:
 
 def _of(edit: Edit, edits: dict[int, Edit]) -> str:
     targets = [edits[undone.edit] for undone in edit.undoes if undone.edit in edits]
-    turns = sorted({target.origin.turn for target in targets if target.tool not in PERSONS})
+    turns = sorted({target.origin.turn for target in targets if target.tool not in BY_USER})
     if not turns:
         return "it "
     return f"your change of turn {', '.join(map(str, turns))} "

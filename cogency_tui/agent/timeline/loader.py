@@ -4,8 +4,8 @@ from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
+from cogency_tui.agent.edits.file_history import BY_USER
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.edits.undo_selection import REDO, RESTORE, UNDO
 from cogency_tui.agent.subagent_progress import numbered_with_progress
 from cogency_tui.agent.timeline.model import Asked, Figures, Past, Placed, Point
 from cogency_tui.errors import UsageError
@@ -17,9 +17,6 @@ from cogency_tui.store.summaries import Summaries, Summary
 
 CurrentFrame = Callable[[Conversation, Summary | None], Awaitable[Frame]]
 """Returns the frame around the events of a conversation now, with a summary for earlier events."""
-
-_BY_PERSON = (UNDO, REDO, RESTORE)
-"""Tools of edits that no call made."""
 
 
 async def read_past(store: Store, journal: Journal, id: str, frame: CurrentFrame) -> Past:
@@ -170,7 +167,7 @@ async def _placed(
         for edit in await edits.of_conversation(conversation.id):
             call = called.get(edit.origin.caller, edit.call)
             undoes = {undone.edit for undone in edit.undoes}
-            known = undoes <= taken if edit.tool in _BY_PERSON else call in ends
+            known = undoes <= taken if edit.tool in BY_USER else call in ends
             if generation and (not known or edit.timestamp > until):
                 continue
             taken.add(edit.id)

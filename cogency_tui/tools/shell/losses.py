@@ -42,7 +42,8 @@ from cogency_tui.tools.shell.simple_command import LISTED, TOO_DEEP, TOO_MANY, S
 from cogency_tui.tools.shell.system_files import is_own_temporary
 from cogency_tui.tools.shell.word_paths import MOST, Places, joined
 from cogency_tui.workspace.file_names import shown
-from cogency_tui.workspace.git.facts import Answers, CachedRepository, Entry, Repository
+from cogency_tui.workspace.git.cached_facts import Answers, CachedRepository
+from cogency_tui.workspace.git.facts import Entry, Repository
 from cogency_tui.workspace.ignore import ALWAYS
 from cogency_tui.workspace.paths import Workspace
 

@@ -30,7 +30,8 @@ from cogency_tui.tools.shell.programs import PROGRAMS, facts, git_with, programs
 from cogency_tui.tools.shell.shell_variables import before_name, is_name
 from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 from cogency_tui.tools.shell.word_paths import MOST_LINK_ENTRIES, Places, leads_git
-from cogency_tui.workspace.git.facts import Answers, CachedRepository, Repository
+from cogency_tui.workspace.git.cached_facts import Answers, CachedRepository
+from cogency_tui.workspace.git.facts import Repository
 
 _UNCERTAIN = re.compile(
     r"<\(|\bIFS\b(?!=\s+read\b)"

@@ -47,7 +47,8 @@ class Picking:
             return None
         key = file.file.key
         if file.picked:
-            return Target(key.turn, key.path, tuple(each.id for each in file.hunks if each.id in file.picked))
+            picked = tuple(each.id for each in file.hunks if each.id in file.picked)
+            return Target(key.turn, key.path, picked, key.replaced)
         return target_of(key, hunk.id if hunk else "")
 
     def toggle(self) -> None:

@@ -40,7 +40,7 @@ class Shows(Protocol):
 
 def target_of(key: FileKey, hunk: str = WHOLE_FILE) -> Target:
     """The target for a hunk of a file, or for the file."""
-    return Target(key.turn, key.path, (hunk,) if hunk else ())
+    return Target(key.turn, key.path, (hunk,) if hunk else (), key.replaced)
 
 
 class Reading:

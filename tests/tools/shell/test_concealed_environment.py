@@ -18,13 +18,13 @@ PROGRAM = """
 import asyncio, json, os, subprocess, sys
 from pathlib import Path
 from cogency_tui.tools.base import ToolContext
-from cogency_tui.tools.registry import default_registry
+from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.workspace.paths import Workspace
 
 async def main(command):
     secrets = {"ODD_NAME": os.environ["ODD_NAME"]}
     context = ToolContext(Workspace(Path.cwd()), secrets=secrets)
-    call = default_registry().bind("shell", {"command": command}, context)
+    call = Registry(default_tools()).bind("shell", {"command": command}, context)
     outcome = await call.run()
     inherited = subprocess.run(["sh", "-c", "echo $OPENAI_API_KEY"], capture_output=True, text=True).stdout
     found = {"content": outcome.content, "python": dict(os.environ), "inherited": inherited}
