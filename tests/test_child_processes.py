@@ -154,7 +154,7 @@ from cogency_tui.tools.mcp.servers import Servers
 from cogency_tui.tools.registry import default_registry
 from cogency_tui.tools.shell.sandbox import Sandbox
 from cogency_tui.tools.web.parser_process import in_child
-from cogency_tui.tui.terminal import outside_editor
+from cogency_tui.tui.terminal import external_editor
 from cogency_tui.tui.terminal.clipboard import copy
 from cogency_tui.tui.terminal.link_opener import open_address
 from cogency_tui.workspace.paths import Workspace
@@ -186,7 +186,7 @@ async def main(server):
         await open_address("https://example.org")
     app = SimpleNamespace(batch_update=Nothing, suspend=Nothing)
     with suppress(Exception):
-        await outside_editor.open_outside(app, "a.txt", os.environ)
+        await external_editor.open_outside(app, "a.txt", os.environ)
     await agent.close()
     print(json.dumps({"starts": starts, "said": said.content, "ready": ready}))
 
@@ -249,8 +249,8 @@ def test_every_start_is_without_keys_and_imports_nothing_of_the_project(
     lines = [" ".join(argv) for argv, _environ in starts]
     for what in (
         *(
-            "workspace.search_process",
-            "web.child",
+            "workspace.search_worker",
+            "web.parser_process",
             "search.child",
             "supervision.supervisor",
             "git -c",
