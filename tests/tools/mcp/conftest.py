@@ -19,7 +19,7 @@ from cogency_tui.workspace.paths import Workspace
 from tests import ROOT
 
 PEER = ROOT / "tests" / "peers" / "mcp_server.py"
-_NUISANCE = PEER.with_name("mcp_nuisance.py")
+NUISANCE = PEER.with_name("mcp_nuisance.py")
 PATIENCE = 90.0
 """Seconds after which something hangs."""
 
@@ -31,7 +31,7 @@ def command(**more: Any) -> McpSettings:
 
 def nuisance(how: str, **more: Any) -> McpSettings:
     """A command that is no MCP server."""
-    return McpSettings(command=sys.executable, args=[str(_NUISANCE), how], **more)
+    return McpSettings(command=sys.executable, args=[str(NUISANCE), how], **more)
 
 
 class Bench:
