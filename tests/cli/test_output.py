@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from cogency_tui.cli.commands import COMMANDS
 
@@ -107,12 +108,22 @@ def _read(path: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
+def test_a_command_ends_well_with_one_stream_that_fails(tmp_path: Path) -> None:
+    cases = [(name, "well") for name in ARGUMENTS]
+    cases += [(name, WAYS[1 + number % (len(WAYS) - 1)]) for number, name in enumerate(ARGUMENTS)]
+    _assert_well_ended(runs(tmp_path, cases))
+
+
+@pytest.mark.exhaustive
 def test_a_command_ends_well_whatever_its_streams_are(tmp_path: Path) -> None:
     cases = [(name, way) for name in ARGUMENTS for way in ("well", "<&-", ">&-")]
     # Of the others each command has one, and one command has all.
     cases += [(name, WAYS[3 + number % (len(WAYS) - 3)]) for number, name in enumerate(ARGUMENTS)]
     cases += [("config", way) for way in WAYS[3:] if ("config", way) not in cases]
-    ended = runs(tmp_path, cases)
+    _assert_well_ended(runs(tmp_path, cases))
+
+
+def _assert_well_ended(ended: Mapping[tuple[str, str], Ended]) -> None:
     for (name, way), run in ended.items():
         well = ended[name, "well"]
         assert run.status in (0, 1, 2), (name, way, run)

@@ -142,7 +142,7 @@ async def test_what_cannot_be_ended_is_named_in_the_result(
 
     with monkeypatch.context() as patch:
         patch.setattr(orphans.os, "kill", kill_but_none_of_theirs)
-        asleep = f"until pgrep -xf 'sleep 1000.{mark}' >/dev/null; do :; done"
+        asleep = f"until pgrep -xf 'sleep 1000.{mark}' >/dev/null; do command sleep 0.05; done"
         # Stopped, and the supervisor first: else what is left of the two may end the escaped one by itself.
         attack = "kill -STOP $G $S; kill -9 $S $G"
         text = f"M={mark}; {NAMES}; {ESCAPES['session']}\n{asleep}; {attack}; :"

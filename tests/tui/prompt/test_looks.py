@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ClassVar
 
+import pytest
 from textual import events
 from textual.app import ComposeResult
 from textual.pilot import Pilot
@@ -21,6 +22,8 @@ from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.tui.driving import until
 from tests.tui.looks import check_looks, each_size
 from tests.tui.stand import Stand
+
+pytestmark = pytest.mark.usefixtures("short_pause")
 
 PATHS = Paths(
     [
