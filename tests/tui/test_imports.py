@@ -12,7 +12,7 @@ EARLY = {
         "__main__ child_processes errors private_files process_identity search_paths signals "
         "temporary_files text"
     ),
-    "agent": "agent open_store output_variables user_command works",
+    "agent": "agent conversations event_queue open_store output_variables user_command",
     "agent.edits": "startup_recovery",
     "cli": "arguments commands main output",
     "config": "layers load mcp schema themes toml workflows",
@@ -36,8 +36,8 @@ EARLY = {
     "tui.status": "header status_bar",
     "tui.terminal": "capabilities driver input output title_and_notifications",
     "tui.transcript": (
-        "block_view call call_detail call_lines cards copy_text document find_view packed_text "
-        "text_finder unit_lines unit_view units"
+        "call call_detail call_lines cards copy_text cursor document find line_selection packed_text "
+        "text_finder unit_lines units view"
     ),
     "tui.trust": "bar",
     "workspace": "directory file_names paths watch",
