@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from cogency_tui.agent.profile.learner import Learner
     from cogency_tui.config.mcp import McpSettings
     from cogency_tui.protocol.events import ReviewNote
-    from cogency_tui.store.conversations import Conversation as ConversationRecord
-    from cogency_tui.store.conversations import Store
+    from cogency_tui.store.conversations import Store, StoredConversation
     from cogency_tui.store.requests import Frame
     from cogency_tui.store.summaries import Summary
     from cogency_tui.tools.base import Tool
@@ -268,7 +267,7 @@ class Conversations:
             await store.set_settings(conversation, dialect=dialect, provider=name, model=model)
         return dialect
 
-    async def frame(self, record: "ConversationRecord", summary: "Summary | None") -> "Frame":
+    async def frame(self, record: "StoredConversation", summary: "Summary | None") -> "Frame":
         """The frame that a request would put around the events of a conversation now; nothing is changed.
 
         Raises:

@@ -14,7 +14,7 @@ from cogency_tui.cli.output import print_json, print_json_line, print_text, stan
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import call_record, user_text
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.trash import Trash
 from cogency_tui.text import one_line
 
@@ -163,7 +163,7 @@ def _print_tree(tree: Tree, depth: int, current: str) -> None:
         _print_tree(fork, depth + 1, current)
 
 
-def _line(conversation: Conversation) -> str:
+def _line(conversation: StoredConversation) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.updated))
     turns = f"{conversation.turns} turn" + ("" if conversation.turns == 1 else "s")
     imported = "  (imported)" if conversation.imported else ""

@@ -32,7 +32,7 @@ from cogency_tui.cli.edits_output import (
 from cogency_tui.cli.output import agreed, complain, print_json, print_text, talk, unread
 from cogency_tui.errors import ConsentError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.file_versions import Edit, Mark
 from cogency_tui.tools.threads import in_thread
@@ -207,7 +207,7 @@ class EditCommands:
         return await self._carry_out(conversation, journal, plan, consent)
 
     async def _carry_out(
-        self, conversation: Conversation, journal: Journal, plan: Plan, consent: Consent
+        self, conversation: StoredConversation, journal: Journal, plan: Plan, consent: Consent
     ) -> int:
         blobs = await journal.blobs()
         undo = Undo(journal, conversation.id)
@@ -253,12 +253,12 @@ class EditCommands:
             for text in await in_thread(lambda: [*plan_text(plan, blobs)]):
                 print_text(text)
 
-    async def _conversation(self) -> Conversation | None:
+    async def _conversation(self) -> StoredConversation | None:
         if self._named is not None:
             return await self._store.resolve(self._named)
         return await self._store.latest(str(self._project))
 
-    async def _conversation_of(self, ids: Collection[int]) -> Conversation:
+    async def _conversation_of(self, ids: Collection[int]) -> StoredConversation:
         """The conversation whose files are to be changed; one of another project only if it was named."""
         edits = [await self._edit(id) for id in ids]
         if self._named is not None or not edits:

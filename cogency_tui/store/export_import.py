@@ -39,7 +39,7 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.conversations import (
     COLUMNS,
-    Conversation,
+    StoredConversation,
     conversation_of,
     insert,
     is_conversation_id,
@@ -444,7 +444,9 @@ def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs)
     return incoming.root
 
 
-def _conversation(connection: sqlite3.Connection, conversation: Conversation) -> Iterator[dict[str, Any]]:
+def _conversation(
+    connection: sqlite3.Connection, conversation: StoredConversation
+) -> Iterator[dict[str, Any]]:
     key = to_column(conversation.id)
     yield {"conversation": asdict(conversation)}
     position: dict[int, int] = {}
@@ -563,8 +565,8 @@ class _Incoming:
         self.root = self.root or id
 
     @staticmethod
-    def _made(given: ConversationRecord, id: str, parent: str | None, call: str | None) -> Conversation:
-        return Conversation(
+    def _made(given: ConversationRecord, id: str, parent: str | None, call: str | None) -> StoredConversation:
+        return StoredConversation(
             *(id, given.project, given.title, given.dialect, given.provider, given.model),
             *(given.created, given.updated, given.turns, given.tokens, given.cost, parent, call),
             branch=given.branch,

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from cogency_tui.process_identity import own_start, start_of
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
 from tests.store.conftest import Spawn
 
@@ -24,7 +24,7 @@ async def orphan(store: Store) -> None:
     await store.database.write(lambda connection: connection.execute(sql))
 
 
-async def test_a_complete_unit_replaces_its_draft(store: Store, conversation: Conversation) -> None:
+async def test_a_complete_unit_replaces_its_draft(store: Store, conversation: StoredConversation) -> None:
     await store.append_draft(conversation.id, "r1", "respond", "Hel")
     await store.append_draft(conversation.id, "r2", "respond", "other")
 
@@ -36,7 +36,7 @@ async def test_a_complete_unit_replaces_its_draft(store: Store, conversation: Co
 
 
 async def test_the_pieces_of_a_draft_are_joined_and_blank_ones_dropped(
-    store: Store, conversation: Conversation
+    store: Store, conversation: StoredConversation
 ) -> None:
     before = time.time()
     for text in ("Let me ", "see \ud83d", "\ude00 and \0 so\n"):
@@ -62,7 +62,7 @@ async def test_the_pieces_of_a_draft_are_joined_and_blank_ones_dropped(
 
 
 async def test_drafts_of_a_living_process_are_left_alone_and_of_a_killed_one_recovered_once(
-    store: Store, conversation: Conversation, spawn: Spawn
+    store: Store, conversation: StoredConversation, spawn: Spawn
 ) -> None:
     child = spawn("draft", conversation.id)
     await store.append_draft(conversation.id, "t1", "think", "mine")
@@ -87,7 +87,7 @@ async def test_drafts_of_a_living_process_are_left_alone_and_of_a_killed_one_rec
 
 
 async def test_a_pid_given_out_again_is_another_process(
-    store: Store, conversation: Conversation, directory: Path
+    store: Store, conversation: StoredConversation, directory: Path
 ) -> None:
     with sqlite3.connect(directory / FILE) as raw:
         raw.executemany(
@@ -105,7 +105,7 @@ async def test_a_pid_given_out_again_is_another_process(
     assert await pieces(store) == 1
 
 
-async def test_other_conversations_keep_their_drafts(store: Store, conversation: Conversation) -> None:
+async def test_other_conversations_keep_their_drafts(store: Store, conversation: StoredConversation) -> None:
     other = await store.create_conversation("/p", dialect="xml", provider="offline", model="m")
     await store.append_draft(other.id, "r1", "respond", "x")
     await orphan(store)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError, UsageError
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Mark, Origin, State, Undone, Version
@@ -27,7 +27,7 @@ def edits(store: Store) -> Edits:
 
 
 @pytest.fixture
-async def origin(edits: Edits, conversation: Conversation) -> Origin:
+async def origin(edits: Edits, conversation: StoredConversation) -> Origin:
     return await edits.origin(conversation.id)
 
 
@@ -60,7 +60,7 @@ async def test_an_edit_comes_back_as_it_was_recorded(edits: Edits, origin: Origi
 
 
 async def test_edits_are_found_by_turn_path_and_project(
-    store: Store, edits: Edits, conversation: Conversation
+    store: Store, edits: Edits, conversation: StoredConversation
 ) -> None:
     async def add(path: str, before: Version, after: Version, old_path: str = "") -> Edit:
         origin = await edits.origin(conversation.id)
@@ -84,9 +84,9 @@ async def test_edits_are_found_by_turn_path_and_project(
 
 
 async def test_an_edit_of_a_sub_agent_belongs_to_the_turn_that_started_it(
-    store: Store, edits: Edits, conversation: Conversation
+    store: Store, edits: Edits, conversation: StoredConversation
 ) -> None:
-    async def create(**links: str) -> Conversation:
+    async def create(**links: str) -> StoredConversation:
         return await store.create_conversation("/project", dialect="xml", provider="p", model="m", **links)
 
     for _ in range(3):

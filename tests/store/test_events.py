@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import PERSISTED, Event
 from cogency_tui.store import events
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
 from tests.store.conftest import Spawn
 
@@ -72,7 +72,7 @@ async def test_every_persisted_event_comes_back_as_it_was(store: Store, written:
     ],
 )
 async def test_a_result_that_an_earlier_version_stored_has_a_state(
-    store: Store, conversation: Conversation, outcome: str, error: bool, state: str
+    store: Store, conversation: StoredConversation, outcome: str, error: bool, state: str
 ) -> None:
     payload = {"outcome": outcome, "content": None, "error": error}
     stored: Any = {
@@ -109,7 +109,7 @@ def _is_stored(kind: str) -> bool:
     ],
 )
 async def test_events_of_the_moment_are_refused(
-    store: Store, conversation: Conversation, event: Event
+    store: Store, conversation: StoredConversation, event: Event
 ) -> None:
     with pytest.raises(ValueError, match="Only complete events"):
         await store.append(conversation.id, event)
@@ -135,7 +135,7 @@ async def test_conversations_keep_apart_and_what_a_newer_program_added_stays(sto
 
 
 async def test_a_row_that_cannot_be_read_costs_only_itself(
-    store: Store, conversation: Conversation, directory: Path
+    store: Store, conversation: StoredConversation, directory: Path
 ) -> None:
     planted: list[tuple[str, str | bytes]] = [
         ("user", '{"type": "user", "timestamp": 1.0, "content": "cut'),
@@ -165,7 +165,7 @@ async def test_a_row_that_cannot_be_read_costs_only_itself(
 
 
 async def test_bytes_that_are_no_unicode_are_replaced_not_lost(
-    store: Store, conversation: Conversation, directory: Path
+    store: Store, conversation: StoredConversation, directory: Path
 ) -> None:
     with sqlite3.connect(directory / FILE) as raw:
         body = b'{"type": "user", "timestamp": 1.0, "content": "caf\xe9"}'
@@ -183,7 +183,7 @@ async def test_bytes_that_are_no_unicode_are_replaced_not_lost(
 
 
 async def test_writers_in_several_processes_lose_nothing(
-    store: Store, conversation: Conversation, spawn: Spawn
+    store: Store, conversation: StoredConversation, spawn: Spawn
 ) -> None:
     children = [spawn("append", conversation.id, name, "150") for name in ("a", "b")]
     for child in children:
@@ -208,7 +208,7 @@ async def test_writers_in_several_processes_lose_nothing(
 
 
 async def test_what_was_acknowledged_outlives_a_killed_process(
-    store: Store, conversation: Conversation, spawn: Spawn
+    store: Store, conversation: StoredConversation, spawn: Spawn
 ) -> None:
     child = spawn("append", conversation.id, "a", "1000000")
     assert child.stdin is not None
@@ -234,7 +234,7 @@ async def test_what_was_acknowledged_outlives_a_killed_process(
 
 
 async def test_pages_hold_every_event_once_and_no_more_than_a_page_of_them(
-    store: Store, conversation: Conversation
+    store: Store, conversation: StoredConversation
 ) -> None:
     small: list[Any] = [{"type": "user", "timestamp": 1.0, "content": f"{n}"} for n in range(250)]
     large: list[Any] = [{"type": "user", "timestamp": 1.0, "content": "x" * (700 << 10)} for _ in range(3)]
@@ -248,7 +248,7 @@ async def test_pages_hold_every_event_once_and_no_more_than_a_page_of_them(
 
 
 async def test_a_page_without_an_event_that_can_be_read_is_not_the_last(
-    store: Store, conversation: Conversation
+    store: Store, conversation: StoredConversation
 ) -> None:
     for n in range(201):
         await store.append(conversation.id, {"type": "user", "timestamp": 1.0, "content": f"{n}"})

@@ -13,7 +13,7 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.redaction import MARKER
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.export_import import exported, imported
 from cogency_tui.store.file_versions import ABSENT, FileChange, Undone, Version
@@ -43,7 +43,7 @@ async def lines_of(store: Store, id: str, blobs: Blobs) -> list[str]:
     return [json.dumps(line) for line in found]
 
 
-async def full(store: Store, conversation: Conversation, blobs: Blobs) -> None:
+async def full(store: Store, conversation: StoredConversation, blobs: Blobs) -> None:
     for event in STORED:
         await store.append(conversation.id, event)
     await store.rename(conversation.id, "Mine")
@@ -63,7 +63,7 @@ async def full(store: Store, conversation: Conversation, blobs: Blobs) -> None:
 
 
 async def test_an_export_imports_into_an_equal_conversation(
-    store: Store, conversation: Conversation, directory: Path, tmp_path: Path
+    store: Store, conversation: StoredConversation, directory: Path, tmp_path: Path
 ) -> None:
     blobs = Blobs(directory / "blobs")
     await full(store, conversation, blobs)
@@ -95,7 +95,7 @@ async def test_an_export_imports_into_an_equal_conversation(
 
 
 async def test_where_the_id_is_taken_it_gets_another(
-    store: Store, conversation: Conversation, directory: Path
+    store: Store, conversation: StoredConversation, directory: Path
 ) -> None:
     blobs = Blobs(directory / "blobs")
     await full(store, conversation, blobs)
@@ -125,7 +125,11 @@ DAMAGED: list[tuple[Callable[[Lines], Lines], str]] = [
 
 @pytest.mark.parametrize(("damage", "told"), DAMAGED)
 async def test_what_is_no_export_leaves_nothing_behind(
-    damage: Callable[[Lines], Lines], told: str, store: Store, conversation: Conversation, directory: Path
+    damage: Callable[[Lines], Lines],
+    told: str,
+    store: Store,
+    conversation: StoredConversation,
+    directory: Path,
 ) -> None:
     blobs = Blobs(directory / "blobs")
     await full(store, conversation, blobs)
@@ -139,7 +143,7 @@ async def test_what_is_no_export_leaves_nothing_behind(
 
 
 async def test_an_export_has_no_key(
-    store: Store, conversation: Conversation, directory: Path, tmp_path: Path
+    store: Store, conversation: StoredConversation, directory: Path, tmp_path: Path
 ) -> None:
     key = "ghp_" + "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0dF2hJ4"
     blobs = Blobs(directory / "blobs")

@@ -12,7 +12,7 @@ import pytest
 from cogency_tui.protocol.events import Event, begins_turn
 from cogency_tui.protocol.transcript import user_text
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.events import BEGINS_TURN, read_page
@@ -42,7 +42,7 @@ TURNS = [True, False, False, True, False, True, True]
 """Whether each is a message that begins a turn."""
 
 
-async def fill(store: Store, conversation: Conversation) -> None:
+async def fill(store: Store, conversation: StoredConversation) -> None:
     """Store the messages, and an edit in each turn, as an earlier version did."""
     edits = Edits(store.database)
     for number, text in enumerate(MESSAGES):
@@ -109,7 +109,7 @@ async def test_rows_of_a_damaged_old_store_are_converted_too(directory: Path) ->
 
 
 async def test_an_export_of_an_earlier_version_is_converted(
-    store: Store, conversation: Conversation, directory: Path, tmp_path: Path
+    store: Store, conversation: StoredConversation, directory: Path, tmp_path: Path
 ) -> None:
     await fill(store, conversation)
     blobs = Blobs(directory / "blobs")
@@ -138,7 +138,7 @@ RAN: Event = {
     ],
 )
 async def test_a_row_begins_a_turn_as_its_event_does(
-    event: Event, store: Store, conversation: Conversation
+    event: Event, store: Store, conversation: StoredConversation
 ) -> None:
     await store.append(conversation.id, event)
     (((_number, stored),), *_) = await store.database.read(lambda each: read_page(each, conversation.id, 0))

@@ -21,7 +21,7 @@ from cogency_tui.config.schema import Dialect, Mode, Permissions, Settings
 from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure, StepState
 from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.workspace.paths import Workspace
 
 EPOCH = 1_790_000_000.0
@@ -186,19 +186,19 @@ class NoDatabase:
 @dataclass
 class ScriptedStore:
     past: dict[str, list[Event]] = field(default_factory=dict[str, list[Event]])
-    listed: list[Conversation] = field(default_factory=list[Conversation])
+    listed: list[StoredConversation] = field(default_factory=list[StoredConversation])
     database: NoDatabase = field(default_factory=NoDatabase)
     notices: list[str] = field(default_factory=list[str])
 
     async def conversations(
-        self, project: str | None = None, *, limit: int, before: Conversation | None = None
-    ) -> list[Conversation]:
+        self, project: str | None = None, *, limit: int, before: StoredConversation | None = None
+    ) -> list[StoredConversation]:
         return self.listed[:limit]
 
     async def count(self, project: str | None = None) -> int:
         return len(self.listed)
 
-    async def conversation(self, id: str) -> Conversation | None:
+    async def conversation(self, id: str) -> StoredConversation | None:
         return next((each for each in self.listed if each.id == id), None)
 
     async def recover(self, conversation_id: str) -> list[Event]:
@@ -215,7 +215,7 @@ class ScriptedStore:
     ) -> AsyncGenerator[list[tuple[int, Event]]]:
         yield await self.numbered_events(conversation_id, after)
 
-    async def delegated(self, parent: str) -> list[Conversation]:
+    async def delegated(self, parent: str) -> list[StoredConversation]:
         return []
 
     async def usage(self, conversation_id: str) -> Measure:

@@ -13,7 +13,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.events import CallEvent, Event, UserEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.protocol.untrusted_sources import Sources, recorded
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.tools.mcp.names import source_of
 from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.threads import in_thread
@@ -71,9 +71,9 @@ async def _sources(store: Store, conversation_id: str, workspace: Workspace, *, 
     return found
 
 
-async def _lineage(store: Store, id: str) -> list[Conversation]:
+async def _lineage(store: Store, id: str) -> list[StoredConversation]:
     """The conversation, and those that it was forked from, nearest first."""
-    found: list[Conversation] = []
+    found: list[StoredConversation] = []
     next_id: str | None = id
     while next_id is not None and next_id not in {each.id for each in found}:
         conversation = await store.conversation(next_id)

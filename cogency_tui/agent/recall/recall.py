@@ -21,7 +21,7 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.transcript import user_text
 from cogency_tui.store import events, export_import, usage
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.events import missing
 from cogency_tui.store.file_versions import Kind
@@ -41,7 +41,7 @@ class Branch:
     changed, with the kind of change; `tokens` sent and generated, `cost` in USD if it is known.
     """
 
-    conversation: Conversation
+    conversation: StoredConversation
     prompts: tuple[str, ...]
     answers: tuple[str, ...]
     files: tuple[tuple[str, Kind], ...]
@@ -182,7 +182,7 @@ class Recall:
         """Restore a conversation from the trash."""
         await Trash((await self._store()).database).restore(id)
 
-    async def fork(self, id: str, through: int | None = None) -> Conversation:
+    async def fork(self, id: str, through: int | None = None) -> StoredConversation:
         """A new conversation with the events up to the number `through`, or all.
 
         Raises:
@@ -215,7 +215,7 @@ class Recall:
 
         return await self._search(work)
 
-    async def import_lines(self, lines: Sequence[str]) -> Conversation:
+    async def import_lines(self, lines: Sequence[str]) -> StoredConversation:
         """Store the lines of `export_lines`, all or nothing.
 
         Raises:

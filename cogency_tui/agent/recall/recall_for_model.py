@@ -14,7 +14,7 @@ from cogency_tui.errors import PersonError, ToolError
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.protocol.untrusted_sources import Sources
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.edits import Edits
 from cogency_tui.tools.recall import Passages, Scope
 from cogency_tui.workspace.paths import Workspace
@@ -77,7 +77,7 @@ class PastConversations:
         lines += [f"[more: at={preview.events[-1][0] + _BEFORE}]"] if preview.behind else []
         return Passages(len(preview.events), "\n".join(lines), await self._sources(found.id))
 
-    async def _resolved(self, conversation: str) -> Conversation:
+    async def _resolved(self, conversation: str) -> StoredConversation:
         try:
             return await (await self._store()).resolve(conversation)
         except PersonError as exc:

@@ -11,11 +11,11 @@ from cogency_tui.agent.timeline.model import Asked, Figures, Past, Placed, Point
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event, begins_turn
 from cogency_tui.store import usage
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.requests import Frame, Request, Requests
 from cogency_tui.store.summaries import Summaries, Summary
 
-CurrentFrame = Callable[[Conversation, Summary | None], Awaitable[Frame]]
+CurrentFrame = Callable[[StoredConversation, Summary | None], Awaitable[Frame]]
 """Returns the frame around the events of a conversation now, with a summary for earlier events."""
 
 
@@ -57,7 +57,7 @@ def _points(numbered: Sequence[tuple[int, tuple[Event, ...]]]) -> list[Point]:
     return points
 
 
-async def _lineage(store: Store, conversation: Conversation) -> list[Conversation]:
+async def _lineage(store: Store, conversation: StoredConversation) -> list[StoredConversation]:
     """The conversation, the one that it was forked from, and so on."""
     found = [conversation]
     while (last := found[-1]).call is None and last.parent is not None and len(found) < 100:
@@ -68,7 +68,7 @@ async def _lineage(store: Store, conversation: Conversation) -> list[Conversatio
     return found
 
 
-async def _inherited(store: Store, lineage: Sequence[Conversation]) -> tuple[int, list[Figures]]:
+async def _inherited(store: Store, lineage: Sequence[StoredConversation]) -> tuple[int, list[Figures]]:
     """The number of points that a fork shares with its origin, and their figures there."""
     shared: list[int] = []
     found: list[Figures] = []
@@ -102,7 +102,7 @@ async def _figures(store: Store, id: str) -> list[Figures]:
 
 
 async def _asked(
-    store: Store, conversation: Conversation, points: Sequence[Point], frame: CurrentFrame
+    store: Store, conversation: StoredConversation, points: Sequence[Point], frame: CurrentFrame
 ) -> list[Asked]:
     recorded = await Requests(store.database).of_conversation(conversation.id)
     before = recorded[0].through if recorded else points[-1].number + 1
@@ -147,7 +147,7 @@ def _counted(found: Sequence[tuple[Request, bool]], points: Sequence[Point]) -> 
 
 async def _placed(
     journal: Journal,
-    lineage: Sequence[Conversation],
+    lineage: Sequence[StoredConversation],
     callers: Sequence[dict[str, str]],
     points: Sequence[Point],
     shared: int,

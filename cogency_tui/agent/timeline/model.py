@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cogency_tui.protocol.events import Event, Measure, Message, begins_turn
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.file_versions import Edit, FileChange, Version
 from cogency_tui.store.requests import Request
 
@@ -108,7 +108,7 @@ class Past:
     the points that it has from the conversation that it was forked from.
     """
 
-    conversation: Conversation
+    conversation: StoredConversation
     points: Sequence[Point]
     asked: Sequence[Asked]
     edits: Sequence[Placed]

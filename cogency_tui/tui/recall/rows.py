@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from cogency_tui.agent.recall.results import Hit, Listed
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.forks import Tree
 from cogency_tui.tui.kit.select_list import Heading
 
@@ -24,7 +24,7 @@ class Entry:
     """A conversation with its first hits, and whether there are `more`; the number of files that it
     changed, None if unknown; the process that has it open elsewhere, 0 for none."""
 
-    conversation: Conversation
+    conversation: StoredConversation
     hits: tuple[Hit, ...] = ()
     more: bool = False
     files: int | None = None
@@ -206,7 +206,7 @@ class Catalogue:
         return row
 
 
-def _flat(tree: Tree) -> Iterator[Conversation]:
+def _flat(tree: Tree) -> Iterator[StoredConversation]:
     yield tree.conversation
     for fork in tree.forks:
         yield from _flat(fork)

@@ -13,7 +13,7 @@ from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.file_versions import FileChange, Version
 from cogency_tui.store.search.building import update
@@ -40,7 +40,7 @@ def said(text: str, at: float = 1.0) -> Event:
     return {"type": "user", "timestamp": at, "content": text}
 
 
-async def begin(store: Store, text: str, project: str = "/p", **more: str) -> Conversation:
+async def begin(store: Store, text: str, project: str = "/p", **more: str) -> StoredConversation:
     made = await store.create_conversation(project, dialect="x", provider="o", model="m", **more)
     await store.append(made.id, said(text))
     return made

@@ -7,7 +7,7 @@ import pytest
 from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError, StoreError
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import Confirmation
 from tests.tui.driving import (
@@ -32,7 +32,7 @@ def past(agent: ScriptedAgent, *titles: str) -> None:
     for number, title in enumerate(titles):
         id = f"id{number}"
         agent.past.listed.append(
-            Conversation(
+            StoredConversation(
                 id, str(agent.project), title, "xml", "openai", "gpt", 0.0, 1e9 - number, 3, 1200, 0.31, None
             )
         )
