@@ -36,8 +36,8 @@ from typing import BinaryIO, NoReturn
 
 from cogency_tui.errors import ToolError
 from cogency_tui.redaction import looks_like_key
+from cogency_tui.safe_text import one_line
 from cogency_tui.search_paths import require_program, with_own_search_paths
-from cogency_tui.text import one_line
 
 _SECRET_NAME = re.compile(
     r"(^|_)(KEY|KEYS|APIKEY|TOKEN|TOKENS|SECRET|SECRETS|PAT|PWD|PASS|CREDENTIAL|CREDENTIALS|AUTH)$"

@@ -14,12 +14,12 @@ from cogency_tui.acp.content import fenced
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.file_versions import Edit, Version
 from cogency_tui.store.search.index import BLOBS
-from cogency_tui.text import one_line
 from cogency_tui.tools.registry import own_arguments, own_tool
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.text_files import decode

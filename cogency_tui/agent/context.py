@@ -14,9 +14,9 @@ from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol import render
 from cogency_tui.protocol.events import Event, Message, ResultEvent, UserEvent
 from cogency_tui.protocol.transcript import user_message
+from cogency_tui.safe_text import without_escapes
 from cogency_tui.store.requests import Frame
 from cogency_tui.store.summaries import Summary
-from cogency_tui.text import without_escapes
 
 _COLOURED = frozenset({"shell", "processes"})
 """Tools whose results contain colours for the user."""

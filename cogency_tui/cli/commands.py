@@ -56,7 +56,7 @@ async def opened_store() -> "AsyncGenerator[Store]":
     Raises:
         StoreError: it cannot even be read.
     """
-    from cogency_tui.cli.output import talk
+    from cogency_tui.cli.standard_streams import talk
     from cogency_tui.store.conversations import Store
 
     async with await Store.open(data_path()) as store:

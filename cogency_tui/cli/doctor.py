@@ -19,7 +19,7 @@ from cogency_tui.agent.permissions.rules import FILE_NAME as RULES
 from cogency_tui.agent.permissions.rules import Rules
 from cogency_tui.agent.project.trust import Standing
 from cogency_tui.cli.mcp import check_servers
-from cogency_tui.cli.output import print_json, print_text, talk
+from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.cli.trust import project_settings_of
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path, data_path

@@ -29,7 +29,7 @@ from cogency_tui.cli.edits_output import (
     plan_values,
     state_of,
 )
-from cogency_tui.cli.output import agreed, complain, print_json, print_text, talk, unread
+from cogency_tui.cli.standard_streams import agreed, complain, print_json, print_text, talk, unread
 from cogency_tui.errors import ConsentError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store, StoredConversation

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from cogency_tui.config.load import CORRECT, read_settings
+from cogency_tui.config.config_file import CORRECT, read_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.config.toml import line_of_key, parse, read_text
 from cogency_tui.config.workflows import WorkflowError, check_workflows

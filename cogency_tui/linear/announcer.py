@@ -4,10 +4,10 @@ The answer is announced line by line, as its lines are complete; thoughts only b
 duration; a call by its beginning and its end.
 """
 
-from cogency_tui.cli.output import describe_args
+from cogency_tui.cli.standard_streams import describe_args
 from cogency_tui.protocol.events import ErrorPayload, Event, Measure, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.text import Sanitizer, one_line
+from cogency_tui.safe_text import Sanitizer, one_line
 
 _LONG = 1.0
 """Minimum seconds of thought for which a line is printed when they end."""

@@ -42,7 +42,7 @@ from cogency_tui.providers.gemini import (
 from cogency_tui.providers.http_provider import Opener
 from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.surrogates import SurrogateJoiner
-from cogency_tui.providers.token_counts import RepeatingUsage
+from cogency_tui.providers.token_usage import RepeatingUsage
 from cogency_tui.providers.websocket import Socket, socket_url
 from cogency_tui.providers.wire_protocol import Finish, count_of, table, text_of
 

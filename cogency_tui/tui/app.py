@@ -36,8 +36,8 @@ from textual.worker import Worker, WorkerFailed, active_worker  # pyright: ignor
 from textual.worker_manager import WorkerManager
 
 from cogency_tui.config.themes import DEFAULT, load_palette
+from cogency_tui.safe_text import clean
 from cogency_tui.signals import on_signal
-from cogency_tui.text import clean
 from cogency_tui.tui.kit.lines import TerminalGuard
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.memory_arenas import share_arena

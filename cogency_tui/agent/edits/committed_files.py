@@ -15,7 +15,7 @@ from cogency_tui.agent.edits.known_commits import Doubted, History, KnownCommits
 from cogency_tui.agent.edits.merge_replay import Merges
 from cogency_tui.agent.edits.merged_files import LINK, LONGEST, MergedFiles, mode_of
 from cogency_tui.store.file_versions import FileChange
-from cogency_tui.tools.shell.git_checkouts import Bringing
+from cogency_tui.tools.shell.files_from_commits import Bringing
 from cogency_tui.workspace.git.blockers import read_regular
 from cogency_tui.workspace.git.cached_facts import Answers, CachedRepository
 from cogency_tui.workspace.git.facts import Repository

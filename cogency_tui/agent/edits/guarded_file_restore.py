@@ -28,11 +28,11 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import Edit, FileChange, Version
 from cogency_tui.tools.journal_protocol import Consent, Keeps
 from cogency_tui.tools.threads import completed, in_thread
-from cogency_tui.workspace import guarded_files
+from cogency_tui.workspace import protected_files
 from cogency_tui.workspace.file_names import in_repository, is_guarded_name, is_instruction_file, shown
 from cogency_tui.workspace.git.directories import Returned
 from cogency_tui.workspace.git.facts import Repository
-from cogency_tui.workspace.guarded_directories import (
+from cogency_tui.workspace.held_directories import (
     GuardedDirectories,
     Replaced,
     close_directories,
@@ -417,7 +417,7 @@ async def _put_back(journal: "Journal", conversation: str, edits: Sequence[Edit]
     settled.notes += [f"[{each}]" for each in aside]
     settled.put_back = [name for path, name in names.items() if path not in left]
     if settled.put_back:
-        why = next((text for edit in edits if (text := guarded_files.reason(edit.path))), _ELSEWHERE)
+        why = next((text for edit in edits if (text := protected_files.reason(edit.path))), _ELSEWHERE)
         listed = ", ".join(settled.put_back)
         settled.notes.append(f"[Put back as it was before the command: {listed} ({why}). {cure}]")
     for path, reason in left.items():
@@ -469,13 +469,13 @@ def _of_lost_repositories(edits: Sequence[Edit], workspace: Workspace) -> dict[s
     """
     gone = [edit.old_path or edit.path for edit in edits if edit.old_path or edit.after.kind == "absent"]
     places = {place for path in gone if (place := _git_place(path))}
-    lost = {place for place in places if not guarded_files.is_repository(workspace.root / place)}
+    lost = {place for place in places if not protected_files.is_repository(workspace.root / place)}
     if not lost:
         return {}
 
     def belongs(path: str) -> bool:
         above = Path(workspace.root, path).parents
-        return _is_in(path, lost) or any(map(guarded_files.is_repository, above))
+        return _is_in(path, lost) or any(map(protected_files.is_repository, above))
 
     return {edit.path: _LOST for edit in edits if any(map(belongs, _paths(edit)))}
 
@@ -491,7 +491,7 @@ def _paths(edit: FileChange) -> list[str]:
 
 
 def _is_guarded(path: str, watched: Collection[str], workspace: Workspace) -> bool:
-    return path in watched or bool(guarded_files.reason(path)) or _is_of_bare(path, workspace)
+    return path in watched or bool(protected_files.reason(path)) or _is_of_bare(path, workspace)
 
 
 def _is_in(path: str, places: Collection[str]) -> bool:
@@ -607,7 +607,7 @@ def _is_ordinary_configuration(
 
 def _is_of_repository(path: Path) -> bool:
     """Whether a path is the configuration of one repository, which all its working trees share."""
-    return path.name == "config" and guarded_files.is_repository(path.parent)
+    return path.name == "config" and protected_files.is_repository(path.parent)
 
 
 def _is_own_tree(directory: Path, setting: str) -> bool:
@@ -642,8 +642,8 @@ def _moves_or_removes_submodules(change: FileChange, workspace: Workspace, blobs
 def _is_configuration(path: str) -> bool:
     """Whether only git reads the file: a shell would run what the value of a name may hold."""
     parts = PurePosixPath(path).parts
-    gits = ".git" in parts or not guarded_files.reason(path)
-    return (parts[-1] in _CONFIGURATIONS and gits) or Path("/", path) in guarded_files.user_configurations()
+    gits = ".git" in parts or not protected_files.reason(path)
+    return (parts[-1] in _CONFIGURATIONS and gits) or Path("/", path) in protected_files.user_configurations()
 
 
 def _is_bookkeeping(change: FileChange, known: Collection[str], workspace: Workspace, blobs: Blobs) -> bool:
@@ -668,7 +668,7 @@ def _is_bookkeeping(change: FileChange, known: Collection[str], workspace: Works
         return text == "../..\n" and path.parent.parent.name == _WORKTREES and _is_linked(path.parent)
     if path.name != ".git" or not text.startswith(_POINTER) or "\0" in text:
         return False
-    leads = {workspace.name_of(each) for each in guarded_files.of_repository(path, Listing())}
+    leads = {workspace.name_of(each) for each in protected_files.of_repository(path, Listing())}
     return _is_linked(path.parent / text.removeprefix(_POINTER).rstrip("\r\n")) and leads <= {
         *known,
         change.path,
@@ -679,7 +679,7 @@ def _is_linked(directory: Path) -> bool:
     """Whether a directory holds a repository's data of a submodule or of another working tree."""
     above = Path(os.path.realpath(directory)).parents
     return any(
-        each.name in guarded_files.LINKED and guarded_files.is_repository(each.parent) for each in above
+        each.name in protected_files.LINKED and protected_files.is_repository(each.parent) for each in above
     )
 
 
@@ -700,7 +700,7 @@ def _is_led_back(directory: Path, text: str, *, may_be_gone: bool) -> bool:
         return False
     if may_be_gone and not os.path.lexists(place):
         return True
-    return guarded_files.git_directory(place) == Path(os.path.realpath(directory))
+    return protected_files.git_directory(place) == Path(os.path.realpath(directory))
 
 
 def _small(version: Version, blobs: Blobs) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.edits.command_changes import (
+from cogency_tui.agent.edits.change_attribution import (
     changes_of,
     planned_by,
     rivals,
@@ -23,7 +23,7 @@ from cogency_tui.agent.edits.command_changes import (
     unclaimed,
     written_by_us,
 )
-from cogency_tui.agent.edits.command_edits import COLLECTING
+from cogency_tui.agent.edits.command_watch import COLLECTING
 from cogency_tui.agent.edits.committed_files import brought
 from cogency_tui.agent.edits.content_cache import Contents, Known
 from cogency_tui.agent.edits.guarded_file_restore import of_guarded, without_ordinary
@@ -37,12 +37,12 @@ from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Version
 from cogency_tui.store.intents import Intent, add_unagreed
 from cogency_tui.temporary_files import owner
-from cogency_tui.tools.shell.git_checkouts import Bringing
+from cogency_tui.tools.shell.files_from_commits import Bringing
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.atomic_changes import sweep
 from cogency_tui.workspace.file_names import shown
-from cogency_tui.workspace.guarded_directories import displaced
+from cogency_tui.workspace.held_directories import displaced
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:

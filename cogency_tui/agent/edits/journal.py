@@ -36,7 +36,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.agent.edits import content_cache
-from cogency_tui.agent.edits.command_edits import Call, CommandEdits, Commands, KeptPaths, unrecorded
+from cogency_tui.agent.edits.command_watch import Call, CommandEdits, Commands, KeptPaths, unrecorded
 from cogency_tui.agent.edits.content_cache import Contents, Limits
 from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.agent.edits.guarded_file_restore import refuse_all, settle_guarded
@@ -313,7 +313,7 @@ class CallJournal:
         `at_stake` are files and directories, resolved, that it is about to destroy: they are stored whole
         within limits, ignored ones included. Its changes of guarded files are put back unless `consent`
         covers them, or lets them stay; the user is not asked about a command that did not end by itself.
-        For the attribution of changes beside concurrent work see `command_edits`.
+        For the attribution of changes beside concurrent work see `command_watch`.
 
         Raises:
             JournalError: its changes cannot be recorded; the block does not begin.

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 
-from cogency_tui.tools.shell.git_checkouts import Bringing
+from cogency_tui.tools.shell.files_from_commits import Bringing
 from cogency_tui.workspace.git.cached_facts import Answers, CachedRepository
 from cogency_tui.workspace.git.facts import Repository
 from cogency_tui.workspace.git.objects import ObjectStore

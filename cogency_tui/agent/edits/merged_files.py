@@ -11,7 +11,7 @@ from itertools import chain, combinations
 from pathlib import Path
 
 from cogency_tui.agent.edits.merge_replay import Merges, Search, Sides, sides
-from cogency_tui.tools.shell.git_checkouts import Bringing
+from cogency_tui.tools.shell.files_from_commits import Bringing
 from cogency_tui.workspace.git.blockers import read_regular
 from cogency_tui.workspace.git.facts import Repository
 

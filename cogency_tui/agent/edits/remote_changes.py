@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from cogency_tui.store.file_versions import Edit
-from cogency_tui.tools.shell.git_checkouts import Bringing
+from cogency_tui.tools.shell.files_from_commits import Bringing
 from cogency_tui.workspace.git.facts import Repository
 
 _PLACES = ("HEAD", "MERGE_HEAD")

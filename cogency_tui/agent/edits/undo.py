@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.edits.command_changes import named_conversations
+from cogency_tui.agent.edits.change_attribution import named_conversations
 from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.file_history import GUARD, REDO, RESTORE, UNDO
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
-from cogency_tui.agent.edits.command_changes import named_conversations
+from cogency_tui.agent.edits.change_attribution import named_conversations
 from cogency_tui.agent.edits.content_cache import Contents
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
 from cogency_tui.agent.edits.undo_selection import Step

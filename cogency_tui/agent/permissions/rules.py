@@ -4,7 +4,8 @@ Invariant: rules come from one file in the user's configuration folder and from 
 file cannot be read, or is invalid, there are none, so that every call is asked about, and `problem` gives
 the reason. What a rule may be for is decided for every call (`pattern_for`), so that no file can allow
 more: a rule of an earlier version for a command that may have none has no effect. A rule for commands is
-valid while the files of the project that decide what they do are unchanged since it was made (`rule_basis`).
+valid while the files of the project that decide what they do are unchanged since it was made
+(`files_behind_rules`).
 
 A command has a rule only if it is one simple command, known by its first words. Invariant: an ambiguous
 command has no pattern, and so no rule; nor has a program, a subcommand or an option that
@@ -29,7 +30,7 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec.structs import replace
 
-from cogency_tui.agent.permissions.rule_basis import basis_of, stays_inside
+from cogency_tui.agent.permissions.files_behind_rules import basis_of, stays_inside
 from cogency_tui.config import toml
 from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of

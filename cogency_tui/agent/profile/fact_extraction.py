@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Meta
 
 from cogency_tui.protocol.events import Message
+from cogency_tui.safe_text import clean
 from cogency_tui.store.profile import KINDS, LONGEST, Fact
 from cogency_tui.store.profile_material import Heard, Lot
-from cogency_tui.text import clean
 
 SHOWN = 1000
 """Characters of a message that the model receives: the rest of a longer one was probably pasted."""

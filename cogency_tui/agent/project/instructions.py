@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.text import clean
+from cogency_tui.safe_text import clean
 from cogency_tui.workspace.directory import Directory, refusals, require_regular
 from cogency_tui.workspace.file_names import short_path, shown
 from cogency_tui.workspace.ignore import Tree

@@ -17,6 +17,7 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
+from cogency_tui.agent.project.cogency_folder import CONFIG, FOLDER, LARGEST_CONFIG
 from cogency_tui.agent.project.custom_files import (
     CustomCommand,
     CustomFiles,
@@ -24,11 +25,10 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
-from cogency_tui.agent.project.files import CONFIG, FOLDER, LARGEST_CONFIG
 from cogency_tui.agent.project.trust import Standing, Survey, Trust
 from cogency_tui.config import toml
+from cogency_tui.config.config_file import check_options, place_of_workflow
 from cogency_tui.config.layers import Layer, file_layer
-from cogency_tui.config.load import check_options, place_of_workflow
 from cogency_tui.config.mcp import McpSettings, problem_in
 from cogency_tui.config.options import flattened, options
 from cogency_tui.config.schema import AgentSettings, Settings

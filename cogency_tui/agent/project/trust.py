@@ -17,8 +17,8 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.agent.project.files import FOLDER, Entry, list_files, read_files
-from cogency_tui.agent.project.server_programs import Programs, programs_of
+from cogency_tui.agent.project.cogency_folder import FOLDER, Entry, list_files, read_files
+from cogency_tui.agent.project.server_files import Programs, programs_of
 from cogency_tui.config import toml
 from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of

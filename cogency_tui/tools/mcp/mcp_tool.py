@@ -17,7 +17,7 @@ from typing import Any, cast
 import msgspec
 
 from cogency_tui.errors import ToolError
-from cogency_tui.text import clean
+from cogency_tui.safe_text import clean
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch, with_guarded
 from cogency_tui.tools.mcp.names import full_name, source_of
 from cogency_tui.tools.mcp.server import Server

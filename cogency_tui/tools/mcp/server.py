@@ -25,7 +25,7 @@ from cogency_tui.child_processes import interpreter
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import ToolError
 from cogency_tui.redaction import Veil
-from cogency_tui.text import clean, one_line
+from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tools.bounded_output import Kept
 from cogency_tui.tools.mcp import wire
 from cogency_tui.tools.shell.concealed_environment import conceal

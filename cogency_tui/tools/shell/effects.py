@@ -18,7 +18,7 @@ from cogency_tui.tools.shell.argument_files import is_listed
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.confined_commands import alters, configures_git, formats_json, unconfined
 from cogency_tui.tools.shell.created_files import MadeFiles
-from cogency_tui.tools.shell.git_checkouts import settles_conflict
+from cogency_tui.tools.shell.files_from_commits import settles_conflict
 from cogency_tui.tools.shell.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.shell.link_targets import link_targets, moves_links
 from cogency_tui.tools.shell.listening_ports import ListeningPorts
@@ -48,8 +48,8 @@ from cogency_tui.tools.shell.simple_command import LISTED, TOO_MANY, Simple, Wor
 from cogency_tui.tools.shell.system_files import is_home, is_own_temporary, is_public
 from cogency_tui.tools.shell.word_paths import Places, joined
 from cogency_tui.workspace.file_names import shown
-from cogency_tui.workspace.guarded_files import Leading, own_files
 from cogency_tui.workspace.paths import Location, Workspace
+from cogency_tui.workspace.protected_files import Leading, own_files
 
 _TOO_LONG = "the command: it names too much to be looked at"
 

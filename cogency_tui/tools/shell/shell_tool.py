@@ -36,7 +36,7 @@ from cogency_tui.tools.shell.concealed_environment import conceal
 from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.shell.environment_secrets import scrubbed
 from cogency_tui.tools.shell.environment_values import check, given, shown
-from cogency_tui.tools.shell.git_checkouts import bringing
+from cogency_tui.tools.shell.files_from_commits import bringing
 from cogency_tui.tools.shell.git_remotes import destinations
 from cogency_tui.tools.shell.listening_ports import ListeningPorts
 from cogency_tui.tools.shell.loopback import quiet

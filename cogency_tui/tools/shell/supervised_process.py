@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cogency_tui.process_identity import start_of
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tools.shell import orphans
 from cogency_tui.tools.supervision.process_tree import descendants
 from cogency_tui.tools.supervision.supervisor import GUARD_PATIENCE, command_line, packed

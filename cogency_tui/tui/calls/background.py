@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from cogency_tui.errors import ToolError
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.calls.rows import BackgroundCommand

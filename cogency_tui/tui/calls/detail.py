@@ -10,7 +10,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
-from cogency_tui.text import reveal
+from cogency_tui.safe_text import reveal
 from cogency_tui.tui.calls.rows import BackgroundCommand, cause_of_skip, waits_for
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap

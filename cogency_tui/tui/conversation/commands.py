@@ -66,7 +66,7 @@ class ConversationCommands(FeatureCommands):
 
     def show_links(self, addresses: list[str]) -> None:
         """Show addresses of the conversation, and open the one that the user chooses."""
-        from cogency_tui.tui.conversation.links import LinksScreen
+        from cogency_tui.tui.conversation.links_dialog import LinksScreen
 
         app_of(self._screen).push_screen(LinksScreen(addresses), self._open_link)
 

@@ -17,8 +17,8 @@ from textual.widgets import TextArea
 
 from cogency_tui.agent.project.instructions import LONGEST, Instructions, Source
 from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.store.summaries import Summary
-from cogency_tui.text import clean, one_line, reveal
 from cogency_tui.tui.cost.facts import Contents
 from cogency_tui.tui.kit.dialogs import (
     STYLES,

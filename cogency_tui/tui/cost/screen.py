@@ -7,7 +7,7 @@ from rich.style import Style
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.facts import Spent
 from cogency_tui.tui.cost.model import Cost, Saving, by_model, in_all, saving
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody, ReadingScreen

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.code import SourceSheet
 from cogency_tui.tui.kit.file_text import Preview

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from rich.segment import Segment
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.files.git_marks import CONFLICT, GitMarks
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
 from cogency_tui.tui.theme import Inks

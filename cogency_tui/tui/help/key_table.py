@@ -23,7 +23,7 @@ from cogency_tui.config import toml
 from cogency_tui.config.schema import config_path
 from cogency_tui.config.toml import line_of_key
 from cogency_tui.errors import ConfigError
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.help.screen import HelpGroup, HelpRow
 from cogency_tui.tui.kit.keys import key_name
 

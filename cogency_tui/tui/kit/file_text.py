@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.text import reveal
+from cogency_tui.safe_text import reveal
 from cogency_tui.tui.kit.output import Lines
 
 if TYPE_CHECKING:

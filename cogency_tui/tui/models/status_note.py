@@ -6,7 +6,7 @@ from time import monotonic
 from rich.segment import Segment
 from textual.timer import Timer
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.number_format import whole_seconds

@@ -17,8 +17,8 @@ from textual.widgets import Input
 
 from cogency_tui.agent.profile.profile import outcome_of, source_of
 from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.profile import KINDS, Fact
-from cogency_tui.text import one_line
 from cogency_tui.tui.kit.dialogs import Choice, Confirmation
 from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap

@@ -12,8 +12,8 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from cogency_tui.errors import CogencyError, StoreError
+from cogency_tui.safe_text import reveal
 from cogency_tui.store.prompts import Draft, Prompts, Written
-from cogency_tui.text import reveal
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural

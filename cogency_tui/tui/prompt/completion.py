@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.message import Message
 from textual.widget import Widget
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.commands import COMMANDS, Command
 from cogency_tui.tui.kit.lines import Line, cells, fit
 from cogency_tui.tui.kit.select_list import SelectList

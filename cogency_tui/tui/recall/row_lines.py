@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.segment import Segment
 
 from cogency_tui.agent.recall.results import Hit
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.search.snippets import Marks
-from cogency_tui.text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of
 from cogency_tui.tui.kit.number_format import dollars, plural, tokens, when
 from cogency_tui.tui.recall.rows import Entry, Item

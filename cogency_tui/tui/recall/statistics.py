@@ -12,8 +12,8 @@ from textual.containers import Vertical
 
 from cogency_tui.agent.recall.recall import Where
 from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.usage import Spending, Statistics
-from cogency_tui.text import one_line
 from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
 from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens

@@ -11,14 +11,14 @@ from textual.screen import Screen
 from cogency_tui.agent.review.conflicts import Choice, Text
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Hunk, Target
 from cogency_tui.errors import CogencyError
-from cogency_tui.text import clean, one_line
+from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.review.background_reader import target_of
 from cogency_tui.tui.review.controller import Deciding
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile
-from cogency_tui.tui.review.reader import target_of
 from cogency_tui.tui.review.text_dialog import Task, WritingScreen
 from cogency_tui.tui.terminal.external_editor import at_line
 

@@ -1,6 +1,6 @@
 """The review: changed files on the left, the diff of one on the right, and a key for every decision.
 
-It composes, and passes keys on: `display` updates the widgets, `actions` decides. The agent may work
+It composes, and passes keys on: `widget_updates` updates the widgets, `actions` decides. The agent may work
 meanwhile: `look` refreshes the screen.
 """
 
@@ -21,12 +21,12 @@ from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.review.actions import Acting, Picking
 from cogency_tui.tui.review.controller import Deciding
+from cogency_tui.tui.review.diff_texts import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import WAYS, DiffView
-from cogency_tui.tui.review.display import Showing, Widgets
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.keys import REVIEW_KEYS
 from cogency_tui.tui.review.text_dialog import REVIEW_STYLES
-from cogency_tui.tui.review.texts import FileTitle, ReviewHeader
+from cogency_tui.tui.review.widget_updates import Showing, Widgets
 
 BOTH_FIT = 80
 """Cells from which list and diff are side by side."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
-from cogency_tui.text import clean, one_line, reveal
+from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.tools.mcp.server import State
 from cogency_tui.tools.mcp.servers import Listed, Servers
 from cogency_tui.tui.kit.dialogs import Choice

@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.config.themes import Palette, load_palette, theme_names
 from cogency_tui.errors import CogencyError, ConfigError
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line, fit, width_of
 from cogency_tui.tui.kit.list_dialog import ListDialog

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 from rich.segment import Segment
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import ButtonBar, Part
 from cogency_tui.tui.kit.lines import fit, fit_path
 from cogency_tui.tui.kit.number_format import plural

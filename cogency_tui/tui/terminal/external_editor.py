@@ -13,7 +13,7 @@ from textual.app import App, SuspendNotSupported
 
 from cogency_tui.child_processes import start_in_terminal
 from cogency_tui.errors import UsageError
-from cogency_tui.text import clean
+from cogency_tui.safe_text import clean
 
 _NONE = "Set VISUAL or EDITOR and start again, as in: export EDITOR=nano"
 

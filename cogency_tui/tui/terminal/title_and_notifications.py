@@ -6,7 +6,7 @@ The former title returns when the program ends or is suspended.
 from collections.abc import Callable
 from typing import Literal
 
-from cogency_tui.text import disarm, one_line
+from cogency_tui.safe_text import disarm, one_line
 from cogency_tui.tui.kit.lines import fit
 from cogency_tui.tui.terminal.capabilities import Notice, Terminal
 

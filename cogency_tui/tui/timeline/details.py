@@ -14,7 +14,7 @@ from cogency_tui.agent.timeline.model import Past, PastFile, Spent
 from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure
-from cogency_tui.text import reveal
+from cogency_tui.safe_text import reveal
 from cogency_tui.tui.cost.model import Cost, by_model, in_all, running_totals, saving
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.kit.bar import ButtonBar, Part, Surface

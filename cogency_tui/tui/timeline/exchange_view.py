@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.timeline.model import Exchange
 from cogency_tui.protocol.events import Message
-from cogency_tui.text import one_line, reveal
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.long_text import Heights, Sheet
 from cogency_tui.tui.kit.number_format import plural

@@ -9,12 +9,12 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from cogency_tui.agent.timeline.model import PastFile
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, Surface, end_to_end
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList
-from cogency_tui.tui.review.states import KIND_LETTERS
+from cogency_tui.tui.review.hunk_states import KIND_LETTERS
 from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
 from cogency_tui.tui.timeline.keys import Travelled

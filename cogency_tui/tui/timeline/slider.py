@@ -11,7 +11,7 @@ from cogency_tui.agent.subagent_progress import call_summary
 from cogency_tui.agent.timeline.model import Past
 from cogency_tui.protocol.events import Event
 from cogency_tui.protocol.transcript import call_record, user_text
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.model import Cost
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import fit, width_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.segment import Segment
 
-from cogency_tui.text import clean, one_line, reveal
+from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, wrap
 from cogency_tui.tui.kit.long_text import Block, Fixed, GrowingText, Sheet, Stack

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from cogency_tui.text import one_line, reveal
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
 from cogency_tui.tui.theme import Inks

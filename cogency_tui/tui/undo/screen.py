@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from cogency_tui.text import one_line, reveal
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap

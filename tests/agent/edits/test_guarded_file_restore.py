@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.command_edits import CommandEdits
+from cogency_tui.agent.edits.command_watch import CommandEdits
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.tools.journal_protocol import Consent
-from cogency_tui.tools.shell.git_checkouts import bringing
+from cogency_tui.tools.shell.files_from_commits import bringing
 from cogency_tui.tools.shell.git_remotes import destinations
 from tests.agent.conftest import MakeAgent
 from tests.agent.journaling import Desk, desk_at, put, settle

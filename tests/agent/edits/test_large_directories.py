@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.command_edits import CommandEdits
+from cogency_tui.agent.edits.command_watch import CommandEdits
 from cogency_tui.agent.edits.guarded_file_restore import refuse_all
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.workspace import listing

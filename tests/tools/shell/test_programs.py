@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from cogency_tui.agent.permissions.rule_basis import FILES
+from cogency_tui.agent.permissions.files_behind_rules import FILES
 from cogency_tui.agent.permissions.rules import pattern_of
 from cogency_tui.tools.shell import effects, listing_commands, network_commands, programs
 from cogency_tui.tools.shell.allowed_options import (

@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 import cogency_tui.tui
 from cogency_tui.agent.permissions.gate import Question
-from cogency_tui.tui.conversation.links import LinksScreen
+from cogency_tui.tui.conversation.links_dialog import LinksScreen
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import AnsweringScreen, Confirmation
 from cogency_tui.tui.kit.typed_app import app_of

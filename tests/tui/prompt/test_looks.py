@@ -17,7 +17,7 @@ from cogency_tui.tui.prompt.box import PromptBox
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.paths import Paths
 from cogency_tui.tui.prompt.prompt import Prompt
-from cogency_tui.tui.questions.answers import Answers
+from cogency_tui.tui.questions.answer_lines import Answers
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.tui.driving import until
 from tests.tui.looks import check_looks, each_size

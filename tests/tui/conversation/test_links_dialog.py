@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import UsageError
-from cogency_tui.tui.conversation.links import LinksScreen
+from cogency_tui.tui.conversation.links_dialog import LinksScreen
 from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.terminal.link_opener import open_address, opener
 from cogency_tui.tui.transcript.copy_text import as_it_reads, code_in, links_in

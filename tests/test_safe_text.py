@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cogency_tui.text import Sanitizer, clean, fold_blanks, one_line, reveal
+from cogency_tui.safe_text import Sanitizer, clean, fold_blanks, one_line, reveal
 
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 

@@ -5,7 +5,7 @@ from rich.segment import Segment
 from textual.geometry import Size
 
 from cogency_tui.agent.permissions.gate import Question
-from cogency_tui.text import fold_blanks, one_line, reveal
+from cogency_tui.safe_text import fold_blanks, one_line, reveal
 from cogency_tui.tui.kit.dialogs import Drawing
 from cogency_tui.tui.kit.diff import draw_diff
 from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap

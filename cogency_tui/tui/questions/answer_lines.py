@@ -6,11 +6,11 @@ from rich.segment import Segment
 from textual import events
 from textual.message import Message
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, fit
-from cogency_tui.tui.questions.question import BESIDE, Reply
+from cogency_tui.tui.questions.question_lines import BESIDE, Reply
 
 _KEY = 6
 

@@ -22,7 +22,7 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.workspace import guarded_files
+from cogency_tui.workspace import protected_files
 from cogency_tui.workspace.directory import refusals
 from cogency_tui.workspace.directory_handle import DirectoryHandle, identity_of
 from cogency_tui.workspace.file_names import is_guarded_name, shown
@@ -113,7 +113,7 @@ class GuardedDirectories:
         """Record the present directories, including those of these guarded files (paths of the journal),
         except those that are held already."""
         with self._lock:
-            bases = map(str, {*self._roots, *guarded_files.home()})
+            bases = map(str, {*self._roots, *protected_files.home()})
             self._bases = sorted(bases, key=len, reverse=True)
             root = str(self._workspace.root)
             self._above |= {os.path.join(root, each.rpartition("/")[0]) for each in files}  # noqa: PTH118 (speed)
@@ -125,7 +125,7 @@ class GuardedDirectories:
         now = _memory()
         found: dict[str, Replaced] = {}
         with self._lock:
-            for path in (*guarded_files.directories(self._roots), *self._above):
+            for path in (*protected_files.directories(self._roots), *self._above):
                 for here in self._along(path, now):
                     if here not in found and (change := self._change(here, now(here))) is not None:
                         found[here] = change
@@ -178,7 +178,7 @@ class GuardedDirectories:
         self._hold()
 
     def _hold(self) -> None:
-        for path in guarded_files.directories(self._roots):
+        for path in protected_files.directories(self._roots):
             self._of_user.update(self._along(path, self._held))
         for path in self._above:
             for _ in self._along(path, self._held):
@@ -294,13 +294,13 @@ class GuardedDirectories:
 
 def places(workspace: Workspace, files: Iterable[str]) -> dict[str, Identity]:
     """Return the directories that lead to these guarded files and to those of the user, by absolute path."""
-    roots = frozenset(map(str, (workspace.root, *workspace.added, *guarded_files.home())))
+    roots = frozenset(map(str, (workspace.root, *workspace.added, *protected_files.home())))
     found: dict[str, Identity] = {}
     seen: set[str] = set()
     leading = {path.rpartition("/")[0] for path in files}
     for directory in (
         *(str(workspace.root / each) for each in leading),
-        *guarded_files.directories((workspace.root, *workspace.added)),
+        *protected_files.directories((workspace.root, *workspace.added)),
     ):
         path = directory
         while path and path not in roots and path not in seen:
@@ -344,7 +344,7 @@ def _found_again(workspace: Workspace, gone: Mapping[str, Identity]) -> dict[Ide
     found: dict[Identity, Path] = {}
     beside = (os.path.dirname(path) for path in gone)  # noqa: PTH120 (as text)
     left = deque(
-        dict.fromkeys((*beside, *map(str, (workspace.root, *workspace.added, *guarded_files.home()))))
+        dict.fromkeys((*beside, *map(str, (workspace.root, *workspace.added, *protected_files.home()))))
     )
     count = 0
     while left and count < _MOST_SEARCHED and len(found) < len(wanted):

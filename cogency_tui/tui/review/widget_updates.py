@@ -14,12 +14,20 @@ from cogency_tui.agent.review.review import Review
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.filter_line import FilterLine
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.review.background_reader import Reading
+from cogency_tui.tui.review.diff_texts import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
+from cogency_tui.tui.review.file_rows import (
+    FileRow,
+    ListRow,
+    first_of,
+    made_by,
+    place_of,
+    place_of_call,
+    rows_of,
+)
 from cogency_tui.tui.review.open_file import OpenFile
-from cogency_tui.tui.review.reader import Reading
-from cogency_tui.tui.review.rows import FileRow, ListRow, first_of, made_by, place_of, place_of_call, rows_of
-from cogency_tui.tui.review.texts import FileTitle, ReviewHeader
 
 _NOTHING = "The agent has changed nothing in this conversation yet. What it changes will stand here."
 _NO_MATCH = "No changed file matches the filter."

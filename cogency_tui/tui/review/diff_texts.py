@@ -10,13 +10,13 @@ from rich.segment import Segment
 from cogency_tui.agent.edits.reverse import Obstacle
 from cogency_tui.agent.review.conflicts import Choice, Text
 from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk, Overview
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.store.file_versions import State
-from cogency_tui.text import one_line, reveal
 from cogency_tui.tui.kit.bar import Bar, end_to_end
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, fit, fit_path, width_of, wrap
 from cogency_tui.tui.kit.number_format import plural, size
+from cogency_tui.tui.review.hunk_states import FATES, GLYPHS, ROLES, STATES, counted, state_mark
 from cogency_tui.tui.review.open_file import OpenFile
-from cogency_tui.tui.review.states import FATES, GLYPHS, ROLES, STATES, counted, state_mark
 from cogency_tui.tui.theme import Inks
 
 _SHOWN = 60

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Group, Overview
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import Heading
 

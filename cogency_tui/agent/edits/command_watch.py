@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from cogency_tui.agent.edits.command_changes import (
+from cogency_tui.agent.edits.change_attribution import (
     belongs_to,
     changes_of,
     named_conversations,
@@ -49,10 +49,10 @@ from cogency_tui.store.intents import Beside, Claim, Intent, Shadow, dropping
 from cogency_tui.tools.journal_protocol import ALL, Consent
 from cogency_tui.tools.shell.moved_files import MovedFiles
 from cogency_tui.tools.threads import completed, in_thread
-from cogency_tui.workspace import guarded_files, snapshot
+from cogency_tui.workspace import protected_files, snapshot
 from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.git.directories import GitDirectories, Returned
-from cogency_tui.workspace.guarded_directories import GuardedDirectories
+from cogency_tui.workspace.held_directories import GuardedDirectories
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.watch import MOST_DIRECTORIES, Watch
 
@@ -661,7 +661,9 @@ class Commands:
 def _hold(before: snapshot.Snapshot) -> GitDirectories:
     """Hold the git directories that were found. Blocks."""
     return GitDirectories(
-        directory for git in before.repositories for directory in guarded_files.directories_of_repository(git)
+        directory
+        for git in before.repositories
+        for directory in protected_files.directories_of_repository(git)
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.permissions.rule_basis import FILES, basis_of
+from cogency_tui.agent.permissions.files_behind_rules import FILES, basis_of
 from cogency_tui.agent.permissions.rules import FILE_NAME, Rules, Ruling, pattern_of
 from cogency_tui.tools.base import Intent
 from cogency_tui.tools.shell import allowed_options

@@ -18,7 +18,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from cogency_tui.agent.project.files import CONFIG, FOLDER, LARGEST_CONFIG
+from cogency_tui.agent.project.cogency_folder import CONFIG, FOLDER, LARGEST_CONFIG
 from cogency_tui.config import toml
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.directory import Directory

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from cogency_tui.errors import CogencyError, UsageError
-from cogency_tui.text import clean, reveal
+from cogency_tui.safe_text import clean, reveal
 
 
 def prepare() -> None:

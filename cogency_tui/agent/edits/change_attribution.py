@@ -14,7 +14,7 @@ from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Version
 from cogency_tui.store.intents import Beside, Intent
-from cogency_tui.workspace import guarded_files
+from cogency_tui.workspace import protected_files
 from cogency_tui.workspace.journal_path import TICK, Stamp
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.snapshot import Difference, Snapshot
@@ -145,7 +145,7 @@ def written_by_us(
     """
     by_path = {change.path: change for change in changes}
     found: list[Edit] = []
-    for place in guarded_files.own_files():
+    for place in protected_files.own_files():
         path = workspace.name_of(place)
         if path not in by_path:
             continue

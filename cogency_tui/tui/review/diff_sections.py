@@ -14,7 +14,7 @@ from rich.style import Style
 
 from cogency_tui.agent.review.intraline import Span
 from cogency_tui.agent.review.model import Row
-from cogency_tui.text import reveal
+from cogency_tui.safe_text import reveal
 from cogency_tui.tui.kit.lines import Line, chop, width_of
 from cogency_tui.tui.kit.long_text import Heights
 from cogency_tui.tui.review.open_file import OpenFile, Pieces, Rows

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.typed_app import app_of

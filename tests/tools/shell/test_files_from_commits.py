@@ -2,7 +2,7 @@
 
 import pytest
 
-from cogency_tui.tools.shell.git_checkouts import bringing
+from cogency_tui.tools.shell.files_from_commits import bringing
 
 BRINGING = [
     "git switch x",
