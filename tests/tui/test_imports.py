@@ -10,14 +10,14 @@ PACKAGE = "cogency_tui"
 EARLY = {
     "": (
         "__main__ child_processes errors private_files process_identity search_paths signals "
-        "temporary_files text"
+        "safe_text temporary_files"
     ),
     "agent": "agent conversations event_queue open_store output_variables user_command",
     "agent.edits": "startup_recovery",
-    "cli": "arguments commands main output",
-    "config": "layers load mcp schema themes toml workflows",
+    "cli": "arguments commands main standard_streams",
+    "config": "config_file layers mcp schema themes toml workflows",
     "protocol": "events markdown_code scanner transcript untrusted_sources",
-    "providers": "base catalog models token_counts",
+    "providers": "base catalog models token_usage",
     "providers.offline": "provider",
     "redaction": "issuers randomness spans",
     "store": "prompts",
