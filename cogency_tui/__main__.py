@@ -4,6 +4,7 @@ Ctrl+C ends the program without a message, even while its modules are loading an
 closed.
 """
 
+import gc
 import signal
 import sys
 
@@ -21,8 +22,12 @@ def main() -> int:
 
 
 def _run(*, interruptible: bool = False) -> int:
+    # Modules live as long as the program: no collection while they load, nor of them later.
+    gc.disable()
     from cogency_tui.cli.main import main as run
 
+    gc.freeze()
+    gc.enable()
     if interruptible:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return run()

@@ -1,29 +1,42 @@
-"""Starts the program's child processes.
+"""Starts the program's child processes: helpers, programs of the user's desktop, and our own interpreter.
+
+Work of ours that must not block, fill or crash the program is a `Job`: its process gets one request and
+gives one bounded answer, or lines. However that ends, the process and its group have ended with it, and a
+killed program leaves none behind.
 
 Invariant: no environment made here has a key of ours, or a variable that looks like a secret; git takes no
 directory for a bare repository by itself in it. An interpreter started here imports this very package and
 nothing from its start directory, whatever `PYTHON…` variables say. A program that is looked up by its name
 is found where no command could have put it (see `search_paths`).
 
-Besides this module, only the supervision of commands (`tools.shell.strays`, `tools.supervision`) and the
-host of an MCP server (`tools.mcp.stdio`) start processes; a test checks every call that could. Whatever is
-started here, and whatever that leaves behind, is in our session or bears `MARK`; nothing that a command
-leaves behind does.
+Besides this module, only the supervision of commands (`tools.shell.orphans`, `tools.supervision`) and the
+host of an MCP server (`tools.mcp.stdio`) start processes, those of programs that are not ours and may
+escape; a test checks every call that could. Whatever is started here, and whatever that leaves behind, is in
+our session or bears `MARK`; nothing that a command leaves behind does.
 """
 
 import asyncio
+import importlib
 import json
+import math
 import os
 import re
+import resource
 import secrets
+import select
+import signal
 import subprocess
 import sys
-from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
+from cogency_tui.errors import ToolError
 from cogency_tui.redaction import looks_like_key
+from cogency_tui.safe_text import one_line
 from cogency_tui.search_paths import require_program, with_own_search_paths
 
 _SECRET_NAME = re.compile(
@@ -138,48 +151,6 @@ def run_helper(
     return ended.returncode, ended.stdout or b""
 
 
-async def start_interpreter(
-    code: str, *arguments: str, also: Sequence[str] = (), errors: bool = False
-) -> asyncio.subprocess.Process:
-    """Start our own interpreter as a helper, with pipes on its input and output and, with `errors`, on
-    stderr.
-
-    Raises:
-        OSError: it could not be started.
-    """
-    return await asyncio.create_subprocess_exec(
-        *interpreter(code, *arguments),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE if errors else asyncio.subprocess.DEVNULL,
-        env=helper_environment(*also),
-        # Ctrl+C in a terminal goes to the whole group; this program ends the work itself.
-        process_group=0,
-    )
-
-
-async def ask_interpreter(
-    code: str, *arguments: str, request: bytes, seconds: float, also: Sequence[str] = ()
-) -> tuple[int, bytes, str]:
-    """Have one request answered by our own interpreter as a helper. Return its status, its answer, and the
-    last line of its errors. When this returns or raises, the helper has ended.
-
-    Raises:
-        OSError: it could not be started.
-        TimeoutError: it took longer than `seconds`.
-    """
-    process = await start_interpreter(code, *arguments, also=also, errors=True)
-    try:
-        async with asyncio.timeout(seconds):
-            output, errors = await process.communicate(request)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await asyncio.shield(process.wait())
-    last = errors.decode(errors="replace").strip().rpartition("\n")[2]
-    return process.returncode or 0, output, last
-
-
 async def start_in_background(
     command: Sequence[str], environ: Mapping[str, str], *, takes_input: bool = False
 ) -> asyncio.subprocess.Process:
@@ -246,6 +217,186 @@ def take_keys() -> None:
     """
     with os.fdopen(int(sys.argv.pop(1)), "rb") as source:
         os.environ.update(json.loads(source.read()))
+
+
+_SERVE = "from cogency_tui.child_processes import serve; serve()"
+_REFUSED = 3
+"""Exit status of a job that has raised a `ToolError`, which is its answer."""
+
+_PR_SET_PDEATHSIG = 1
+_PIECE = 1 << 16
+_LONGEST_ERRORS = 2_000
+_LONGEST_REASON = 200
+_SPARE_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work for our own interpreter in a process of its own, as a helper: `answer(request: bytes) -> bytes`
+    or `lines(*arguments: str) -> Iterator[str]` of a `module`.
+
+    `most` bounds the answer, in bytes, and `memory` the address space, where the system has such a limit.
+    A `nice` job leaves the processor to others. `variables` are those that it needs beside a helper's.
+    """
+
+    module: str
+    most: int = 1 << 28
+    memory: int = 0
+    nice: int = 0
+    variables: tuple[str, ...] = ()
+
+    async def answer(self, request: bytes, *, seconds: float, name: str, hint: str = "") -> bytes:
+        """The answer to a request; `name` is the work's in an error, `hint` the next step if it takes too
+        long.
+
+        Raises:
+            OSError: the process could not be started.
+            ToolError: raised there, or the process failed, answered too much, or took over `seconds`.
+        """
+        try:
+            async with asyncio.timeout(seconds), self._running("answer", seconds) as process:
+                output, errors = await _exchange(process, request, self.most)
+        except TimeoutError:
+            raise ToolError(f"{name} took longer than {seconds:g} s and was stopped.", hint) from None
+        if len(output) > self.most:
+            raise ToolError(f"{name} gave more than {self.most:,} bytes and was stopped.")
+        if process.returncode:
+            raise _failure(process.returncode, output, errors, name)
+        return output
+
+    async def lines(self, *arguments: str) -> AsyncGenerator[str]:
+        """The lines of the job. A consumer that stops listening stops it.
+
+        Raises:
+            OSError: the process could not be started.
+        """
+        async with self._running("lines", 0, *arguments) as process:
+            assert process.stdout is not None
+            async for line in process.stdout:
+                yield line.decode().rstrip("\n")
+
+    @asynccontextmanager
+    async def _running(
+        self, function: str, seconds: float, *arguments: str
+    ) -> AsyncGenerator[asyncio.subprocess.Process]:
+        limits = (str(math.ceil(seconds)), str(self.memory), str(self.nice))
+        process = await asyncio.create_subprocess_exec(
+            *interpreter(_SERVE, self.module, function, *limits, *arguments),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE if function == "answer" else asyncio.subprocess.DEVNULL,
+            env=helper_environment(*self.variables),
+            # Ctrl+C in a terminal goes to the whole group; this program ends the work itself.
+            process_group=0,
+        )
+        try:
+            yield process
+        finally:
+            await asyncio.shield(_end(process))
+
+
+def _failure(status: int, output: bytes, errors: str, name: str) -> ToolError:
+    if status == _REFUSED:
+        with suppress(ValueError, TypeError):
+            return ToolError(*json.loads(output))
+    last = errors.strip().rpartition("\n")[2]
+    return ToolError(f"{name} failed (status {status}): {one_line(last[:_LONGEST_REASON])}")
+
+
+async def _exchange(process: asyncio.subprocess.Process, request: bytes, most: int) -> tuple[bytes, str]:
+    """The output and the end of the errors of a process that receives `request`; it is killed when its
+    output is longer than `most`.
+    """
+    _, output, errors, _ = await asyncio.gather(
+        _write(process, request), _read(process, most), _read_end(process.stderr), process.wait()
+    )
+    return output, errors.decode(errors="replace")
+
+
+async def _write(process: asyncio.subprocess.Process, request: bytes) -> None:
+    assert process.stdin is not None
+    with suppress(ConnectionError):
+        process.stdin.write(request)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read(process: asyncio.subprocess.Process, most: int) -> bytes:
+    assert process.stdout is not None
+    output = bytearray()
+    while piece := await process.stdout.read(_PIECE):
+        if len(output) <= most:
+            output += piece
+        else:
+            _kill_group(process)
+    return bytes(output)
+
+
+async def _read_end(stream: asyncio.StreamReader | None) -> bytes:
+    """Read to the end of a stream, and return the last part of it."""
+    end = b""
+    while stream is not None and (piece := await stream.read(_PIECE)):
+        end = (end + piece)[-_LONGEST_ERRORS:]
+    return end
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Kill a process and its group, and reap it."""
+    _kill_group(process)
+    # Up to Python 3.12 it counts as ended only when its pipes are at their end.
+    await asyncio.gather(_read_end(process.stdout), _read_end(process.stderr), process.wait())
+
+
+def _kill_group(process: asyncio.subprocess.Process) -> None:
+    # macOS refuses it for a group that has ended.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def serve() -> None:
+    """Do the job whose process this is."""
+    module, function, seconds, memory, nice, *arguments = sys.argv[1:]
+    _end_with_parent(int(seconds))
+    os.nice(int(nice))
+    work = importlib.import_module(module)
+    if function == "answer":
+        _serve_answer(work.answer, int(memory))
+    for line in work.lines(*arguments):
+        print(line, flush=True)
+
+
+def _serve_answer(answer: Callable[[bytes], bytes], memory: int) -> NoReturn:
+    request = sys.stdin.buffer.read()
+    if memory:
+        # macOS has no such limit.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    status = 0
+    try:
+        output = answer(request)
+    except ToolError as error:
+        status, output = _REFUSED, json.dumps([str(error), error.hint]).encode()
+    sys.stdout.buffer.write(output)
+    sys.stdout.buffer.flush()
+    # Threads of a library may still wait for a server.
+    os._exit(status)
+
+
+def is_abandoned() -> bool:
+    """Whether the program that started this job has ended, where the system does not end the job with it."""
+    # Nothing is written to a job with lines: a readable input means that the other end is closed.
+    return bool(select.select([sys.stdin], [], [], 0)[0])
+
+
+def _end_with_parent(seconds: int) -> None:
+    """Have the kernel end this process when our program is killed: on Linux at once, elsewhere after
+    `seconds`, if not 0. Endless work could not do it by itself.
+    """
+    signal.alarm(seconds + _SPARE_SECONDS if seconds else 0)
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _own_environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Directories and files that only the user can access, whatever the umask."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 _DIRECTORY = 0o700
@@ -44,6 +45,30 @@ def write_file(path: Path, data: bytes) -> None:
     with os.fdopen(handle, "wb") as file:
         os.fchmod(handle, _FILE)
         file.write(data)
+
+
+def replace_file(path: Path, data: bytes, mode: int = _FILE) -> None:
+    """Replace the contents of a file in one step, synced to the disk; a missing file is created.
+
+    Only one process at a time may do so.
+
+    Raises:
+        OSError: it cannot be written; then nothing has changed.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        handle = os.open(temporary, flags, _FILE)
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(handle, mode)
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+        temporary.replace(path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def place_of(path: Path) -> tuple[int, int] | None:

@@ -18,7 +18,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.main.screen import MainScreen
-from cogency_tui.tui.questions.answers import Answers
+from cogency_tui.tui.questions.answer_lines import Answers
 
 Drive = Callable[[Pilot[int]], Awaitable[None]]
 

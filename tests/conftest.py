@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ from tests.settling import settle_surely
 # A test process that pytest-xdist starts has the two sizes of a terminal that is none of ours.
 _SIZES = ("COLUMNS", "LINES")
 _OURS = ("COGENCY_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "XDG_")
+
+# Each interpreter that a test starts would compile all of its modules.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 settle_surely()
 

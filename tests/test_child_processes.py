@@ -1,10 +1,13 @@
 """Every start of a process: through one door, without keys, importing nothing of the project."""
 
 import ast
+import asyncio
 import json
 import os
 import subprocess
 import sys
+import time
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +16,14 @@ import pytest
 import cogency_tui
 from cogency_tui.child_processes import (
     MARK,
+    Job,
     helper_environment,
     interpreter,
     keep_from_children,
     without_secrets,
 )
+from cogency_tui.errors import ToolError
+from cogency_tui.process_identity import start_of
 
 ROOT = Path(cogency_tui.__file__).parent
 STARTERS = frozenset(
@@ -38,9 +44,9 @@ STARTING_MODULES = frozenset({"subprocess", "multiprocessing", "pty", "webbrowse
 DOORS = {
     "child_processes.py": {"create_subprocess_exec", "run", "sys.executable"},
     # Under what ends commands; what they are given comes from `shell`, `background` and `mcp`.
-    "tools/shell/strays.py": {"Popen"},
+    "tools/shell/orphans.py": {"Popen"},
     "tools/supervision/supervisor.py": {"fork", "execv", "sys.executable"},
-    "tools/supervision/system.py": {"fork", "execv"},
+    "tools/supervision/system_calls.py": {"fork", "execv"},
     # Only shows it.
     "cli/doctor.py": {"sys.executable"},
     # In the host of an MCP server, with what the user configured.
@@ -71,7 +77,7 @@ def test_no_other_module_starts_processes() -> None:
 
 def test_every_start_names_its_environment() -> None:
     """One without would pass on ours."""
-    for name in ("child_processes.py", "tools/shell/strays.py"):
+    for name in ("child_processes.py", "tools/shell/orphans.py"):
         calls = [
             node for node in ast.walk(ast.parse((ROOT / name).read_text())) if isinstance(node, ast.Call)
         ]
@@ -145,18 +151,18 @@ from types import SimpleNamespace
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.environment import describe
 from cogency_tui.config.mcp import McpSettings
-from cogency_tui.store.search.child import main as _  # it is there
+from cogency_tui.store.search.child import lines as _  # it is there
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.workspace.git.facts import Repository
 from cogency_tui.tools.mcp.server import Surroundings
 from cogency_tui.tools.mcp.servers import Servers
-from cogency_tui.tools.registry import default_registry
+from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.shell.sandbox import Sandbox
-from cogency_tui.tools.web.child import in_child
-from cogency_tui.tui.terminal import outside_editor
+from cogency_tui.tools.web.parser_process import in_child
+from cogency_tui.tui.terminal import external_editor
 from cogency_tui.tui.terminal.clipboard import copy
-from cogency_tui.tui.terminal.opener import open_address
+from cogency_tui.tui.terminal.link_opener import open_address
 from cogency_tui.workspace.paths import Workspace
 
 async def main(server):
@@ -166,7 +172,7 @@ async def main(server):
     workspace = Workspace(project)
     context = ToolContext(workspace, secrets=secrets)
     async def call(tool, **args):
-        return await default_registry().bind(tool, args, context).run()
+        return await Registry(default_tools()).bind(tool, args, context).run()
     await call("find", content="x+")
     await call("replace", pattern="*.txt", old="a", new="b")
     said = await call("shell", command="env; cat /proc/$PPID/environ")
@@ -186,7 +192,7 @@ async def main(server):
         await open_address("https://example.org")
     app = SimpleNamespace(batch_update=Nothing, suspend=Nothing)
     with suppress(Exception):
-        await outside_editor.open_outside(app, "a.txt", os.environ)
+        await external_editor.open_outside(app, "a.txt", os.environ)
     await agent.close()
     print(json.dumps({"starts": starts, "said": said.content, "ready": ready}))
 
@@ -249,8 +255,8 @@ def test_every_start_is_without_keys_and_imports_nothing_of_the_project(
     lines = [" ".join(argv) for argv, _environ in starts]
     for what in (
         *(
-            "workspace.search_process",
-            "web.child",
+            "workspace.search_worker",
+            "tests.tools.children",
             "search.child",
             "supervision.supervisor",
             "git -c",
@@ -312,3 +318,97 @@ def test_a_variable_that_was_named_is_in_no_environment() -> None:
 
 def test_a_search_path_has_no_relative_entry() -> None:
     assert helper_environment(environ={"PATH": ".:/usr/bin::bin:/bin"})["PATH"] == "/usr/bin:/bin"
+
+
+JOB = Job("tests.tools.children", most=1 << 20, nice=5)
+
+
+def wait_for_end(pid: int) -> None:
+    while start_of(pid) is not None:
+        time.sleep(0.01)
+
+
+async def test_a_job_gives_its_answer_at_its_priority() -> None:
+    answer = json.loads(await JOB.answer(b"x", seconds=60, name="It"))
+    assert answer["nice"] == str(os.nice(0) + 5)
+    assert answer[MARK[0]] == MARK[1]
+
+
+async def test_a_job_that_refuses_gives_its_words() -> None:
+    with pytest.raises(ToolError, match="It cannot be") as caught:
+        await JOB.answer(b"refuse", seconds=60, name="It")
+    assert caught.value.hint == "Try another."
+
+
+async def test_a_job_that_gives_too_much_is_stopped() -> None:
+    with pytest.raises(ToolError, match="It gave more than 1,048,576 bytes and was stopped"):
+        await JOB.answer(b"flood", seconds=60, name="It")
+
+
+async def test_a_flood_that_nobody_reads_holds_nothing_up() -> None:
+    patient = Job(JOB.module, most=1 << 40)
+    with pytest.raises(ToolError, match=r"It took longer than 1 s"):
+        await patient.answer(b"flood", seconds=1, name="It")
+
+
+async def test_a_job_that_fails_gives_the_last_line_of_its_errors() -> None:
+    with pytest.raises(ToolError, match=r"It failed \(status 4\): the end"):
+        await JOB.answer(b"chatter", seconds=60, name="It")
+
+
+async def test_a_request_that_is_not_read_is_no_error_of_its_own() -> None:
+    with pytest.raises(ToolError, match=r"It failed \(status 1\): ModuleNotFoundError"):
+        await Job("tests.nothing").answer(b"x" * (8 << 20), seconds=60, name="It")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows whether it runs")
+async def test_what_a_job_started_ends_with_it(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match=r"longer than 2 s"):
+        await JOB.answer(b"leave %s" % bytes(tmp_path / "pid"), seconds=2, name="It")
+    wait_for_end(int((tmp_path / "pid").read_text()))
+
+
+async def test_lines_come_as_they_are_written_and_end_with_their_consumer() -> None:
+    async with aclosing(JOB.lines("a", "b")) as lines:
+        pid, nice = (await anext(lines)).split()
+        assert [await anext(lines), await anext(lines)] == ["a", "b"]
+        assert int(nice) == os.nice(0) + 5
+        assert start_of(int(pid)) is not None
+    assert start_of(int(pid)) is None
+
+
+async def test_lines_end_with_a_cancelled_consumer() -> None:
+    heard: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def consume() -> None:
+        async with aclosing(JOB.lines()) as lines:
+            async for line in lines:
+                heard.set_result(line)
+
+    task = asyncio.create_task(consume())
+    pid = int((await heard).split()[0])
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert start_of(pid) is None
+
+
+PARENT = """
+import asyncio
+from cogency_tui.child_processes import Job
+async def main():
+    async for line in Job("tests.tools.children").lines():
+        print(line, flush=True)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it ends at its next step")
+def test_lines_end_with_a_program_that_was_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline().split()[0])
+        parent.kill()
+    wait_for_end(pid)

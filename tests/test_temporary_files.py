@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui import temporary_files
-from cogency_tui.workspace.batch import sweep
+from cogency_tui.workspace.atomic_changes import sweep
 from cogency_tui.workspace.directory import unused_name
 from cogency_tui.workspace.paths import Workspace
 

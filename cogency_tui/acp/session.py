@@ -14,7 +14,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.protocol.events import notice_event
-from cogency_tui.text import reveal
+from cogency_tui.safe_text import reveal
 
 StopReason = Literal["end_turn", "max_turn_requests", "cancelled"]
 

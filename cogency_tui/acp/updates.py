@@ -13,16 +13,16 @@ from acp.schema import FileEditToolCallContent, ToolCallLocation
 from cogency_tui.acp.content import fenced
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent
-from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.file_versions import Edit, Version
 from cogency_tui.store.search.index import BLOBS
-from cogency_tui.text import one_line
 from cogency_tui.tools.registry import own_arguments, own_tool
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.text import decode
+from cogency_tui.workspace.text_files import decode
 
 _LARGEST = 1 << 20
 """Bytes of a file that is shown."""
@@ -124,7 +124,7 @@ class Updates:
             case "respond":
                 return [acp.update_agent_message_text(_sound(event["content"]))]
             case "user":
-                return [acp.update_user_message_text(_sound(event["content"]))]
+                return [acp.update_user_message_text(_sound(user_text(event)))]
             case "call":
                 return list(self._call(event))
             case "result":

@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from cogency_tui.agent.conversations import Conversations
 from cogency_tui.agent.open_store import StoreKeeper
-from cogency_tui.agent.works import Works
 from cogency_tui.child_processes import keep_from_children, without_secrets
 from cogency_tui.config.layers import Configured, Layer, configure, load_settings
 from cogency_tui.config.mcp import McpSettings
@@ -28,15 +28,15 @@ from cogency_tui.config.schema import (
     config_path,
     data_path,
 )
-from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
 from cogency_tui.providers.base import Provider
 from cogency_tui.providers.catalog import create_provider, secrets
-from cogency_tui.tools.shell.own_environment import conceal
+from cogency_tui.tools.shell.concealed_environment import conceal
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.undo import Undo
+    from cogency_tui.agent.event_queue import EventQueue
     from cogency_tui.agent.history import Compacted, History
     from cogency_tui.agent.permissions.gate import Ask, Gate
     from cogency_tui.agent.permissions.rules import Rules
@@ -119,7 +119,7 @@ class Agent:
         self._profile: Profile | None = None
         self._data = Path(data) if data is not None else data_path(environment)
         self._stored = StoreKeeper(self._data)
-        self._works = Works(self, tools or (), environment, self._release, mcp or {})
+        self._conversations = Conversations(self, tools or (), environment, self._release, mcp or {})
 
     @property
     def project(self) -> Path:
@@ -181,7 +181,7 @@ class Agent:
             self.permissions = self.settings.permissions
         if self._profile is not None:
             self._profile.follow(before, self.settings)
-        self._works.use(self.settings)
+        self._conversations.use(self.settings)
 
     @property
     def profile(self) -> "Profile":
@@ -196,14 +196,14 @@ class Agent:
     @property
     def sandbox(self) -> str:
         """The sandbox's state, for the status bar: `sandboxed`, or `not sandboxed: ` and the reason."""
-        if self._works.engine is not None:
-            return self._works.engine.sandbox.state
+        if self._conversations.engine is not None:
+            return self._conversations.engine.sandbox.state
         return f"not sandboxed: {'switched off' if self.settings.sandbox == 'off' else 'not tried yet'}"
 
     @property
     def background(self) -> "Background | None":
         """The background commands of all conversations; None before anything has run."""
-        return None if self._works.engine is None else self._works.engine.background
+        return None if self._conversations.engine is None else self._conversations.engine.background
 
     @property
     def recall(self) -> "Recall":
@@ -232,21 +232,21 @@ class Agent:
         """Load what a turn needs, and leave the store and sessions open between turns, until `close`. The
         turns of a `patient` agent wait for MCP servers for their whole start-up limit.
         """
-        self._works.held = True
-        self._works.patient = patient
+        self._conversations.held = True
+        self._conversations.patient = patient
         await self.store()
-        await self._works.settle()
+        await self._conversations.settle()
         await asyncio.to_thread(import_module, "cogency_tui.agent.subagents")
-        await self._works.start_servers()
+        await self._conversations.start_servers()
 
     async def start_servers(self) -> "Servers":
         """The MCP servers of the current configuration; those that were not running are starting."""
-        await self._works.start_servers()
-        return self._works.shared().servers
+        await self._conversations.start_servers()
+        return self._conversations.shared().servers
 
     async def close(self) -> None:
         """Stop what runs, wait until its end is recorded, and close everything that is open."""
-        await self._works.close()
+        await self._conversations.close()
 
     async def __aenter__(self) -> "Agent":
         await self.open()
@@ -263,7 +263,7 @@ class Agent:
 
     def interrupt(self, conversation_id: str | None = None) -> None:
         """Stop the running turn of this conversation, or of all: their streams end with `interrupt`."""
-        self._works.interrupt(conversation_id)
+        self._conversations.interrupt(conversation_id)
 
     async def stream(
         self, query: str, *, conversation_id: str | None = None, chunks: bool = True, typed: str = ""
@@ -277,25 +277,28 @@ class Agent:
             StoreError: the store cannot be opened.
             UsageError: a turn is already running in this conversation.
         """
-        work = partial(self._works.turn, query, chunks=chunks, typed=typed)
-        async with aclosing(self._works.run(conversation_id, work)) as events:
+        work = partial(self._conversations.turn, query, chunks=chunks, typed=typed)
+        async with aclosing(self._conversations.events(conversation_id, work)) as events:
             async for event in events:
                 yield event
 
-    async def run_command(
-        self, command: str, *, conversation_id: str | None = None
-    ) -> AsyncGenerator[Event, None]:
-        """The events of a command that the user runs: previews of a call while it runs, then the user
+    async def run_turn(
+        self, query: str, queue: "EventQueue", *, conversation_id: str, typed: str = ""
+    ) -> None:
+        """Run one turn as `stream` does, for a consumer that takes the events from `queue` itself."""
+        work = partial(self._conversations.turn, query, chunks=True, typed=typed)
+        await self._conversations.run(conversation_id, work, queue)
+
+    async def run_command(self, command: str, queue: "EventQueue", *, conversation_id: str) -> None:
+        """Run a command of the user's. Put into `queue` previews of a call while it runs, then the user
         message that it is stored as, which the model receives with the next one (see `user_command`).
 
         Raises:
             StoreError: the store cannot be opened.
             UsageError: a turn is already running in this conversation.
         """
-        work = partial(self._works.own_command, command)
-        async with aclosing(self._works.run(conversation_id, work)) as events:
-            async for event in events:
-                yield event
+        work = partial(self._conversations.user_command, command)
+        await self._conversations.run(conversation_id, work, queue)
 
     async def choose_model(self, provider: str, model: str) -> None:
         """Switch to another model from the next cycle on; an empty `model` selects the provider's default.
@@ -305,8 +308,8 @@ class Agent:
         """
         # Closed with the rest, not here: a running cycle may still use its connection, and the user may
         # choose it again.
-        self._works.keep(self.provider)
-        self.provider = self._works.named(provider, model)
+        self._conversations.keep(self.provider)
+        self.provider = self._conversations.named(provider, model)
 
     async def compact(self, conversation_id: str) -> "Compacted":
         """Summarise the whole conversation: the summary replaces it in the model's context; the events
@@ -316,19 +319,13 @@ class Agent:
             UsageError: a turn is running, or there is nothing to summarise.
             ProviderError: the request to the model failed.
         """
-        running = self._works.running_of(conversation_id)
-        if running.busy:
-            raise UsageError("A turn is running in this conversation.", "Wait for it, or interrupt it.")
-        running.busy = True
-        try:
+        with self._conversations.conversation(conversation_id).working():
             return await (await self.history(conversation_id)).compact(keep=False)
-        finally:
-            running.busy = False
 
     @property
     def learning(self) -> bool:
         """Whether the profile is being updated."""
-        return self._works.learning
+        return self._conversations.learning
 
     async def remember(self, conversation_id: str | None) -> None:
         """Turn the profile on, and learn in the background from what the user has typed in this
@@ -340,44 +337,46 @@ class Agent:
         """
         await self.profile.turn_on()
         if conversation_id is not None:
-            await self._works.learner().remember(await self.store(), conversation_id)
+            await self._conversations.learner().remember(await self.store(), conversation_id)
 
     async def undo(self, conversation_id: str) -> "Undo":
         """Reverts and reapplies the file changes of the conversation."""
         from cogency_tui.agent.edits.undo import Undo
 
-        return Undo(self._works.shared().journal, conversation_id)
+        return Undo(self._conversations.shared().journal, conversation_id)
 
     def review(self, conversation_id: str) -> "Review":
         """The review of the agent's changes in the conversation."""
         from cogency_tui.agent.review.review import Review
 
-        return Review(self._works.shared().journal, self.store, conversation_id)
+        return Review(self._conversations.shared().journal, self.store, conversation_id)
 
     def timeline(self, conversation_id: str) -> "Timeline":
         """The conversation at any of its events."""
         from cogency_tui.agent.timeline.timeline import Timeline
 
-        return Timeline(self._works.shared().journal, self.store, conversation_id, self._works.frame)
+        return Timeline(
+            self._conversations.shared().journal, self.store, conversation_id, self._conversations.frame
+        )
 
     def gate(self, conversation_id: str | None) -> "Gate | None":
         """The permission gate of a conversation; None before its first turn in this process."""
-        running = self._works.known(conversation_id or "")
-        return None if running is None else running.gate
+        conversation = self._conversations.known(conversation_id or "")
+        return None if conversation is None else conversation.gate
 
     def instructions(self, conversation_id: str | None) -> "Instructions":
         """The instruction files, as they were when the conversation's last turn began."""
         from cogency_tui.agent.project.instructions import Instructions
 
-        running = self._works.known(conversation_id or "")
-        return Instructions() if running is None else running.instructions
+        conversation = self._conversations.known(conversation_id or "")
+        return Instructions() if conversation is None else conversation.instructions
 
     async def history(self, conversation_id: str) -> "History":
         """The conversation as its model receives it: the context and its summary."""
         store = await self.store()
-        running = self._works.running_of(conversation_id)
-        await running.begin(store)
-        return running.history(store, await self._works.dialect_of(store, conversation_id))
+        conversation = self._conversations.conversation(conversation_id)
+        await conversation.begin(store)
+        return conversation.history(store, await self._conversations.dialect_of(store, conversation_id))
 
     def _configure(self) -> Configured:
         layer: Layer | None = None

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, cast
 from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol import render
 from cogency_tui.protocol.events import Event, Message, ResultEvent, UserEvent
+from cogency_tui.protocol.transcript import user_message
+from cogency_tui.safe_text import without_escapes
 from cogency_tui.store.requests import Frame
 from cogency_tui.store.summaries import Summary
-from cogency_tui.text import without_escapes
 
 _COLOURED = frozenset({"shell", "processes"})
 """Tools whose results contain colours for the user."""
@@ -102,30 +103,21 @@ def _windowed(messages: list[Message], asked: Sequence[UserEvent], window: int) 
     while dropped < len(messages) - 1 and messages[dropped]["role"] == "assistant":
         dropped += 1
     left = {message["content"] for message in messages[dropped:]}
-    gone = [event for event in asked if said(event) not in left]
+    gone = [event for event in asked if user_message(event) not in left]
     told = _LEFT_OUT.format(dropped)
     if asked and asked[-1] in gone:
-        told += f" The person's last message among them was:\n\n{_words(asked[-1])}"
+        told += f" The person's last message among them was:\n\n{_without_environment(asked[-1])}"
     environment = next((event["environment"] for event in reversed(gone) if "environment" in event), "")
     told = f"{environment}\n\n{told}" if environment else told
     return [{"role": "user", "content": told}, *messages[dropped:]]
 
 
-def said(event: UserEvent) -> str:
-    """The user's message as the model receives it: the environment, the text, then the note on the review."""
-    environment = event.get("environment")
-    return f"{environment}\n\n{_words(event)}" if environment else _words(event)
-
-
-def _words(event: UserEvent) -> str:
-    review = event.get("review")
-    return f"{event['content']}\n\n{review['text']}" if review else event["content"]
+def _without_environment(event: UserEvent) -> str:
+    return user_message({**event, "environment": ""})
 
 
 def as_given(event: Event, limit: int) -> Event:
     """An event as the model receives it, with at most `limit` characters of a result."""
-    if event["type"] == "user":
-        return {**event, "content": said(event)}
     return capped(event, limit) if event["type"] == "result" else event
 
 

@@ -7,24 +7,25 @@ arrives, while the model continues to write.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
-from cogency_tui.agent.generation import PIECE, Generation
+from cogency_tui.agent.answer_stream import PATIENCE, PIECE, Generation
+from cogency_tui.agent.channels import Channel
+from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.metrics import Meter
-from cogency_tui.agent.modes import Channel
+from cogency_tui.agent.output_variables import StreamedText
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.scheduler import Preview, Scheduler
-from cogency_tui.agent.variables import StreamedText
 from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import ProviderError, ProviderProtocolError
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.dialects import new_id
-from cogency_tui.protocol.emitter import Emitter
+from cogency_tui.protocol.event_emitter import Emitter
 from cogency_tui.protocol.events import (
     CallEvent,
+    CallState,
     ErrorPayload,
     Event,
     Message,
@@ -32,9 +33,9 @@ from cogency_tui.protocol.events import (
     ResultEvent,
     ThinkEvent,
 )
-from cogency_tui.protocol.foreign import Slip, find_slip
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.foreign_calls import Slip, find_slip
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Retrying, TextDelta
 
 MOST_WRITTEN_CALLS = 1000
@@ -83,56 +84,52 @@ class Interrupted(Exception):
     """The user stopped the turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class CycleSetup:
-    """The inputs of a cycle: `tools` are the names that the model may call; `runs_calls` is false for the
-    last cycle that a turn may have.
-    """
-
-    dialect: Dialect
-    payload_limit: int
-    messages: Sequence[Message]
-    channel: Channel
-    tools: Collection[str]
-    runs_calls: bool
-    patience: float
-    """Longest time in seconds between two pieces of the answer."""
-
-
 class Cycle:
-    """Runs once: `start`, `run`, `settle`; `stop` at any time, which makes `run` raise `Interrupted`."""
+    """One request with `messages` over `channel`, and the calls of its answer, unless it is the last that its
+    turn may have (`runs_calls`).
+
+    It runs once: `start`, `run`, `settle`; `stop` at any time, which makes `run` raise `Interrupted`.
+    """
 
     def __init__(
         self,
-        setup: CycleSetup,
+        conversation: Conversation,
+        messages: Sequence[Message],
+        channel: Channel,
+        schedule: Callable[[Preview, Callable[[], None]], Scheduler],
         recorder: Recorder,
-        scheduler: Callable[[Preview, Callable[[], None]], Scheduler],
-        meter: Meter,
         clock: Callable[[], float] = time.time,
+        *,
+        runs_calls: bool,
     ) -> None:
-        self.meter = meter
-        self.channel = setup.channel
+        settings = conversation.settings
+        self.meter = Meter(messages, conversation.calibration)
+        self.channel = channel
         self.malformed = False
         """Whether a call could not be parsed, or was written where nothing runs it."""
         self.slip = ""
         """The problem of the last such call."""
         self.broken: ProviderError | None = None
         """The error that broke the answer off, if one did; what arrived before is processed."""
-        self._setup = setup
+        self._messages = messages
+        self._dialect: Dialect = conversation.dialect
+        self._tools = conversation.registry.names
+        self._runs_calls = runs_calls
+        self._patience = max(PATIENCE, settings.first_byte_timeout, settings.idle_timeout)
         self._recorder = recorder
         self._clock = clock
         self._news = asyncio.Event()
-        self._scheduler = scheduler(recorder.preview, self._news.set)
+        self._scheduler = schedule(recorder.preview, self._news.set)
         self._generation: Generation | None = None
         self._parser = create_parser(
-            setup.dialect,
+            self._dialect,
             clock=clock,
-            payload_limit=setup.payload_limit,
+            payload_limit=settings.payload_limit,
             used_ids=self._scheduler.used_ids,
         )
         self._reasoning = Emitter(clock, new_id)
         self._reasoning.begin_unit("think")
-        self._streams = setup.dialect == "action"
+        self._streams = self._dialect == "action"
         self._variables = StreamedText(lambda: self._scheduler.declared, self._scheduler.value_of)
         self._answer: RespondEvent | None = None
         self._id = new_id()
@@ -171,8 +168,8 @@ class Cycle:
 
     def start(self) -> None:
         """Send the request to the model."""
-        chunks = self.channel.generate(self._setup.messages)
-        self._generation = Generation(chunks, self._news.set, patience=self._setup.patience)
+        chunks = self.channel.generate(self._messages)
+        self._generation = Generation(chunks, self._news.set, patience=self._patience)
 
     def stop(self) -> None:
         """Stop generating and running."""
@@ -216,7 +213,7 @@ class Cycle:
             await self._news.wait()
         broken = self.broken is not None
         await self._recorder.close_unit(interrupted=broken, unclosed=self._parser.unclosed and not broken)
-        if self._setup.runs_calls and not broken:
+        if self._runs_calls and not broken:
             await self._report_slips()
         if not broken:
             self._close_previews(_UNFINISHED)
@@ -244,12 +241,12 @@ class Cycle:
             await self._refuse(payload, slip.cure)
 
     async def _report_empty_batch(self) -> None:
-        dialect = self._setup.dialect
+        dialect = self._dialect
         units = self._all_units()
-        slip = find_slip(units, dialect, self._setup.tools) if units else None
+        slip = find_slip(units, dialect, self._tools) if units else None
         told = f"{slip.problem} {slip.cure}" if slip else _EMPTY[dialect]
         failed = slip is not None or dialect == "delimiter"
-        result = _result(new_id(), "execute", told, self._clock(), error=failed)
+        result = _result(new_id(), "execute", told, self._clock(), "failed" if failed else "done")
         result["payload"]["raw"] = _EMPTY_RAW[dialect]
         result["cycle"] = self._id
         await self.result(result)
@@ -265,7 +262,7 @@ class Cycle:
             if not units:
                 # The model ended the turn explicitly, with nothing to add.
                 return None
-        slip = find_slip(units, self._setup.dialect, self._setup.tools)
+        slip = find_slip(units, self._dialect, self._tools)
         spoke = any(unit["type"] == "respond" for unit in units)
         if slip is None and spoke and self._parser.unclosed and units[-1]["type"] == "think":
             return _UNCLOSED
@@ -281,10 +278,10 @@ class Cycle:
         self.malformed = True
         self.slip = payload["error"]
         told = self.slip
-        if self._setup.runs_calls:
+        if self._runs_calls:
             told = f"{told if told.endswith(('.', '!', '?')) else f'{told}.'}\n{cure}"
         call_id, tool = payload.get("call", new_id()), payload.get("tool", "execute")
-        result = _result(call_id, tool, told, self._clock(), error=True)
+        result = _result(call_id, tool, told, self._clock(), "failed")
         if "raw" in payload:
             result["payload"]["raw"] = payload["raw"]
             result["cycle"] = self._id
@@ -292,18 +289,18 @@ class Cycle:
             result["payload"]["action"] = payload["action"]
         await self.result(result)
 
-    async def answer_open(self, why: str) -> None:
+    async def answer_open(self, why: str, state: CallState = "failed") -> None:
         """Answer every call that has no result with this failure, or with the notice of too many calls."""
         if self._called > MOST_WRITTEN_CALLS:
-            why = _TOO_MANY_CALLS
+            why, state = _TOO_MANY_CALLS, "failed"
         for call in list(self._open.values()):
             name = as_tool_call(call_record(call)).get("name")
             tool = name if isinstance(name, str) else "unknown"
-            result = _result(call["id"], tool, why, self._clock(), error=True)
+            result = _result(call["id"], tool, why, self._clock(), state)
             if not self._scheduler.begun(call["id"]):
                 Sources().record(result["payload"])
             await self.result(result)
-        self._close_previews(why)
+        self._close_previews(why, state)
 
     async def mend(self) -> None:
         """Complete an answer that broke off, so that the model can continue from what the store has."""
@@ -311,7 +308,7 @@ class Cycle:
             await self.answer_open(_BROKEN_OFF)
         elif self._spoken and not self._outcomes:
             # There is no call to answer; a result informs the model, and the roles alternate.
-            await self.result(_result(new_id(), "connection", _GO_ON, self._clock(), error=True))
+            await self.result(_result(new_id(), "connection", _GO_ON, self._clock(), "failed"))
         self._close_previews(_BROKEN_OFF)
 
     async def _cut_short(self) -> None:
@@ -426,10 +423,8 @@ class Cycle:
         self._spoken = True
         await self._emit(event)
         if event["type"] == "error" and "call" in event["payload"]:
-            await self._refuse(
-                event["payload"], event["payload"].get("hint", _WRITE_AGAIN[self._setup.dialect])
-            )
-        if self._setup.runs_calls:
+            await self._refuse(event["payload"], event["payload"].get("hint", _WRITE_AGAIN[self._dialect]))
+        if self._runs_calls:
             await self._schedule(event)
 
     def _preview(self, event: CallEvent) -> None:
@@ -438,12 +433,12 @@ class Cycle:
             self._unwritten[event["id"]] = name if isinstance(name, str) else ""
         self._recorder.preview(event)
 
-    def _close_previews(self, why: str) -> None:
+    def _close_previews(self, why: str, state: CallState = "failed") -> None:
         """Give the calls that were never written to their end a result; like their previews it is not
         stored.
         """
         for id, tool in self._unwritten.items():
-            self._recorder.preview(_result(id, tool or "unknown", why, self._clock(), error=True))
+            self._recorder.preview(_result(id, tool or "unknown", why, self._clock(), state))
         self._unwritten.clear()
 
     async def _emit(self, event: Event) -> None:
@@ -498,12 +493,12 @@ def _continues(answer: RespondEvent, event: Event) -> bool:
     return event["type"] == "respond" and event["id"] == answer["id"]
 
 
-def _result(call_id: str, tool: str, outcome: str, now: float, *, error: bool = False) -> ResultEvent:
+def _result(call_id: str, tool: str, outcome: str, now: float, state: CallState) -> ResultEvent:
     return {
         "type": "result",
         "timestamp": now,
         "id": call_id,
         "tool": tool,
         "duration": 0.0,
-        "payload": {"outcome": outcome, "content": None, "error": error},
+        "payload": {"outcome": outcome, "content": None, "error": state != "done", "state": state},
     }

@@ -22,10 +22,10 @@ from cogency_tui.config.schema import Permissions
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools.shell.command import shell_path
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.git.branch import branch_of, head_of
 from cogency_tui.workspace.git.facts import Repository
 from cogency_tui.workspace.ignore import Entry, Tree
-from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 
 LONGEST = 1_600

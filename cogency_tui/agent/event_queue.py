@@ -7,7 +7,7 @@ joined, and the output of a running tool is cut to its last `_PREVIEW_LIMIT` cha
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from cogency_tui.protocol.events import Event
@@ -15,18 +15,34 @@ from cogency_tui.protocol.events import Event
 _PREVIEW_LIMIT = 200_000
 
 
-class Outbox:
-    """A queue for one consumer; iteration ends when the queue is closed and empty."""
+class EventQueue:
+    """A queue for one consumer, which iterates it until it is closed and empty, or takes what there is
+    whenever `notify` was called.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, notify: Callable[[], None] = lambda: None) -> None:
         self._entries: deque[_Entry] = deque()
-        self._arrived = asyncio.Event()
+        self._news = asyncio.Event()
+        self._notify = notify
+        self.begun = False
+        """Whether an event was ever put into it."""
         self._closed = False
 
     def put(self, event: Event) -> None:
+        self.begun = True
         if not (self._entries and self._entries[-1].join(event)):
             self._entries.append(_Entry(event))
-        self._arrived.set()
+        self._news.set()
+        self._notify()
+
+    def take(self) -> list[Event]:
+        """Remove and return all events."""
+        entries, self._entries = self._entries, deque()
+        return [entry.event() for entry in entries]
+
+    @property
+    def empty(self) -> bool:
+        return not self._entries
 
     @property
     def closed(self) -> bool:
@@ -35,7 +51,7 @@ class Outbox:
     def close(self) -> None:
         """Declare that no more events come."""
         self._closed = True
-        self._arrived.set()
+        self._news.set()
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         while True:
@@ -43,8 +59,8 @@ class Outbox:
                 yield self._entries.popleft().event()
             if self._closed:
                 return
-            self._arrived.clear()
-            await self._arrived.wait()
+            self._news.clear()
+            await self._news.wait()
 
 
 class _Entry:
@@ -86,14 +102,18 @@ class _Entry:
         parts: list[Event] = [self._event, *self._more]
         whole = self._event.copy()
         if whole["type"] == "result":
-            output = "".join(part["payload"]["content"] for part in parts if part["type"] == "result")
+            payloads = [part["payload"] for part in parts if part["type"] == "result"]
+            output = "".join(payload["content"] for payload in payloads)
             whole["payload"] = {**whole["payload"], "content": output[-_PREVIEW_LIMIT:]}
+            if steps := [step for payload in payloads for step in payload.get("steps", ())]:
+                whole["payload"]["steps"] = steps
         elif whole["type"] == "call":
             whole["content"] = _joined([part["content"] for part in parts if part["type"] == "call"])
         elif whole["type"] == "think" or whole["type"] == "respond":
-            whole["content"] = "".join(
-                part["content"] for part in parts if part["type"] == "think" or part["type"] == "respond"
-            )
+            units = [part for part in parts if part["type"] == "think" or part["type"] == "respond"]
+            whole["content"] = "".join(unit["content"] for unit in units)
+            if units[-1].get("interrupted"):
+                whole["interrupted"] = True
         return whole
 
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from cogency_tui.agent.context import MessageLog, Way, build_messages, capped, framed, said, told
+from cogency_tui.agent.context import MessageLog, Way, build_messages, capped, framed, told
 from cogency_tui.agent.metrics import Calibration, characters_in, measure_usage
 from cogency_tui.config.schema import Dialect, Settings
 from cogency_tui.errors import ContextTooLongError, ProviderProtocolError, UsageError
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.events import Event, Message
+from cogency_tui.protocol.transcript import user_message
 from cogency_tui.providers.base import Provider, TextDelta, Usage
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.requests import Frame
@@ -261,5 +262,5 @@ def _length(event: Event, limit: int) -> int:
     if event["type"] == "result":
         return len(str(capped(event, limit)["payload"]))
     if event["type"] == "user":
-        return len(said(event))
+        return len(user_message(event))
     return len(event.get("content", ""))

@@ -9,9 +9,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.metrics import Calibration, characters_in, measure_usage
 from cogency_tui.agent.named_tools import NamedArgs, choose, told_to_model
-from cogency_tui.agent.running import Running
 from cogency_tui.errors import ProviderError
 from cogency_tui.protocol.events import Measure, Message
 from cogency_tui.providers.base import Provider, Retrying, TextDelta, Usage
@@ -25,7 +25,7 @@ ANSWER_LIMIT = 200_000
 OWN = "default"
 
 
-def asking(parent: Running, provider: Provider, summary: str, detail: str) -> Intent:
+def asking(parent: Conversation, provider: Provider, summary: str, detail: str) -> Intent:
     """The intent to ask `provider`. It is a network access, since the prompt leaves this machine, unless
     the host is this machine or that of the conversation's own provider.
     """
@@ -48,7 +48,7 @@ class Llm:
     args = NamedArgs
     aliases = NO_ALIASES
 
-    def __init__(self, parent: Running, answer_limit: int = ANSWER_LIMIT) -> None:
+    def __init__(self, parent: Conversation, answer_limit: int = ANSWER_LIMIT) -> None:
         self._parent = parent
         self._answer_limit = answer_limit
         self._names = dict.fromkeys((OWN, *parent.engine.settings.providers))
@@ -121,7 +121,7 @@ class Llm:
             "model": provider.model,
         }
         store = await self._parent.engine.store()
-        await store.record_usage(self._parent.conversation_id, step)
+        await store.record_usage(self._parent.id, step)
 
     def _read(self, args: NamedArgs) -> _Question:
         choose(self.name, args.name, {**self._names, self._parent.provider().name: None})

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from cogency_tui.errors import CogencyError, ToolError
-from cogency_tui.workspace.names import closest, shown
+from cogency_tui.workspace.file_names import closest, shown
 
 Thing = TypeVar("Thing")
 

@@ -12,12 +12,13 @@ from typing import Any, cast
 
 import msgspec
 
+from cogency_tui.config.config_file import read_settings
 from cogency_tui.config.edit import Value, set_key
 from cogency_tui.config.layers import Configured, Origin
-from cogency_tui.config.load import read_settings, read_text
 from cogency_tui.config.options import Option, find_option, options
 from cogency_tui.config.schema import ProviderSettings, Settings, config_path
 from cogency_tui.config.themes import theme_names
+from cogency_tui.config.toml import read_text
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, UsageError
 from cogency_tui.providers.catalog import known_providers

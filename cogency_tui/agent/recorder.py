@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 
-from cogency_tui.agent.event_queue import Outbox
+from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.events import PERSISTED, Event, RespondEvent, ResultEvent, ThinkEvent
@@ -25,10 +25,10 @@ class Recorder:
     units, and results in call order.
     """
 
-    def __init__(self, store: Store, conversation_id: str, outbox: Outbox, *, chunks: bool) -> None:
+    def __init__(self, store: Store, conversation_id: str, queue: EventQueue, *, chunks: bool) -> None:
         self._store = store
         self._conversation_id = conversation_id
-        self._outbox = outbox
+        self._queue = queue
         self._chunks = chunks
         self._accumulator = Accumulator()
         self._draft: list[ThinkEvent | RespondEvent] = []
@@ -137,7 +137,7 @@ class Recorder:
             event = event.copy()
             event["timestamp"] = self._latest
         self._latest = event["timestamp"]
-        self._outbox.put(event)
+        self._queue.put(event)
 
     def _note_failure(self, event: ResultEvent) -> None:
         if not event["payload"]["error"]:

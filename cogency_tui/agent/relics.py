@@ -17,7 +17,7 @@ from cogency_tui.agent.named_tools import NamedArgs, choose, told_to_model
 from cogency_tui.agent.permissions.gate import Gate
 from cogency_tui.agent.permissions.taint import EARLIER
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.sources import NONE, Sources
+from cogency_tui.protocol.untrusted_sources import NONE, Sources
 from cogency_tui.store.relics import Relics
 from cogency_tui.tools import schema
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext

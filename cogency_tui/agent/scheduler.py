@@ -15,13 +15,13 @@ from functools import partial
 from typing import Any
 
 from cogency_tui.agent.call_graph import Job, State, TurnActions, blocked_by, in_cycles, out_of_turn
+from cogency_tui.agent.output_variables import as_text, mentioned_in, names_in_call, substitute_call
 from cogency_tui.agent.permissions.gate import Gate
-from cogency_tui.agent.subagent_progress import first_line
-from cogency_tui.agent.variables import as_text, mentioned_in, names_in_call, substitute_call
+from cogency_tui.agent.subagent_progress import first_line, progress_payload
 from cogency_tui.errors import RefusedError, StrangerError, ToolError
-from cogency_tui.protocol.events import CallEvent, ResultEvent, ResultPayload
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.events import CallEvent, CallState, ResultEvent, ResultPayload, Step
 from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.base import BoundCall, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.tools.registry import Registry
@@ -37,6 +37,12 @@ MOST_CALLS = 250
 _TOO_MANY = (
     f"Not run: it comes after the first {MOST_CALLS} calls of the answer. Make it again with the next one."
 )
+
+_ENDED: Mapping[State, CallState] = {
+    State.DONE: "done",
+    State.FAILED: "failed",
+    State.SKIPPED: "skipped",
+}
 
 _BACK_OFF = 0.2
 _LONGEST_BACK_OFF = 5.0
@@ -254,7 +260,7 @@ class Scheduler:
             if job.detached:
                 started = Outcome("Started; its result is not reported")
                 # Its sources are not known yet: they count as in a result without a record.
-                self._results.append(self._event(job, started, error=False))
+                self._results.append(self._event(job, self._payload(job, started, "done")))
                 _DETACHED.add(job.task)
                 job.task.add_done_callback(_DETACHED.discard)
         return True
@@ -305,7 +311,7 @@ class Scheduler:
             consent = Consent(partial(self._gate.keeps, self._call_id(job), job.tool), intent.covers)
             bound = replace(bound, context=replace(bound.context, consent=consent))
             async with timer:
-                outcome = await bound.run(partial(self._report, job))
+                outcome = await bound.run(partial(self._report, job), partial(self._report_step, job))
             self._note(job, intent, intent.sources | outcome.sources)
             return outcome
         except ToolError as exc:
@@ -341,10 +347,16 @@ class Scheduler:
         return f"{job.tool} broke: {type(exc).__name__}: {exc}"
 
     def _report(self, job: Job, text: str) -> None:
+        self._report_progress(
+            job, {"outcome": "running", "content": text, "error": False, "state": "running"}
+        )
+
+    def _report_step(self, job: Job, step: Step) -> None:
+        self._report_progress(job, progress_payload([step]))
+
+    def _report_progress(self, job: Job, payload: ResultPayload) -> None:
         if not self._cancelled and not job.detached:
-            event = self._event(job, Outcome("running", text), error=False)
-            event["partial"] = True
-            self._preview(event)
+            self._preview({**self._event(job, payload), "partial": True})
 
     def _settle_state(self, job: Job, outcome: Outcome, state: State) -> None:
         job.state = state
@@ -355,23 +367,32 @@ class Scheduler:
         self._settle_state(job, outcome, state)
         if self._cancelled:
             return
-        self._results.append(self._result(job, outcome, error=state is not State.DONE))
+        self._results.append(self._result(job, outcome, _ENDED[state]))
         if state is State.FAILED and job.on_error == "fail":
             failed = f"{json.dumps(job.action)} failed ({job.tool}: {first_line(outcome.outcome)})"
             self.failure = f"The action {failed}, and was to end the turn then"
 
-    def _result(self, job: Job, outcome: Outcome, *, error: bool) -> ResultEvent:
-        event = self._event(job, outcome, error=error)
-        job.sources.record(event["payload"])
-        return event
+    def _result(self, job: Job, outcome: Outcome, state: CallState) -> ResultEvent:
+        payload = self._payload(job, outcome, state)
+        job.sources.record(payload)
+        return self._event(job, payload)
 
-    def _event(self, job: Job, outcome: Outcome, *, error: bool) -> ResultEvent:
-        now = self._clock()
-        payload: ResultPayload = {"outcome": outcome.outcome, "content": outcome.content, "error": error}
+    @staticmethod
+    def _payload(job: Job, outcome: Outcome, state: CallState) -> ResultPayload:
+        payload: ResultPayload = {
+            "outcome": outcome.outcome,
+            "content": outcome.content,
+            "error": state != "done",
+            "state": state,
+        }
         if job.refused:
             payload["refused"] = job.refused
         if outcome.put_back:
             payload["put_back"] = list(outcome.put_back)
+        return payload
+
+    def _event(self, job: Job, payload: ResultPayload) -> ResultEvent:
+        now = self._clock()
         return {
             "type": "result",
             "timestamp": now,

@@ -1,4 +1,4 @@
-"""The progress of a sub-agent's turn: a line for each call while it runs, an answer at its end.
+"""The progress of a sub-agent's turn: steps, its calls, while it runs, and an answer at its end.
 
 The answer is the text of the last cycle, after its last call.
 """
@@ -9,18 +9,18 @@ from contextlib import suppress
 from typing import Any, cast
 
 from cogency_tui.protocol.accumulator import Accumulator
-from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload
+from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload, Step, StepState
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.store.conversations import Store
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 _WIDTH = 80
 
 
 class Progress:
-    """Follows the events of one turn; `report` receives the lines."""
+    """Follows the events of one turn; `report` receives its steps."""
 
-    def __init__(self, report: Callable[[str], None]) -> None:
+    def __init__(self, report: Callable[[Step], None]) -> None:
         self.answer = ""
         self.problem = ""
         """Why the turn did not complete, if it did not."""
@@ -43,16 +43,16 @@ class Progress:
         elif event["type"] == "call":
             self._said.clear()
             self.calls += 1
-            self._report(call_line(call_record(event)))
+            self._report(step_begun(event["id"], call_record(event)))
         elif event["type"] == "result":
-            self._report(result_line(event))
+            self._report(step_ended(event))
         elif event["type"] == "metric":
             self.answer = "\n\n".join(self._said)
             self._said.clear()
         elif event["type"] == "error" and not event["payload"].get("notice"):
             payload = event["payload"]
             self.problem = f"{payload['error']} {payload.get('hint', '')}".strip()
-            self._report(f"! {first_line(self.problem)}\n")
+            self._report(_step("", "problem", subject=first_line(self.problem)))
         elif event["type"] == "interrupt":
             self.problem = "interrupted"
 
@@ -79,31 +79,62 @@ async def numbered_with_progress(
 async def _progress_of(event: Event, store: Store, agents: Mapping[str, Sequence[str]]) -> Sequence[Event]:
     if event["type"] != "result" or event["id"] not in agents:
         return ()
-    lines: list[str] = []
+    steps: list[Step] = []
     for id in agents[event["id"]]:
-        progress = Progress(lines.append)
+        progress = Progress(steps.append)
         async for page in store.event_pages(id):
             for _number, each in page:
                 progress.add(each)
-    payload: ResultPayload = {"outcome": "running", "content": "".join(lines), "error": False}
-    return ({**event, "payload": payload, "partial": True},)
+    return ({**event, "payload": progress_payload(steps), "partial": True},)
 
 
-def call_line(record: Mapping[str, Any]) -> str:
+def progress_payload(steps: Sequence[Step]) -> ResultPayload:
+    """The payload that reports steps of a call that is running."""
+    content = "".join(map(_line, steps))
+    return {
+        "outcome": "running",
+        "content": content,
+        "error": False,
+        "state": "running",
+        "steps": list(steps),
+    }
+
+
+def step_begun(call_id: str, record: Mapping[str, Any]) -> Step:
+    """The step of a call that begins."""
+    tool = first_line(str(as_tool_call(record).get("name")))
+    return _step(call_id, "running", tool, subject=call_summary(record)[len(tool) + 1 :])
+
+
+def step_ended(event: ResultEvent) -> Step:
+    """The step of a call that has ended."""
+    tool, payload = first_line(event["tool"]), event["payload"]
+    outcome = first_line(f"{tool}: {payload['outcome']}")[len(tool) + 2 :]
+    return _step(event["id"], "failed" if payload["error"] else "done", tool, outcome=outcome)
+
+
+def call_summary(record: Mapping[str, Any]) -> str:
     """A call in one line: its tool and its first text argument."""
     call = as_tool_call(record)
     args: Any = call.get("args")
     values = cast("dict[str, Any]", args).values() if isinstance(args, dict) else ()
     first = next((value for value in values if isinstance(value, str) and value.strip()), "")
     name: Any = call.get("name")
-    return f"· {first_line(f'{name} {first}')}\n"
+    return first_line(f"{name} {first}")
 
 
-def result_line(event: ResultEvent) -> str:
-    """The outcome of a call in one line."""
-    payload = event["payload"]
-    mark = "✗" if payload["error"] else "✓"
-    return f"{mark} {first_line(event['tool'] + ': ' + payload['outcome'])}\n"
+def _step(call: str, state: StepState, tool: str = "", *, subject: str = "", outcome: str = "") -> Step:
+    return {"call": call, "state": state, "tool": tool, "subject": subject, "outcome": outcome}
+
+
+_MARKS: Mapping[StepState, str] = {"running": "·", "done": "✓", "failed": "✗", "problem": "!"}
+
+
+def _line(step: Step) -> str:
+    told = (step["tool"], step["subject"])
+    if step["state"] in ("done", "failed"):
+        told = (f"{step['tool']}:", step["outcome"])
+    return f"{_MARKS[step['state']]} {' '.join(part for part in told if part)}\n"
 
 
 def first_line(text: str) -> str:

@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from cogency_tui.agent.event_queue import Outbox
+from cogency_tui.agent.conversation import Conversation
+from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.agent.llm import Llm, asking
 from cogency_tui.agent.named_tools import AgentArgs, choose, listed, require_current, told_to_model
+from cogency_tui.agent.output_variables import as_text
 from cogency_tui.agent.permissions.taint import sources_below
+from cogency_tui.agent.recorder import Recorder
 from cogency_tui.agent.relics import Relic
-from cogency_tui.agent.running import Running
 from cogency_tui.agent.subagent_progress import Progress, ended
-from cogency_tui.agent.variables import as_text
+from cogency_tui.agent.turn import Turn
 from cogency_tui.agent.workflows import Workflow
 from cogency_tui.config.schema import AgentSettings
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, Tool, ToolContext, Touch
@@ -34,7 +36,7 @@ from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.web.search import Search
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.recall.tool import PastConversations
+    from cogency_tui.agent.recall.recall_for_model import PastConversations
 
 DEPTH = 2
 """Levels of sub-agents below the user's agent."""
@@ -43,32 +45,32 @@ _READING = frozenset({"read", "list", "find", "recall", "search", "fetch", "reli
 """Tools that change no file: two sub-agents with no other tools may work at the same time."""
 
 
-def assemble(running: Running, only: Collection[str] | None = None) -> Registry:
+def assemble(conversation: Conversation, only: Collection[str] | None = None) -> Registry:
     """The tools of a conversation: all available ones, or `only` those."""
-    engine = running.engine
+    engine = conversation.engine
     own = [*engine.servers.tools, *engine.tools]
-    tools = [*default_tools(running.background, engine.sandbox), *_delegates(running), *own]
+    tools = [*default_tools(conversation.background, engine.sandbox), *_delegates(conversation), *own]
     return Registry(tool for tool in tools if only is None or tool.name in only)
 
 
-def _delegates(running: Running) -> list[Tool[Any]]:
-    there = running.delegates
+def _delegates(conversation: Conversation) -> list[Tool[Any]]:
+    there = conversation.delegates
     tools: list[Tool[Any]] = []
-    if there.agents and running.depth < DEPTH:
-        tools.append(SubAgents(running))
+    if there.agents and conversation.depth < DEPTH:
+        tools.append(SubAgents(conversation))
     if there.workflows:
-        tools.append(Workflow(running))
-    return [*tools, _recall(running), Relic(running.engine, running.gate), Llm(running)]
+        tools.append(Workflow(conversation))
+    return [*tools, _recall(conversation), Relic(conversation.engine, conversation.gate), Llm(conversation)]
 
 
-def _recall(running: Running) -> Recall:
-    engine = running.engine
+def _recall(conversation: Conversation) -> Recall:
+    engine = conversation.engine
 
     async def memory() -> "PastConversations":
         # Loaded on first use.
-        from cogency_tui.agent.recall.tool import PastConversations
+        from cogency_tui.agent.recall.recall_for_model import PastConversations
 
-        return PastConversations(engine.recall, engine.store, running.conversation_id, engine.workspace)
+        return PastConversations(engine.recall, engine.store, conversation.id, engine.workspace)
 
     return Recall(memory)
 
@@ -83,7 +85,7 @@ class SubAgents:
         dict.fromkeys(("task", "dispatch_agent", "subagent"), PLAIN),
     )
 
-    def __init__(self, parent: Running) -> None:
+    def __init__(self, parent: Conversation) -> None:
         self._parent = parent
         self._agents = parent.delegates.agents
         there = listed({name: agent.description for name, agent in self._agents.items()})
@@ -132,18 +134,18 @@ class SubAgents:
         provider = self._provider(agent)
         dialect = self._parent.dialect
         store = await engine.store()
-        conversation = await store.create_conversation(
+        record = await store.create_conversation(
             engine.project,
             dialect=dialect,
             provider=provider().name,
             model=provider().model,
-            parent=self._parent.conversation_id,
+            parent=self._parent.id,
             call=context.call_id,
         )
         asker = f"the sub-agent {args.name}"
-        running = Running(
+        child = Conversation(
             engine,
-            conversation.id,
+            record.id,
             self._parent.gate.narrowed(agent.permissions, call_id=context.call_id, asker=asker),
             provider,
             partial(assemble, only=self._allowed(agent)),
@@ -152,22 +154,22 @@ class SubAgents:
             depth=self._parent.depth + 1,
             budget=self._parent.budget,
         )
-        running.instructions = self._parent.instructions
-        progress = Progress(context.report)
-        outbox = Outbox()
-        turn = running.prepare(store, dialect, outbox, chunks=True)
+        child.instructions = self._parent.instructions
+        progress = Progress(context.report_step)
+        queue = EventQueue()
+        turn = Turn(child, store, dialect, Recorder(store, child.id, queue, chunks=True))
         given = Redactor(engine.secrets).text(_task(args, agent))
-        task = asyncio.create_task(turn.run(given, outbox.close))
+        task = asyncio.create_task(turn.run(given, queue.close))
         try:
-            async for event in outbox:
+            async for event in queue:
                 progress.add(event)
         finally:
-            if not outbox.closed:
+            if not queue.closed:
                 turn.interrupt()
             await ended(task)
-            await running.close()
+            await child.close()
         task.result()
-        return progress, await sources_below(store, conversation.id, engine.workspace)
+        return progress, await sources_below(store, record.id, engine.workspace)
 
     def _provider(self, agent: AgentSettings) -> Callable[[], Provider]:
         own = self._parent.provider()

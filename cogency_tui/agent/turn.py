@@ -9,26 +9,22 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 
-from cogency_tui.agent.budget import Budget
-from cogency_tui.agent.cycle import Cycle, CycleSetup, Interrupted
-from cogency_tui.agent.generation import PATIENCE
-from cogency_tui.agent.history import Compacted, History, Prepared
-from cogency_tui.agent.metrics import Calibration, Meter, characters_in
-from cogency_tui.agent.modes import Channel
+from cogency_tui.agent.call_graph import TurnActions
+from cogency_tui.agent.conversation import Conversation
+from cogency_tui.agent.cycle import Cycle, Interrupted
+from cogency_tui.agent.history import Compacted, Prepared
+from cogency_tui.agent.metrics import characters_in
 from cogency_tui.agent.prompt import LAST_CYCLE
 from cogency_tui.agent.recorder import Recorder
-from cogency_tui.agent.scheduler import Preview, Scheduler
 from cogency_tui.agent.subagent_progress import first_line
-from cogency_tui.config.schema import Dialect, Settings
+from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import CogencyError, ContextTooLongError, ProviderError, StoreError
-from cogency_tui.protocol.events import Message, ReviewNote, UserEvent, error_event, notice_event
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.events import CallState, Message, ReviewNote, UserEvent, error_event, notice_event
 from cogency_tui.protocol.transcript import INTERRUPTED
-from cogency_tui.providers.base import Provider
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.requests import Requests
 
@@ -50,41 +46,26 @@ _MALFORMED = "Not run because of another error in this answer."
 _BROKEN_OFF = "Not run: the turn failed before its block was complete."
 
 
-@dataclass(frozen=True, slots=True)
-class TurnSetup:
-    """The inputs of a turn.
-
-    `tools` are the names that the model may call, `sources` those whose words describe the tools.
-    `environment` returns the block that the message carries, or an empty text. `channel` is called for each
-    cycle, so that a change of mode takes effect. `notices` returns what the user is shown once.
-    """
-
-    store: Store
-    conversation_id: str
-    settings: Settings
-    dialect: Dialect
-    provider: Callable[[], Provider]
-    history: History
-    calibration: Calibration
-    budget: Budget
-    tools: Collection[str]
-    sources: Sources
-    environment: Callable[[], Awaitable[str]]
-    channel: Callable[[], Awaitable[Channel]]
-    scheduler: Callable[[Preview, Callable[[], None]], Scheduler]
-    notices: Callable[[], Sequence[str]]
-
-
 class Turn:
     """Runs once. `run` returns when all is over; `interrupt` hastens that."""
 
-    def __init__(self, setup: TurnSetup, recorder: Recorder, clock: Callable[[], float] = time.time) -> None:
-        self._setup = setup
+    def __init__(
+        self,
+        conversation: Conversation,
+        store: Store,
+        dialect: Dialect,
+        recorder: Recorder,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._conversation = conversation
+        self._store = store
         self._recorder = recorder
         self._clock = clock
+        self._history = conversation.history(store, dialect)
+        self._actions = TurnActions()
         self._interrupted = False
         self._cycle: Cycle | None = None
-        self._requests = Requests(setup.store.database)
+        self._requests = Requests(store.database)
         self._request: int | None = None
         """The number of the cycle's request."""
         self._failures = Counter[str]()
@@ -93,6 +74,7 @@ class Turn:
         self._compactable = True
         self._compacting: asyncio.Task[Compacted] | None = None
         self._affording: asyncio.Task[None] | None = None
+        self._sources = conversation.begin_turn(self, dialect)
 
     def interrupt(self) -> None:
         """Stop generating and running. It may be called at any time and more than once."""
@@ -117,9 +99,9 @@ class Turn:
         """
         try:
             said: UserEvent = {"type": "user", "timestamp": self._clock(), "content": query}
-            if self._setup.sources:
-                self._setup.sources.record(said)
-            if environment := await self._setup.environment():
+            if self._sources:
+                self._sources.record(said)
+            if environment := await self._conversation.environment(self._store):
                 said["environment"] = environment
             if review is not None and (note := await review()):
                 said["review"] = note
@@ -127,14 +109,14 @@ class Turn:
             await self._notices()
             await self._cycles()
         except Interrupted:
-            await self._close(INTERRUPTED)
+            await self._close(INTERRUPTED, "interrupted")
             if unstored := self._recorder.unstored:
                 await self._report(unstored)
             await self._recorder.emit({"type": "interrupt", "timestamp": self._clock()})
         except CogencyError as exc:
             if self._cycle is not None:
                 self._cycle.stop()
-            await self._close(_BROKEN_OFF)
+            await self._close(_BROKEN_OFF, "failed")
             if (unstored := self._recorder.unstored) and unstored is not exc:
                 await self._report(unstored)
             await self._report(exc)
@@ -145,7 +127,7 @@ class Turn:
                 await self._cycle.settle()
 
     async def _cycles(self) -> None:
-        most = self._setup.settings.max_iterations
+        most = self._conversation.settings.max_iterations
         for number in range(1, most + 1):
             cycle = await self._begin(last=number == most)
             await cycle.run()
@@ -187,29 +169,24 @@ class Turn:
         return self._failures[kind] >= FAILED_BATCHES or self._failures.total() >= MOST_FAILURES
 
     async def _begin(self, *, last: bool) -> Cycle:
-        setup = self._setup
-        note = LAST_CYCLE if last and setup.settings.max_iterations > 1 else ""
+        conversation = self._conversation
+        note = LAST_CYCLE if last and conversation.settings.max_iterations > 1 else ""
         prepared = await self._prepare(note)
-        messages = prepared.messages
-        await self._afford(messages)
-        channel = await setup.channel()
+        await self._afford(prepared.messages)
+        # A change of mode applies from the next cycle on.
+        channel = await conversation.channel()
+        schedule = partial(conversation.scheduler, self._actions)
         cycle = self._cycle = Cycle(
-            CycleSetup(
-                dialect=setup.dialect,
-                payload_limit=setup.settings.payload_limit,
-                messages=messages,
-                channel=channel,
-                tools=setup.tools,
-                runs_calls=not last,
-                patience=max(PATIENCE, setup.settings.first_byte_timeout, setup.settings.idle_timeout),
-            ),
+            conversation,
+            prepared.messages,
+            channel,
+            schedule,
             self._recorder,
-            setup.scheduler,
-            Meter(messages, setup.calibration),
             self._clock,
+            runs_calls=not last,
         )
         self._request = await self._requests.add(
-            setup.conversation_id, prepared.since, prepared.through, prepared.frame, note
+            conversation.id, prepared.since, prepared.through, prepared.frame, note
         )
         if self._interrupted:
             raise Interrupted
@@ -218,7 +195,7 @@ class Turn:
 
     async def _prepare(self, note: str) -> Prepared:
         """The next request; summarises the older part first if the context is nearly full."""
-        history = self._setup.history
+        history = self._history
         prepared = await history.prepare(note)
         if self._compactable and await history.is_due(prepared.messages):
             self._compactable = await self._compact(keep=True)
@@ -227,9 +204,9 @@ class Turn:
 
     async def _compact(self, *, keep: bool) -> bool:
         """Summarise the conversation, with `keep` only its older part; False if that fails."""
-        await self._afford((await self._setup.history.prepare("")).messages)
+        await self._afford((await self._history.prepare("")).messages)
         await self._note("The conversation fills the model's context: it is summarised.")
-        work = self._compacting = asyncio.create_task(self._setup.history.compact(keep=keep))
+        work = self._compacting = asyncio.create_task(self._history.compact(keep=keep))
         if self._interrupted:
             work.cancel()
         try:
@@ -258,8 +235,8 @@ class Turn:
             BudgetError: it has none, and the user does not allow exceeding it.
             Interrupted: the turn was stopped while the user was being asked.
         """
-        setup = self._setup
-        check = setup.budget.check(setup.provider(), characters_in(messages), setup.calibration, self._note)
+        own = self._conversation
+        check = own.budget.check(own.provider(), characters_in(messages), own.calibration, self._note)
         work = self._affording = asyncio.create_task(check)
         if self._interrupted:
             work.cancel()
@@ -296,8 +273,8 @@ class Turn:
         await self._note(f"{cause} The turn goes on from what came.")
 
     async def _measure(self, cycle: Cycle) -> None:
-        setup = self._setup
-        provider = setup.provider()
+        conversation = self._conversation
+        provider = conversation.provider()
         step = cycle.meter.step(
             mode=cycle.channel.mode,
             reason=cycle.channel.reason,
@@ -308,18 +285,18 @@ class Turn:
         )
         if self._request is not None:
             await self._requests.settle(self._request, cycle.channel.mode, cycle.channel.sent)
-        setup.budget.forecast.observe(step)
-        await setup.store.record_usage(setup.conversation_id, step)
-        total = await setup.store.usage(setup.conversation_id)
+        conversation.budget.forecast.observe(step)
+        await self._store.record_usage(conversation.id, step)
+        total = await self._store.usage(conversation.id)
         now = self._clock()
         await self._recorder.emit({"type": "metric", "timestamp": now, "step": step, "total": total})
 
-    async def _close(self, why: str) -> None:
+    async def _close(self, why: str, state: CallState) -> None:
         """End the cut-off cycle: emit what the model wrote, and answer every call."""
         self._recorder.is_closing = True
         await self._recorder.close_unit(interrupted=True)
         if self._cycle is not None:
-            await self._cycle.answer_open(why)
+            await self._cycle.answer_open(why, state)
             with suppress(StoreError):
                 # The figures of a cycle that broke off matter less than the error that follows.
                 await self._measure(self._cycle)
@@ -341,9 +318,9 @@ class Turn:
 
     async def _notices(self) -> None:
         """Show the user the pending notices of the store and the servers."""
-        for notice in self._setup.notices():
+        for notice in self._conversation.notices(self._store):
             await self._note(notice)
-        await self._setup.store.acknowledge()
+        await self._store.acknowledge()
 
     async def _end(self) -> None:
         await self._recorder.emit({"type": "end", "timestamp": self._clock()})

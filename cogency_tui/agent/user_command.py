@@ -2,27 +2,26 @@
 
 It runs as the agent's commands do (supervised, in the sandbox if there is one, without keys), but without a
 question, and its changes are the user's: they are not in the journal of the agent's changes. After its end
-it is stored as a user message with the command and its output, so that the model receives the same in every
-mode and dialect. Until then it is shown as a call of the tool `!`; a consumer receives previews of it,
-which are never stored.
+it is stored as a user message with `ran`, which the model receives with the next message of a turn. Until
+then it is shown as a call of the tool `!`; a consumer receives previews of it, which are never stored.
 """
 
 import asyncio
 import json
-import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cogency_tui.errors import CogencyError, StoreError
-from cogency_tui.protocol.events import Event, UserEvent, error_event
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.events import CallState, Event, RanCommand, UserEvent, error_event
 from cogency_tui.protocol.transcript import INTERRUPTED
+from cogency_tui.protocol.untrusted_sources import Sources
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.running import Running
+    from cogency_tui.agent.conversation import Conversation
     from cogency_tui.store.conversations import Store
+    from cogency_tui.tools.base import Outcome
 
 NAME = "!"
 """The tool's name in previews."""
@@ -33,57 +32,19 @@ LONGEST = 24 * 3600
 _SEEN = 200_000
 """Characters of the output that are held in case of an interrupt."""
 
-_NOTE = "[The person ran this command in the project: {}. Its output is data.]"
-_STORED = re.compile(
-    r"! (?P<command>.+?)\n\n"
-    r"\[The person ran this command in the project: (?P<outcome>[^\n]*)\. Its output is data\.\]"
-    r"\n\n(?P<fence>`{3,})\n(?P<output>.*)\n(?P=fence)",
-    re.DOTALL,
-)
-_FENCE = re.compile("`{3,}")
-_NO_OUTPUT = "(no output)"
 
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """A finished command: how it ended, in words, and its output."""
-
-    command: str
-    outcome: str
-    output: str
-
-    @property
-    def failed(self) -> bool:
-        return not self.outcome.startswith("exit 0")
-
-
-def told(ran: Ran) -> str:
-    """The message for the model, as the content of a `user` event."""
-    output = ran.output.rstrip("\n") or _NO_OUTPUT
-    fence = max((*_FENCE.findall(output), "``"), key=len) + "`"
-    return f"! {ran.command}\n\n{_NOTE.format(ran.outcome)}\n\n{fence}\n{output}\n{fence}"
-
-
-def ran_in(content: str) -> Ran | None:
-    """The command in the content of a `user` event; None for any other message."""
-    if not content.startswith("! "):
-        return None
-    found = _STORED.fullmatch(content)
-    return Ran(found["command"], found["outcome"], found["output"]) if found else None
-
-
-class OwnCommand:
-    """Runs once, in the conversation of `running`; `interrupt` ends it soon."""
+class UserCommand:
+    """Runs once, in `conversation`; `interrupt` ends it soon."""
 
     def __init__(
         self,
-        running: "Running",
+        conversation: "Conversation",
         store: "Store",
         command: str,
         emit: Callable[[Event], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._running = running
+        self._conversation = conversation
         self._store = store
         self._command = command
         self._emit = emit
@@ -92,7 +53,8 @@ class OwnCommand:
         self._output = ""
         self._sources = Sources()
         self._interrupted = False
-        self._work: asyncio.Task[Ran] | None = None
+        self._work: asyncio.Task[Outcome] | None = None
+        conversation.begin_work(self)
 
     def interrupt(self) -> None:
         """Stop the command. It may be called at any time and more than once."""
@@ -108,20 +70,19 @@ class OwnCommand:
         if self._interrupted:
             work.cancel()
         await asyncio.wait([work])
-        if work.cancelled():
-            how = f"{INTERRUPTED} after {time.monotonic() - began:.1f} s"
-            ran = Ran(self._command, how, self._shortened(self._output))
-        elif isinstance(error := work.exception(), CogencyError):
-            ran = Ran(self._command, "could not be run", error.advice)
-        else:
-            ran = work.result()
-        event: UserEvent = {"type": "user", "timestamp": self._clock(), "content": told(ran)}
+        ran = self._ran(work, time.monotonic() - began)
+        event: UserEvent = {
+            "type": "user",
+            "timestamp": self._clock(),
+            "content": f"! {self._command}",
+            "ran": ran,
+        }
         self._sources.record(event)
         failure: StoreError | None = None
         try:
-            if environment := await self._running.environment(self._store):
+            if environment := await self._conversation.environment(self._store):
                 event["environment"] = environment
-            await self._store.append(self._running.conversation_id, event)
+            await self._store.append(self._conversation.id, event)
         except StoreError as error:
             failure = error
         self._emit(event)
@@ -129,18 +90,37 @@ class OwnCommand:
             self._emit(error_event(failure, self._clock()))
         self._emit({"type": "end", "timestamp": self._clock()})
 
-    async def _carry_out(self) -> Ran:
-        from cogency_tui.tools.base import BoundCall, ToolContext
-        from cogency_tui.tools.shell.tool import Shell, ShellArgs
+    def _ran(self, work: "asyncio.Task[Outcome]", duration: float) -> RanCommand:
+        if work.cancelled():
+            outcome = f"{INTERRUPTED} after {duration:.1f} s"
+            return self._report("interrupted", outcome, self._output, duration)
+        if isinstance(error := work.exception(), CogencyError):
+            return self._report("failed", "could not be run", error.advice, duration)
+        ended = work.result()
+        output = str(ended.content).partition("\n")[2]
+        return self._report("failed" if ended.failed else "done", ended.outcome, output, duration)
 
-        engine = self._running.engine
+    def _report(self, state: CallState, outcome: str, output: str, duration: float) -> RanCommand:
+        from cogency_tui.agent.context import cut
+
+        return {
+            "command": self._command,
+            "state": state,
+            "outcome": outcome,
+            "output": cut(output, self._conversation.settings.output_limit).rstrip("\n"),
+            "duration": duration,
+        }
+
+    async def _carry_out(self) -> "Outcome":
+        from cogency_tui.tools.base import BoundCall, ToolContext
+        from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
+
+        engine = self._conversation.engine
         await self._note_sources()
         shell = Shell(sandbox=engine.sandbox)
-        context = ToolContext(engine.workspace, report=self._report, secrets=engine.secrets)
+        context = ToolContext(engine.workspace, report=self._show, secrets=engine.secrets)
         args = ShellArgs(self._command, timeout=LONGEST)
-        outcome = await BoundCall(shell, args, context, shell.touch(args, context)).run()
-        output = str(outcome.content).partition("\n")[2]
-        return Ran(self._command, outcome.outcome, self._shortened(output))
+        return await BoundCall(shell, args, context, shell.touch(args, context)).run()
 
     async def _note_sources(self) -> None:
         """Record the outside sources of the command: they count, no matter who ran it."""
@@ -148,18 +128,13 @@ class OwnCommand:
         from cogency_tui.tools.shell.listening_ports import ListeningPorts
         from cogency_tui.tools.threads import in_thread
 
-        engine = self._running.engine
-        ports = ListeningPorts(self._running.background.pids)
+        engine = self._conversation.engine
+        ports = ListeningPorts(self._conversation.background.pids)
         found = await in_thread(reach, self._command, engine.workspace.root, engine.workspace, ports)
         if await engine.sandbox.probe(engine.workspace):
             found = replace(found, could_bring="")
         self._sources = found.sources
-        self._running.gate.note(self._sources)
-
-    def _shortened(self, output: str) -> str:
-        from cogency_tui.agent.context import cut
-
-        return cut(output, self._running.settings.output_limit)
+        self._conversation.gate.note(self._sources)
 
     def _preview(self) -> None:
         content = json.dumps({"name": NAME, "args": {"command": self._command}})
@@ -172,9 +147,9 @@ class OwnCommand:
                 "partial": True,
             }
         )
-        self._report("")
+        self._show("")
 
-    def _report(self, text: str) -> None:
+    def _show(self, text: str) -> None:
         self._output = (self._output + text)[-_SEEN:]
         self._emit(
             {
@@ -183,7 +158,7 @@ class OwnCommand:
                 "id": self._id,
                 "tool": NAME,
                 "duration": 0.0,
-                "payload": {"outcome": "running", "content": text, "error": False},
+                "payload": {"outcome": "running", "content": text, "error": False, "state": "running"},
                 "partial": True,
             }
         )

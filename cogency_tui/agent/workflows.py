@@ -14,16 +14,16 @@ from typing import Any
 
 import msgspec
 
+from cogency_tui.agent.conversation import Conversation
 from cogency_tui.agent.named_tools import NamedArgs, choose, listed, require_current
-from cogency_tui.agent.running import Running
+from cogency_tui.agent.output_variables import substitute
 from cogency_tui.agent.scheduler import Scheduler
-from cogency_tui.agent.subagent_progress import call_line, ended, result_line
-from cogency_tui.agent.variables import substitute
+from cogency_tui.agent.subagent_progress import ended, step_begun, step_ended
 from cogency_tui.config.workflows import StepSettings, WorkflowSettings
 from cogency_tui.errors import ToolError
 from cogency_tui.protocol.dialects import new_id
-from cogency_tui.protocol.events import CallEvent, ResultEvent
-from cogency_tui.protocol.sources import Sources, recorded
+from cogency_tui.protocol.events import CallEvent, ResultEvent, Step
+from cogency_tui.protocol.untrusted_sources import Sources, recorded
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 
 
@@ -34,7 +34,7 @@ class Workflow:
     args = NamedArgs
     aliases = NO_ALIASES
 
-    def __init__(self, parent: Running) -> None:
+    def __init__(self, parent: Conversation) -> None:
         self._parent = parent
         self._workflows = parent.delegates.workflows
         there = {
@@ -60,13 +60,13 @@ class Workflow:
         require_current("workflow", args.name, workflow, (await self._parent.configured()).workflows)
         run = _Run(args.name, workflow, args.parameters)
         scheduler = Scheduler(
-            self._parent.registry, self._parent.gate, context, run.preview(context.report), run.news.set
+            self._parent.registry, self._parent.gate, context, run.preview(context.report_step), run.news.set
         )
         for name, value in args.parameters.items():
             scheduler.declare(name, value)
         done = False
         try:
-            await run.follow(scheduler, context.report)
+            await run.follow(scheduler, context.report_step)
             done = not scheduler.failure
         finally:
             if not done:
@@ -103,25 +103,26 @@ class _Run:
     steps: dict[str, StepSettings] = field(default_factory=dict[str, StepSettings])
     results: dict[str, ResultEvent] = field(default_factory=dict[str, ResultEvent])
 
-    def preview(self, report: Callable[[str], None]) -> Callable[[ResultEvent], None]:
+    def preview(self, report: Callable[[Step], None]) -> Callable[[ResultEvent], None]:
         """A callback that shows each step when it starts, once."""
         shown: set[str] = set()
 
         def show(event: ResultEvent) -> None:
             if event["id"] not in shown:
                 shown.add(event["id"])
-                report(call_line(substitute(_record(self.steps[event["id"]]), self.given)))
+                record = substitute(_record(self.steps[event["id"]]), self.given)
+                report(step_begun(event["id"], record))
 
         return show
 
-    async def follow(self, scheduler: Scheduler, report: Callable[[str], None]) -> None:
+    async def follow(self, scheduler: Scheduler, report: Callable[[Step], None]) -> None:
         """Submit the steps in order and take their results, until all have one or a failure was fatal."""
         waiting = deque(self.workflow.in_order)
         while True:
             self.news.clear()
             for result in scheduler.take():
                 self.results[self.steps[result["id"]].id] = result
-                report(result_line(result))
+                report(step_ended(result))
             if scheduler.failure:
                 return
             if waiting and not scheduler.holding:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from cogency_tui import __version__
-from cogency_tui.cli.output import remark
+from cogency_tui.cli.standard_streams import remark
 from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS
-from cogency_tui.text import clean
+from cogency_tui.safe_text import clean
 
 _ACTIONS = {
     "list": "the conversations of this project, newest first",

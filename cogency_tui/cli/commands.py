@@ -56,7 +56,7 @@ async def opened_store() -> "AsyncGenerator[Store]":
     Raises:
         StoreError: it cannot even be read.
     """
-    from cogency_tui.cli.output import talk
+    from cogency_tui.cli.standard_streams import talk
     from cogency_tui.store.conversations import Store
 
     async with await Store.open(data_path()) as store:
@@ -269,7 +269,7 @@ def _doctor(options: argparse.Namespace) -> int:
         return repair()
     if options.rebuild:
         return rebuild()
-    from cogency_tui.tui.doctor import examine_interface
+    from cogency_tui.tui.interface_checks import examine_interface
 
     return asyncio.run(examine(as_json=options.json, online=options.online, interface=examine_interface))
 

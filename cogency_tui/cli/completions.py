@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from cogency_tui.cli.output import print_text
+from cogency_tui.cli.standard_streams import print_text
 
 
 def print_completions(shell: str, parser: argparse.ArgumentParser) -> None:

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from cogency_tui.agent.preferences import APPLIED, Preference, Preferences, preferences, shown_value
-from cogency_tui.cli.output import print_json, print_text, talk
+from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.cli.trust import project_settings_of, tell_unused
 from cogency_tui.config.edit import dotted
 from cogency_tui.config.layers import Origin, configure
 from cogency_tui.config.options import options
 from cogency_tui.config.schema import config_path
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 
 _KEY, _VALUE = 32, 14
 

@@ -10,13 +10,13 @@ import msgspec
 
 from cogency_tui.agent.export import as_markdown, as_page
 from cogency_tui.agent.recall.recall import Recall, Tree
-from cogency_tui.cli.output import print_json, print_json_line, print_text, standard_input, talk
+from cogency_tui.cli.standard_streams import print_json, print_json_line, print_text, standard_input, talk
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Event
-from cogency_tui.protocol.transcript import call_record
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.protocol.transcript import call_record, user_text
+from cogency_tui.safe_text import one_line
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.trash import Trash
-from cogency_tui.text import one_line
 
 Form = Literal["md", "html", "jsonl"]
 Change = Literal["rename", "fork", "trash", "restore"]
@@ -163,7 +163,7 @@ def _print_tree(tree: Tree, depth: int, current: str) -> None:
         _print_tree(fork, depth + 1, current)
 
 
-def _line(conversation: Conversation) -> str:
+def _line(conversation: StoredConversation) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.updated))
     turns = f"{conversation.turns} turn" + ("" if conversation.turns == 1 else "s")
     imported = "  (imported)" if conversation.imported else ""
@@ -172,7 +172,7 @@ def _line(conversation: Conversation) -> str:
 
 def _text(event: Event) -> str:
     if event["type"] == "user":
-        return f"\n> {event['content']}\n"
+        return f"\n> {user_text(event)}\n"
     if event["type"] == "think":
         return f"(thought) {event['content']}"
     if event["type"] == "respond":

@@ -19,7 +19,7 @@ from cogency_tui.agent.permissions.rules import FILE_NAME as RULES
 from cogency_tui.agent.permissions.rules import Rules
 from cogency_tui.agent.project.trust import Standing
 from cogency_tui.cli.mcp import check_servers
-from cogency_tui.cli.output import print_json, print_text, talk
+from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.cli.trust import project_settings_of
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path, data_path
@@ -27,10 +27,10 @@ from cogency_tui.errors import CogencyError, ConfigError, WorkspaceError
 from cogency_tui.providers.catalog import KnownProvider, create_provider, known_providers
 from cogency_tui.providers.models import load_models
 from cogency_tui.search_paths import find_program
-from cogency_tui.store.checkup import Damage, check
-from cogency_tui.store.checkup import repair as repair_store
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import FILE
+from cogency_tui.store.integrity import Damage, check
+from cogency_tui.store.integrity import repair as repair_store
 from cogency_tui.store.search.building import Progress, update
 from cogency_tui.store.search.index import INDEX
 from cogency_tui.store.search.service import SearchService

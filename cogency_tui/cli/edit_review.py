@@ -14,11 +14,11 @@ from cogency_tui.agent.review.blame import Blame, Blamed, blame_of
 from cogency_tui.agent.review.patch import Patch
 from cogency_tui.agent.review.review import Review
 from cogency_tui.cli.edits_output import name_of
-from cogency_tui.cli.output import print_json, print_text, talk
+from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.errors import UsageError
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.safe_text import reveal
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.events import title_of
-from cogency_tui.text import reveal
 from cogency_tui.workspace.paths import Workspace
 
 _PROMPT = 32
@@ -112,7 +112,7 @@ def _write(patch: Patch) -> None:
     sys.stdout.buffer.flush()
 
 
-async def _conversation(store: Store, project: Path, named: str | None) -> Conversation:
+async def _conversation(store: Store, project: Path, named: str | None) -> StoredConversation:
     found = await (store.latest(str(project)) if named is None else store.resolve(named))
     if found is None:
         raise UsageError(

@@ -10,11 +10,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cogency_tui.agent.edits.history import path_today
+from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.file_history import RESTORE, UNDO, path_today, renames
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.edits.preview import Plan, difference, left_out
-from cogency_tui.agent.edits.selection import RESTORE, UNDO, taken_back
 from cogency_tui.agent.edits.undo import Undo
+from cogency_tui.agent.edits.undo_preview import Plan, difference, left_out
+from cogency_tui.agent.edits.undo_selection import taken_back
 from cogency_tui.agent.review.survival import EditFate, fate_of
 from cogency_tui.cli.edits_output import (
     Counts,
@@ -28,15 +29,15 @@ from cogency_tui.cli.edits_output import (
     plan_values,
     state_of,
 )
-from cogency_tui.cli.output import agreed, complain, print_json, print_text, talk, unread
+from cogency_tui.cli.standard_streams import agreed, complain, print_json, print_text, talk, unread
 from cogency_tui.errors import ConsentError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.file_versions import Edit, Mark
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Workspace
 
 
@@ -161,16 +162,14 @@ class EditCommands:
         marks, undone = await self._decided(edit.origin.conversation)
         state = state_of(edit, marks, undone)
         journal = await self._journal(edit.origin.project)
-        contents, blobs = await journal.contents(), await journal.blobs()
         edits = await self._edits.of_conversation(edit.origin.conversation)
-        today = path_today(edit.path, edits, edit.id)
+        today = path_today(edit.path, renames(edits), edit.id)
 
-        def work() -> tuple[str, Counts, EditFate]:
+        def work(contents: Contents, blobs: Blobs) -> tuple[str, Counts, EditFate]:
             text = difference(edit, blobs)
             return text, diff.count(text), fate_of(replace(edit, path=today), contents, blobs)
 
-        async with journal.lock:
-            text, counts, fate = await in_thread(work)
+        text, counts, fate = await journal.reading(work)
         if self._as_json:
             value = edit_value(edit, state, counts, marks)
             print_json({**value, "diff": text, "now": fate_value(fate, today)})
@@ -208,7 +207,7 @@ class EditCommands:
         return await self._carry_out(conversation, journal, plan, consent)
 
     async def _carry_out(
-        self, conversation: Conversation, journal: Journal, plan: Plan, consent: Consent
+        self, conversation: StoredConversation, journal: Journal, plan: Plan, consent: Consent
     ) -> int:
         blobs = await journal.blobs()
         undo = Undo(journal, conversation.id)
@@ -254,12 +253,12 @@ class EditCommands:
             for text in await in_thread(lambda: [*plan_text(plan, blobs)]):
                 print_text(text)
 
-    async def _conversation(self) -> Conversation | None:
+    async def _conversation(self) -> StoredConversation | None:
         if self._named is not None:
             return await self._store.resolve(self._named)
         return await self._store.latest(str(self._project))
 
-    async def _conversation_of(self, ids: Collection[int]) -> Conversation:
+    async def _conversation_of(self, ids: Collection[int]) -> StoredConversation:
         """The conversation whose files are to be changed; one of another project only if it was named."""
         edits = [await self._edit(id) for id in ids]
         if self._named is not None or not edits:

@@ -7,18 +7,18 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cogency_tui.agent.edits.command_changes import named_conversations
-from cogency_tui.agent.edits.preview import Plan, Planned, difference, left_out
+from cogency_tui.agent.edits.change_attribution import named_conversations
 from cogency_tui.agent.edits.reverse import Obstacle
+from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, left_out
 from cogency_tui.agent.review.survival import EditFate
 from cogency_tui.errors import StoreError, WorkspaceError
+from cogency_tui.safe_text import reveal
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import Edit, FileChange, Mark, Undone, Version
-from cogency_tui.text import reveal
 from cogency_tui.workspace import diff
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.merge import Conflict
-from cogency_tui.workspace.names import shown
-from cogency_tui.workspace.text import decode
+from cogency_tui.workspace.text_files import decode
 
 _MOST_LINES = 40
 """Lines of one side of a conflict that the user is shown."""

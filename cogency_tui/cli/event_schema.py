@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from cogency_tui.cli.output import print_json
+from cogency_tui.cli.standard_streams import print_json
 from cogency_tui.protocol.events import Event
 
 VERSION = 1

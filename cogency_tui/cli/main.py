@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from cogency_tui.cli import output
+from cogency_tui.cli import standard_streams
 from cogency_tui.cli.arguments import interface_parser, parser_of
 from cogency_tui.cli.commands import COMMANDS, agent_of, project_of
 from cogency_tui.config.schema import data_path
 from cogency_tui.errors import CogencyError, PersonError, UsageError
-from cogency_tui.text import clean
+from cogency_tui.safe_text import clean
 
 if TYPE_CHECKING:
     from cogency_tui.tui.frame_log import FrameLog
@@ -31,13 +31,13 @@ _FRAMES = "200"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status: 0 done, 1 failed, 2 usage, 130 interrupted."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    output.prepare()
+    standard_streams.prepare()
     try:
         return _status_of(arguments)
     except KeyboardInterrupt:
         return 130
     finally:
-        output.discard_unwritable()
+        standard_streams.discard_unwritable()
 
 
 def _status_of(arguments: list[str]) -> int:
@@ -49,7 +49,7 @@ def _status_of(arguments: list[str]) -> int:
             # At exit the interpreter could only complain about output that cannot be written.
             sys.stdout.flush()
     except CogencyError as exc:
-        output.remark(clean(f"cogency-tui: {exc.advice}"))
+        standard_streams.remark(clean(f"cogency-tui: {exc.advice}"))
         return USAGE_STATUS if isinstance(exc, PersonError) else 1
     except BrokenPipeError:
         # The reader of the output has closed it.
@@ -57,7 +57,7 @@ def _status_of(arguments: list[str]) -> int:
     except OSError as exc:
         if not (trouble := _describe(exc)):
             raise
-        output.remark(clean(f"cogency-tui: {trouble}"))
+        standard_streams.remark(clean(f"cogency-tui: {trouble}"))
         return 1
 
 
@@ -74,7 +74,7 @@ def _report_notices(arguments: Sequence[str]) -> None:
 
     # The output of an editor's or a browser page's program is not read: a turn there shows the notices.
     if arguments[:1] != ["acp"] and not _is_in_browser():
-        pending_notices.report(data_path(), lambda notice: output.remark(clean(notice)))
+        pending_notices.report(data_path(), lambda notice: standard_streams.remark(clean(notice)))
 
 
 def _describe(error: OSError) -> str:
@@ -125,8 +125,8 @@ def _interface(options: argparse.Namespace) -> int:
 
 
 def _tour(options: argparse.Namespace) -> int:
-    from cogency_tui.cli.output import talk
-    from cogency_tui.text import one_line
+    from cogency_tui.cli.standard_streams import talk
+    from cogency_tui.safe_text import one_line
     from cogency_tui.tui.tour.start import run_tour
 
     status, kept = run_tour(mouse=not options.no_mouse, animation=not options.no_animation)

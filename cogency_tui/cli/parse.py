@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from cogency_tui.cli.output import print_json, standard_input
+from cogency_tui.cli.standard_streams import print_json, standard_input
 from cogency_tui.config.schema import Dialect
 from cogency_tui.errors import UsageError
 from cogency_tui.protocol import create_parser

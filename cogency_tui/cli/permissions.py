@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cogency_tui.agent.permissions.rules import FILE_NAME, Rule, Rules
-from cogency_tui.cli.output import print_json, print_text, talk, unread
+from cogency_tui.cli.standard_streams import print_json, print_text, talk, unread
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import config_directory
 from cogency_tui.errors import ConfigError
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 
 
 def list_permissions(project: Path, *, as_json: bool) -> int:

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cogency_tui.agent.profile.profile import Profile, outcome_of, source_of
-from cogency_tui.cli.output import print_json, print_text
+from cogency_tui.cli.standard_streams import print_json, print_text
 from cogency_tui.errors import UsageError
-from cogency_tui.store.lessons import State
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.profile import KINDS, Fact
-from cogency_tui.text import one_line
+from cogency_tui.store.profile_material import State
 
 ACTIONS = ("show", "on", "off", "clear")
 

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from cogency_tui.agent.recall.recall import Recall, Where
 from cogency_tui.agent.recall.results import Hit, Listed
-from cogency_tui.cli.output import print_json, print_text, talk
+from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.errors import UsageError
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.usage import Spending, Statistics

@@ -11,15 +11,15 @@ from time import time
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.permissions.gate import Answer, Question, Refusal
-from cogency_tui.cli.output import describe_args, print_json, print_text, talk
+from cogency_tui.cli.standard_streams import describe_args, print_json, print_text, talk
 from cogency_tui.cli.trust import tell_unused
 from cogency_tui.errors import CogencyError, UsageError
 from cogency_tui.protocol.events import Event, error_event
 from cogency_tui.protocol.transcript import as_tool_call, call_record
 from cogency_tui.redaction import Redactor
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.signals import on_signal
 from cogency_tui.store.conversations import new_conversation_id
-from cogency_tui.text import one_line, reveal
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 

@@ -26,12 +26,12 @@ from textual_serve.download_manager import DownloadManager
 from textual_serve.server import Server
 
 from cogency_tui.child_processes import start_with_keys, without_secrets
-from cogency_tui.cli.output import print_text, talk
+from cogency_tui.cli.standard_streams import print_text, talk
 from cogency_tui.config.layers import load_settings
 from cogency_tui.errors import UsageError
 from cogency_tui.providers import catalog
 from cogency_tui.signals import on_signal
-from cogency_tui.tools.shell.own_environment import conceal
+from cogency_tui.tools.shell.concealed_environment import conceal
 
 EXTRA = "pip install 'cogency-tui[serve]'"
 

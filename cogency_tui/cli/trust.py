@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from cogency_tui.agent.project.files import FOLDER, Entry
+from cogency_tui.agent.project.cogency_folder import FOLDER, Entry
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import FILE_NAME, Standing, Survey, Trust
-from cogency_tui.cli.output import agreed, print_json, print_text, talk, unread
+from cogency_tui.cli.standard_streams import agreed, print_json, print_text, talk, unread
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import config_directory
 from cogency_tui.errors import UsageError
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 
 _MEANS = (
     "Trusting it adds its sub-agents, workflows, commands and MCP servers (programs that are started here) "

@@ -1,24 +1,27 @@
-"""Changes one key in the user's configuration file, and preserves the rest of it, including comments.
+"""Changes the user's TOML files: one key of the configuration, or the whole of a file that only we write.
 
-Invariant: the parsed contents of the new text differ from the old ones only in that key; otherwise nothing
-is written.
+Invariant: a file is replaced as a whole or not at all. When one key changes, the rest is preserved,
+including comments: the parsed contents of the new text differ from the old ones only in that key, otherwise
+nothing is written.
 """
 
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from copy import deepcopy
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from cogency_tui import private_files
 from cogency_tui.config import toml
 from cogency_tui.config.own_writes import noted
-from cogency_tui.config.toml import headers
 from cogency_tui.errors import ConfigError
 from cogency_tui.file_lock import file_lock
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 _MODE = 0o600
 LOCK = ".cogency.lock"
@@ -26,7 +29,6 @@ LOCK = ".cogency.lock"
 """
 
 _PATIENCE = 30.0
-_VALUE = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|true|false|[+-]?[\w.+-]+)"""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 Value = str | bool | int | float
@@ -46,18 +48,26 @@ def set_key(
     Raises:
         ConfigError: the file cannot be read or written, or the key is written in a way that we cannot change.
     """
-    # The file may be elsewhere, with a link to it here.
-    target = Path(os.path.realpath(path))
-    with changing(target):
-        try:
-            text = toml.read(target) if target.exists() else ""
-        except (OSError, ValueError) as exc:
-            raise ConfigError(f"{path} cannot be read: {exc}.", "Correct the file, or move it away.") from exc
+    with changing(path):
+        text = toml.read_text(path)
         changed = text_with(path, text, (key,) if isinstance(key, str) else key, value)
         check(changed)
         if changed != text:
-            _write(target, changed)
+            mode = path.stat().st_mode & 0o777 if path.exists() else _MODE
+            _write(path, changed, mode)
         return changed != text
+
+
+def write_table(path: Path, heading: str, table: dict[str, Any]) -> None:
+    """Replace the contents of a file that only we write with a table; `heading` precedes it as a comment.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    import tomlkit
+
+    comment = "".join(f"# {line}\n" for line in heading.splitlines())
+    _write(path, f"{comment}\n{tomlkit.dumps(table)}", _MODE)  # pyright: ignore[reportUnknownMemberType]
 
 
 @contextmanager
@@ -67,6 +77,7 @@ def changing(path: Path) -> Generator[None]:
     Raises:
         ConfigError: another process holds the lock for too long, or the directory cannot be written.
     """
+    # The file may be elsewhere, with a link to it here.
     target = Path(os.path.realpath(path))
     try:
         private_files.make_directory(target.parent)
@@ -85,15 +96,16 @@ def text_with(path: Path, text: str, keys: tuple[str, ...], value: Value | None)
     Raises:
         ConfigError: it is no TOML, or the key is written in a way that we cannot change.
     """
-    try:
-        wanted = deepcopy(toml.loads(text))
-    except (ValueError, RecursionError) as exc:
-        # A number of very many digits is no TOMLDecodeError; neither is very deep nesting.
-        raise ConfigError(f"{path} cannot be read: {exc}.", "Correct the file, or move it away.") from exc
-    if not _give(wanted, keys, value):
+    wanted = toml.parse(path, text)
+    if value is None and not _has(wanted, keys):
         return text
-    for changed in _candidates(text, keys, value):
-        if _is_as_meant(changed, wanted):
+    from tomlkit.exceptions import TOMLKitError
+
+    with suppress(TOMLKitError, ValueError, TypeError, LookupError, RecursionError):
+        changed = _changed(text, keys, value)
+        parsed = toml.loads(changed)
+        _assign(wanted, keys, value)
+        if parsed == wanted:
             return changed
     advice = f"Take {dotted(keys)} out of it."
     if value is not None:
@@ -106,88 +118,57 @@ def dotted(keys: tuple[str, ...]) -> str:
     return ".".join(key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in keys)
 
 
-def _give(table: dict[str, Any], keys: tuple[str, ...], value: Value | None) -> bool:
-    """Change the table; False if there is nothing to remove."""
-    *above, name = keys
-    for key in above:
-        inner = table.get(key)
-        if inner is None and value is None:
+def _has(table: Any, keys: tuple[str, ...]) -> bool:
+    for key in keys:
+        if not isinstance(table, dict) or key not in table:
             return False
-        table = table.setdefault(key, {}) if not isinstance(inner, dict) else cast("dict[str, Any]", inner)
-    if value is None:
-        return table.pop(name, None) is not None
-    table[name] = value
+        table = cast("dict[str, Any]", table)[key]
     return True
 
 
-def _candidates(text: str, keys: tuple[str, ...], value: Value | None) -> Iterator[str]:
-    """Candidate texts, one of which may have the intended meaning, the nicest first."""
-    name = rf"""(?:{re.escape(keys[-1])}|"{re.escape(keys[-1])}"|'{re.escape(keys[-1])}')"""
-    written = re.compile(
-        rf"^(?P<key>[ \t]*(?:[\w-]+[ \t]*\.[ \t]*)*{name})[ \t]*=[ \t]*{_VALUE}(?P<rest>[ \t]*(?:#.*)?)$",
-        re.MULTILINE,
-    )
-    for found in written.finditer(text):
-        if value is None:
-            yield text[: found.start()] + text[found.end() + 1 :]
-        else:
-            line = f"{found['key']} = {_literal(value)}"
-            yield text[: found.start()] + line + found["rest"] + text[found.end() :]
+def _assign(table: dict[str, Any], keys: tuple[str, ...], value: Any) -> None:
+    *tables, name = keys
+    for key in tables:
+        table = table.setdefault(key, {})
     if value is None:
-        return
-    line = f"{dotted(keys[-1:])} = {_literal(value)}\n"
-    places = headers(text)
-    if len(keys) == 1:
-        top = places[0][1] if places else len(text)
-        written = text[:top].rstrip().rpartition("\n")[2]
-        yield _inserted(text, top, line, bool(places), gap=bool(written) and not written.startswith("#"))
-        return
-    for at, (path, _start) in enumerate(places):
-        if path == keys[:-1]:
-            end = places[at + 1][1] if at + 1 < len(places) else len(text)
-            yield _inserted(text, end, line, at + 1 < len(places), gap=True)
-    start = f"{text.rstrip()}\n\n" if text.strip() else ""
-    yield f"{start}[{dotted(keys[:-1])}]\n{line}"
-    top = places[0][1] if places else len(text)
-    yield _inserted(text, top, f"{dotted(keys)} = {_literal(value)}\n", bool(places))
+        del table[name]
+    else:
+        table[name] = value
 
 
-def _inserted(text: str, at: int, line: str, more: bool, *, gap: bool = False) -> str:
-    """`text` with a line inserted at `at`; with a `gap`, before the empty lines that end there."""
-    head, tail = text[:at], text[at:]
-    if gap:
-        head = f"{head.rstrip()}\n"
-    elif head and not head.endswith("\n"):
-        head += "\n"
-    return f"{head}{line}{chr(10) if more else ''}{tail}"
+def _changed(text: str, keys: tuple[str, ...], value: Value | None) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    if document.as_string() != text:
+        raise ValueError("tomlkit moves a table with an array of tables between its parts")
+    if not _has(document, keys[:-1]):
+        # tomlkit would insert a new table with no empty line before the next one.
+        start = f"{text.rstrip()}\n\n" if text.strip() else ""
+        return f"{start}[{dotted(keys[:-1])}]\n{dotted(keys[-1:])} = {_literal(cast('Value', value))}\n"
+    item = None if value is None else tomlkit.item(value)
+    if item is not None and keys[0] not in document and _has_comment_above_tables(document):
+        item.trivia.indent = "\n"
+    _assign(document, keys, item)
+    return tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _has_comment_above_tables(document: "TOMLDocument") -> bool:
+    """Whether a comment, which is about the file or a table, is the last entry before the first table."""
+    from tomlkit.items import AoT, Comment, Table, Whitespace
+
+    top = takewhile(lambda item: not isinstance(item, (AoT, Table)), (item for _key, item in document.body))
+    return isinstance([None, *(item for item in top if not isinstance(item, Whitespace))][-1], Comment)
 
 
 def _literal(value: Value) -> str:
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    return repr(value).lower()
+    import tomlkit
+
+    return tomlkit.item(value).as_string()
 
 
-def _is_as_meant(text: str, wanted: dict[str, Any]) -> bool:
+def _write(path: Path, text: str, mode: int) -> None:
     try:
-        return toml.loads(text) == wanted
-    except (ValueError, RecursionError):
-        return False
-
-
-def _write(target: Path, text: str) -> None:
-    """Replace the file's text in one step."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        private_files.make_directory(target.parent)
-        mode = target.stat().st_mode & 0o777 if target.exists() else _MODE
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
+        private_files.replace_file(Path(os.path.realpath(path)), text.encode(), mode)
     except OSError as exc:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise ConfigError(f"{target} cannot be written: {exc.strerror or exc}.") from exc
+        raise ConfigError(f"{path} cannot be written: {exc.strerror or exc}.") from exc

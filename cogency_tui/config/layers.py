@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from cogency_tui.config.load import CORRECT, parse_toml, read_settings, read_text
+from cogency_tui.config.config_file import CORRECT, read_settings
 from cogency_tui.config.schema import Settings, config_path
-from cogency_tui.config.toml import line_of_key
+from cogency_tui.config.toml import line_of_key, parse, read_text
 from cogency_tui.config.workflows import WorkflowError, check_workflows
 from cogency_tui.errors import ConfigError
 
@@ -85,7 +85,7 @@ def configure(
         path = config_path(environ) if path is None else path
         text = read_text(path)
         settings = read_settings(path, text)
-        if table := parse_toml(path, text):
+        if table := parse(path, text):
             layers.append(file_layer("person", path, text, dict(_values_in(table))))
         if project is not None:
             settings, narrower = _narrowed(settings, project)

@@ -130,14 +130,10 @@ def read_palette(path: Path) -> Palette:
         ConfigError: it cannot be read or is invalid; the message names the line.
     """
     try:
-        text = toml.read(path)
-    except (OSError, UnicodeDecodeError) as exc:
-        raise ConfigError(f"The theme {path} cannot be read: {exc}.", _HINT) from exc
-    try:
-        table = toml.loads(text)
-    except (ValueError, RecursionError) as exc:
-        # A number of very many digits is no TOMLDecodeError, whose message has its line.
-        raise ConfigError(f"The theme {path} is not valid TOML: {exc}.", _HINT) from exc
+        text = toml.read_text(path)
+        table = toml.parse(path, text)
+    except ConfigError as exc:
+        raise ConfigError(f"The theme {exc}", _HINT) from exc
     try:
         palette = msgspec.convert(table, Palette)
     except msgspec.ValidationError as exc:
@@ -159,5 +155,4 @@ def _describe(path: Path, text: str, problem: str) -> str:
     elif keys and not unknown:
         what = f"`{'.'.join(keys)}`: {what}"
     line = line_of_key(text, keys)
-    where = f"{path}, line {line}" if line else str(path)
-    return f"The theme {where} cannot be used: {what}."
+    return f"The theme {toml.place(path, line)} cannot be used: {what}."

@@ -1,4 +1,5 @@
-"""Reads untrusted TOML, limited in size and in the depth of its keys, and locates tables and keys.
+"""Reads untrusted TOML, limited in size and in the depth of its keys, reports its errors, and locates tables
+and keys.
 
 tomllib takes memory with the square of the parts of a key, so they are counted before it receives the text.
 It returns values without their lines; these are found in one pass over the text that skips strings and
@@ -11,6 +12,8 @@ import stat
 import tomllib
 from pathlib import Path
 from typing import Any, cast
+
+from cogency_tui.errors import ConfigError
 
 LONGEST = 1 << 20
 """Characters of a text, and bytes of a file."""
@@ -30,21 +33,39 @@ _TOKEN = re.compile(
 )
 
 
-def read(path: Path) -> str:
-    """The text of a file.
+_HINT = "Correct it, or move the file away."
+
+
+def read_text(path: Path, hint: str = _HINT) -> str:
+    """The text of a file of the user's; empty if there is none.
 
     Raises:
-        OSError: it cannot be read, or is too large.
-        UnicodeDecodeError: it is no UTF-8.
+        ConfigError: it cannot be read.
     """
-    if not stat.S_ISREG(path.stat().st_mode) and str(path) != os.devnull:
-        # Opening a FIFO would wait for a writer.
-        raise OSError("it is no regular file")
-    with path.open("rb") as file:
-        data = file.read(LONGEST + 1)
-    if len(data) > LONGEST:
-        raise OSError(f"it has more than {LONGEST:,} bytes")
-    return data.decode("utf-8-sig")
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigError(f"{path} cannot be read: {exc}.", hint) from exc
+
+
+def parse(path: Path, text: str, hint: str = _HINT) -> dict[str, Any]:
+    """The table in the `text` of the file at `path`.
+
+    Raises:
+        ConfigError: it is no TOML.
+    """
+    try:
+        return loads(text)
+    except (ValueError, RecursionError) as exc:
+        # A number of very many digits is no TOMLDecodeError; neither is very deep nesting.
+        raise ConfigError(f"{path} is not valid TOML: {exc}.", hint) from exc
+
+
+def place(path: Path, line: int) -> str:
+    """A line of a file, for a message; without a line, the file."""
+    return f"{path}, line {line}" if line else str(path)
 
 
 def loads(text: str) -> dict[str, Any]:
@@ -69,6 +90,24 @@ def loads(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
+def _read(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        OSError: it cannot be read, or is too large.
+        UnicodeDecodeError: it is no UTF-8.
+    """
+    # Opening a FIFO would wait for a writer.
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode) and str(path) != os.devnull:
+            raise OSError("it is no regular file")
+        data = file.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise OSError(f"it has more than {LONGEST:,} bytes")
+    return data.decode("utf-8-sig")
+
+
 _KEY = r"""(?:"(?:\\.|[^"\\\n])*"|'[^'\n]*'|[^\]\n"'#])+"""
 _LINE_TOKEN = re.compile(
     rf"^[ \t]*(?:\[\[(?P<array>{_KEY})\]\]|\[(?P<table>{_KEY})\])[ \t]*(?:#.*)?$"
@@ -81,15 +120,6 @@ _LINE_TOKEN = re.compile(
 )
 _ASSIGNED = re.compile(r"^[ \t]*(?P<key>[\w-]+(?:[ \t]*\.[ \t]*[\w-]+)*)[ \t]*=", re.MULTILINE)
 _EQUALS = re.compile(r"[ \t]*=")
-
-
-def headers(text: str) -> list[tuple[tuple[str, ...], int]]:
-    """The tables that have a header, as the parts of their keys, and where the header's line begins."""
-    return [
-        (path, token.start())
-        for token in _LINE_TOKEN.finditer(text)
-        if (path := _path(token["array"] or token["table"] or ""))
-    ]
 
 
 def line_of(text: str, keys: tuple[str, ...], index: int = 0) -> int:

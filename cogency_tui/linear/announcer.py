@@ -4,10 +4,10 @@ The answer is announced line by line, as its lines are complete; thoughts only b
 duration; a call by its beginning and its end.
 """
 
-from cogency_tui.cli.output import describe_args
+from cogency_tui.cli.standard_streams import describe_args
 from cogency_tui.protocol.events import ErrorPayload, Event, Measure, ResultEvent
-from cogency_tui.protocol.transcript import INTERRUPTED, as_tool_call, call_record
-from cogency_tui.text import Sanitizer, one_line
+from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.safe_text import Sanitizer, one_line
 
 _LONG = 1.0
 """Minimum seconds of thought for which a line is printed when they end."""
@@ -92,7 +92,7 @@ class Announcer:
             # It never ran: it was refused, skipped, or could not be parsed.
             about = f" ({subject})" if subject else ""
             return [f"Tool {tool}{about} did not run: {outcome or 'no reason is given'}"]
-        if payload["error"] and outcome == INTERRUPTED:
+        if payload["state"] == "interrupted":
             return [f"Tool {tool} was interrupted."]
         how = "failed after" if payload["error"] else "done in"
         said = f": {outcome}" if outcome else ""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 
 from cogency_tui.cli.edits import Choice, Consent, EditCommands
-from cogency_tui.cli.output import print_text
 from cogency_tui.cli.profile import run_profile
+from cogency_tui.cli.standard_streams import print_text
 from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS
 from cogency_tui.errors import UsageError
-from cogency_tui.text import clean, one_line
+from cogency_tui.safe_text import clean, one_line
 
 if TYPE_CHECKING:
     from cogency_tui.linear.session import Session

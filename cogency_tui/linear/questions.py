@@ -1,9 +1,9 @@
 """Permission questions in words, answered by a line. A question shows all of what will happen."""
 
 from cogency_tui.agent.permissions.gate import Answer, Question
-from cogency_tui.cli.output import print_text
+from cogency_tui.cli.standard_streams import print_text
 from cogency_tui.linear.input import Lines
-from cogency_tui.text import fold_blanks, one_line, reveal
+from cogency_tui.safe_text import fold_blanks, one_line, reveal
 
 _VERBS = {
     "write": "change files",

@@ -11,8 +11,8 @@ from time import monotonic
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.profile.profile import OFFER
-from cogency_tui.cli.output import print_text
 from cogency_tui.cli.run import DONE, FAILED, status_after
+from cogency_tui.cli.standard_streams import print_text
 from cogency_tui.cli.trust import tell_unused
 from cogency_tui.errors import CogencyError
 from cogency_tui.linear.announcer import Announcer
@@ -20,8 +20,9 @@ from cogency_tui.linear.commands import run_command
 from cogency_tui.linear.input import Lines
 from cogency_tui.linear.questions import Questions
 from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.protocol.transcript import user_text
+from cogency_tui.safe_text import one_line
 from cogency_tui.signals import on_signal
-from cogency_tui.text import one_line
 
 _TWICE = 2.0
 """Seconds within which a second Ctrl+C leaves."""
@@ -172,7 +173,7 @@ def _last_exchange(events: list[Event]) -> list[str]:
     lines: list[str] = []
     for event in said[asked:]:
         if event["type"] == "user":
-            lines.append(f"You: {event['content']}")
+            lines.append(f"You: {user_text(event)}")
         elif event["type"] == "respond":
             lines.append(f"Answer: {event['content']}")
     return lines

@@ -12,12 +12,14 @@ class Accumulator:
     """Joins the deltas of a unit; passes every other complete event on, after the open unit.
 
     Only a result does not end the open unit: in the action dialect it comes whenever its call is done, even
-    in the middle of a sentence. It is emitted before the unit that it came into.
+    in the middle of a sentence. It is emitted before the unit that it came into. The text of the open unit is
+    stored once: no delta but the first outlives its addition.
     """
 
     def __init__(self) -> None:
         self._first: ThinkEvent | RespondEvent | None = None
-        self._pieces: list[str] = []
+        # Bytes, since a list or a StringIO would hold an object for each delta.
+        self._text = bytearray()
 
     def add(self, event: Event) -> Iterator[Event]:
         """Yield the units that this event completes, itself included where it is complete."""
@@ -26,7 +28,7 @@ class Accumulator:
                 yield from self.close()
             if self._first is None:
                 self._first = event
-            self._pieces.append(event["content"])
+            self._text += event["content"].encode("utf-8", "surrogatepass")
             return
         if event.get("partial"):
             return
@@ -38,7 +40,7 @@ class Accumulator:
         """Yield the open unit, if any: nothing more will be added to it."""
         if self._first is not None:
             unit = self._first.copy()
-            unit["content"] = "".join(self._pieces)
+            unit["content"] = self._text.decode("utf-8", "surrogatepass")
             self._first = None
-            self._pieces.clear()
+            self._text.clear()
             yield unit

@@ -7,11 +7,11 @@ from typing import Protocol
 
 from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol import transcript
-from cogency_tui.protocol.action import ActionParser, ActionWriter
-from cogency_tui.protocol.delimiter import DelimiterParser, DelimiterWriter
-from cogency_tui.protocol.emitter import Clock, NewId
+from cogency_tui.protocol.action_dialect import ActionParser, ActionWriter
+from cogency_tui.protocol.delimiter_dialect import DelimiterParser, DelimiterWriter
+from cogency_tui.protocol.event_emitter import Clock, NewId
 from cogency_tui.protocol.events import Event, Message
-from cogency_tui.protocol.xml import XmlParser, XmlWriter
+from cogency_tui.protocol.xml_dialect import XmlParser, XmlWriter
 
 PAYLOAD_LIMIT = 32 * 1024 * 1024
 

@@ -20,8 +20,31 @@ class ReviewNote(TypedDict):
     edit: int
 
 
+CallState: TypeAlias = Literal["running", "done", "failed", "skipped", "interrupted"]
+"""The state of a call: `skipped` where a call that it depends on did not succeed, `failed` for every other
+failure that is no interruption."""
+
+
+class RanCommand(TypedDict):
+    """A command that the user ran (`!command`), after its end.
+
+    `outcome` is one line for the user, `output` what it wrote, shortened for the model; `duration` is in
+    seconds.
+    """
+
+    command: str
+    state: CallState
+    outcome: str
+    output: str
+    duration: float
+
+
 class UserEvent(TypedDict):
     """The user's message; the model is sent `content`, then the text of the `review`.
+
+    With `ran` it is a command that the user ran: the model is sent a report of it, which `transcript`
+    renders, and `content` is only the command after `! `. It is no turn: the model answers it with the next
+    message.
 
     The first message of a conversation carries the `environment`: a block that describes where the model
     works. `conversation` is the conversation's id, where events are printed. `sources` and
@@ -32,6 +55,7 @@ class UserEvent(TypedDict):
     type: Literal["user"]
     timestamp: float
     content: str
+    ran: NotRequired[RanCommand]
     review: NotRequired[ReviewNote]
     environment: NotRequired[str]
     conversation: NotRequired[str]
@@ -82,8 +106,26 @@ class ExecuteEvent(TypedDict):
     timestamp: float
 
 
+StepState: TypeAlias = Literal["running", "done", "failed", "problem"]
+
+
+class Step(TypedDict):
+    """A call within the call of a sub-agent or a workflow, as it begins (`running`) and as it ends.
+
+    `call` is its id, `subject` its first text argument, `outcome` that of its result, each in one short
+    line. A `problem` of a sub-agent's turn has only a `subject`.
+    """
+
+    call: str
+    state: StepState
+    tool: str
+    subject: str
+    outcome: str
+
+
 class ResultPayload(TypedDict):
-    """`outcome` is one line for the user, `content` any JSON value for the model.
+    """`outcome` is one line for the user, `content` any JSON value for the model; `error` states whether the
+    model receives it as a failure, `state` how the call ended.
 
     `refused` is the reason why permissions did not allow the call. A result in place of a call that could
     not be parsed has that call's text as `raw`, and the model's id of it as `action`. `put_back` are the
@@ -95,20 +137,22 @@ class ResultPayload(TypedDict):
     outcome: str
     content: Any
     error: bool
+    state: CallState
     refused: NotRequired[str]
     raw: NotRequired[str]
     action: NotRequired[str]
     put_back: NotRequired[list[str]]
     sources: NotRequired[list[str]]
     possible_sources: NotRequired[list[str]]
+    steps: NotRequired[list[Step]]
 
 
 class ResultEvent(TypedDict):
     """The result of the call with this `id`; `duration` is in seconds.
 
     With `partial` the call is still running; its payload's `content` is the output since the one before
-    (the first, at the start, is empty). `cycle` is as in `ThinkEvent`. A call of which only previews
-    arrived has a result as well, which is not stored either.
+    (the first, at the start, is empty); with `steps`, those since then, it is a line for each. `cycle` is as
+    in `ThinkEvent`. A call of which only previews arrived has a result as well, which is not stored either.
     """
 
     type: Literal["result"]
@@ -243,6 +287,12 @@ Event: TypeAlias = (
 
 PERSISTED = frozenset({"user", "think", "call", "result", "respond"})
 """Types of stored events; the others can be derived or are transient."""
+
+
+def begins_turn(event: Event) -> bool:
+    """Whether a turn begins with this event: a message that the model answers, not a command of the
+    user's."""
+    return event["type"] == "user" and "ran" not in event
 
 
 class Message(TypedDict):

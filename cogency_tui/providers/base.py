@@ -6,29 +6,27 @@ A provider knows nothing of dialects or tools. `Provider.stream` answers one who
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+import msgspec
 
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.models import ModelFacts
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(msgspec.Struct, frozen=True):
     """Text of the model, never empty."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(msgspec.Struct, frozen=True):
     """A reasoning summary, which the endpoint delivers beside the text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     """Tokens of one generation as the endpoint reports them.
 
     `input` counts everything that was sent for this generation; `billed_input` is the billed input where
@@ -45,8 +43,7 @@ class Usage:
     estimated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Retrying:
+class Retrying(msgspec.Struct, frozen=True):
     """The endpoint failed before the first token and is asked again after `wait` seconds."""
 
     attempt: int
@@ -54,8 +51,7 @@ class Retrying:
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(msgspec.Struct, frozen=True):
     """A decision that the user should see: a session seeded again, a fall-back to requests."""
 
     text: str

@@ -5,10 +5,10 @@ whether it is set.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import structs
 
 from cogency_tui.config.schema import ProviderSettings, Settings, config_path
@@ -19,7 +19,7 @@ from cogency_tui.providers.offline.provider import OfflineProvider, offline_dela
 
 if TYPE_CHECKING:
     from cogency_tui.providers.endpoint import Endpoint
-    from cogency_tui.providers.transport import Timeouts
+    from cogency_tui.providers.http_transport import Timeouts
 
 OFFLINE = "offline"
 
@@ -53,8 +53,7 @@ _OTHER_KEYS = {"gemini": "GOOGLE_API_KEY"}
 """Variables for a key when the first one is not set."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownProvider:
+class KnownProvider(msgspec.Struct, frozen=True):
     """A provider as `doctor` and the model picker show it. `key_source` is a variable's name."""
 
     name: str
@@ -92,7 +91,7 @@ def create_provider(settings: Settings, environ: Mapping[str, str]) -> Provider:
         )
     _check_address(name, table.base_url)
     from cogency_tui.providers.endpoint import Endpoint
-    from cogency_tui.providers.transport import Timeouts
+    from cogency_tui.providers.http_transport import Timeouts
 
     key = environ.get(table.key_env, "").strip() if table.key_env else ""
     endpoint = Endpoint(name, table.base_url, model, table.key_env, key)
@@ -135,7 +134,7 @@ def _assemble(
     endpoint: "Endpoint", table: ProviderSettings, facts: ModelFacts, timeouts: "Timeouts"
 ) -> Provider:
     """Create wire and sessions by the table's `api`; only what is used is imported."""
-    from cogency_tui.providers.http import HttpProvider, Opener
+    from cogency_tui.providers.http_provider import HttpProvider, Opener
     from cogency_tui.providers.wire_protocol import Wire
 
     wire: Wire
@@ -176,8 +175,8 @@ def _facts(endpoint: "Endpoint", table: ProviderSettings, environ: Mapping[str, 
     models = load_models(config_path(environ).with_name("models.toml"))
     facts = models.find(endpoint.name, endpoint.model)
     if table.context_size:
-        facts = replace(facts, context_size=table.context_size)
-    return replace(facts, prices=None) if endpoint.is_loopback else facts
+        facts = structs.replace(facts, context_size=table.context_size)
+    return structs.replace(facts, prices=None) if endpoint.is_loopback else facts
 
 
 def _tables(settings: Settings, environ: Mapping[str, str]) -> dict[str, ProviderSettings]:

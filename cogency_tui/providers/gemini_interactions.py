@@ -29,10 +29,10 @@ from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.finish_reasons import check_memory
 from cogency_tui.providers.gemini import VERSION, key_header, models_in, version_path
-from cogency_tui.providers.http import Answers, Opener
+from cogency_tui.providers.http_provider import Answers, Opener
+from cogency_tui.providers.http_transport import Timeouts, Wait, with_retries
 from cogency_tui.providers.surrogates import whole_text
-from cogency_tui.providers.transport import Timeouts, Wait, with_retries
-from cogency_tui.providers.usage import RepeatingUsage
+from cogency_tui.providers.token_usage import RepeatingUsage
 from cogency_tui.providers.wire_protocol import (
     Finish,
     Frame,

@@ -16,8 +16,8 @@ from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import VERSION
 from cogency_tui.providers.gemini_interactions import interaction_sessions
 from cogency_tui.providers.gemini_live import live_sessions
-from cogency_tui.providers.http import Opener
-from cogency_tui.providers.transport import Timeouts, Wait
+from cogency_tui.providers.http_provider import Opener
+from cogency_tui.providers.http_transport import Timeouts, Wait
 
 
 def gemini_sessions(

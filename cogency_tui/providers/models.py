@@ -7,16 +7,15 @@ in USD per million tokens, sizes in tokens.
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from cogency_tui.config import toml
-from cogency_tui.config.toml import line_of
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError
 
@@ -37,8 +36,7 @@ _VENDORS = {"openai": "openai", "anthropic": "anthropic", "google": "gemini", "x
 _VERSION_DOT = re.compile(r"(?<=\d)\.(?=\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(msgspec.Struct, frozen=True):
     """USD per million tokens. `long` are the prices of a request with more than `above` tokens of input."""
 
     input: float
@@ -61,8 +59,7 @@ class Prices:
         return (dollars + output * self.output) / _MILLION
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
+class ModelFacts(msgspec.Struct, frozen=True):
     """Facts about one model; the defaults are those of an unknown one.
 
     `context_size` counts input and output together, 0 where unknown, as is `max_output`. `realtime` marks a
@@ -78,16 +75,15 @@ class ModelFacts:
     reasoning: bool = False
 
 
-@dataclass(slots=True)
 class Models:
-    """All known models. A provider's tables are read on first use."""
+    """All known models: of the `packaged` text, overlaid by the user's `own` tables. A provider's tables are
+    read on first use; `today` determines which announced prices apply."""
 
-    packaged: str = field(repr=False)
-    own: Mapping[str, dict[str, Any]]
-    today: date
-    _read: dict[str, dict[str, ModelFacts]] = field(
-        default_factory=dict[str, dict[str, ModelFacts]], repr=False
-    )
+    def __init__(self, packaged: str, own: Mapping[str, dict[str, Any]], today: date) -> None:
+        self._packaged = packaged
+        self._own = own
+        self._today = today
+        self._read: dict[str, dict[str, ModelFacts]] = {}
 
     def find(self, provider: str, model: str) -> ModelFacts:
         """Return the facts of a model, or of the one that it is a snapshot of; safe defaults for an unknown
@@ -117,11 +113,11 @@ class Models:
     def _models(self, provider: str) -> dict[str, ModelFacts]:
         if provider not in self._read:
             start = f"{provider}/"
-            own = {name: table for name, table in self.own.items() if name.startswith(start)}
-            packaged = _tables_of(self.packaged, start)
+            own = {name: table for name, table in self._own.items() if name.startswith(start)}
+            packaged = _tables_of(self._packaged, start)
             merged = {name: _overlay(packaged.get(name, {}), own.get(name, {})) for name in own | packaged}
             self._read[provider] = {
-                name.removeprefix(start): _facts(table, self.today) for name, table in merged.items()
+                name.removeprefix(start): _facts(table, self._today) for name, table in merged.items()
             }
         return self._read[provider]
 
@@ -224,25 +220,13 @@ def _prices(tariff: _Tariff) -> Prices:
 
 
 def _read_own(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        text = toml.read(path)
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as exc:
-        message = f"The models in {path} cannot be read: {exc}."
-        raise ConfigError(message, "Check the file, or move it away.") from exc
-    try:
-        tables: dict[str, Any] = toml.loads(text)
-    except (ValueError, RecursionError) as exc:
-        # A number with very many digits is no TOMLDecodeError, nor is too deep nesting.
-        message = f"The file of models {path} is not valid TOML: {exc}."
-        raise ConfigError(message, "Correct that line, or move the file away.") from exc
+    text = toml.read_text(path)
+    tables: dict[str, Any] = toml.parse(path, text)
     for name, table in tables.items():
         if problem := _problem_of(name, table):
             # The first key locates a header whose quotes were forgotten, [openai.gpt-5].
             first = list(cast("dict[str, Any]", table))[:1] if isinstance(table, dict) else []
-            line = line_of(text, (name, *first))
-            place = f"{path}, line {line}" if line else str(path)
+            place = toml.place(path, toml.line_of(text, (name, *first)))
             raise ConfigError(f'{place}: model "{name}": {problem}.', _MEND)
     return tables
 

@@ -20,11 +20,11 @@ from cogency_tui.providers import failures
 from cogency_tui.providers.base import Chunk, Session, TextDelta, Usage, unanswered
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.finish_reasons import check_ending, ends_alike
-from cogency_tui.providers.http import Opener
-from cogency_tui.providers.socket import Socket, socket_url
+from cogency_tui.providers.http_provider import Opener
+from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.surrogates import SurrogateJoiner, whole_text
-from cogency_tui.providers.transport import Timeouts
-from cogency_tui.providers.usage import SessionUsage
+from cogency_tui.providers.token_usage import SessionUsage
+from cogency_tui.providers.websocket import Socket, socket_url
 from cogency_tui.providers.wire_protocol import Finish, bearer, count_of, malformed, table, text_of
 
 LABEL = "Realtime"

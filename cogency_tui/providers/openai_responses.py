@@ -11,8 +11,9 @@ and would have to be sent with every message.
 
 import json
 from collections.abc import AsyncGenerator, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from cogency_tui.errors import NetworkError, ProviderError, SessionLostError
 from cogency_tui.protocol.events import Message
@@ -21,11 +22,11 @@ from cogency_tui.providers.base import Chunk, ReasoningDelta, Session, TextDelta
 from cogency_tui.providers.endpoint import Endpoint, read_error
 from cogency_tui.providers.failures import UnsupportedParameterError
 from cogency_tui.providers.finish_reasons import check_ending, check_memory
-from cogency_tui.providers.http import Opener
-from cogency_tui.providers.socket import Socket, socket_url
+from cogency_tui.providers.http_provider import Opener
+from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.surrogates import SurrogateJoiner, whole_text
-from cogency_tui.providers.transport import Timeouts
-from cogency_tui.providers.usage import SessionUsage
+from cogency_tui.providers.token_usage import SessionUsage
+from cogency_tui.providers.websocket import Socket, socket_url
 from cogency_tui.providers.wire_protocol import (
     Finish,
     Frame,

@@ -6,18 +6,25 @@ unless it is longer than the part that a stream holds back.
 
 A secret is recognised by the prefix of its issuer (`issuers`), by its surroundings (`contexts`), by the
 name beside it (`named_values`) or the name of its file (`secret_files`), as a private key or a part of one
-(`private_keys`), or because it is known: one of ours (`own_values`), or one that was found in a file
+(`private_keys`), or because it is known: one of ours (`environment_secrets`), or one that was found in a file
 (`known_secrets`). Length and randomness count, so that hashes, identifiers and placeholders of ordinary
 code stay. `redact` processes whole texts, `streams` text in pieces.
+
+Each public name is resolved on first use: the start needs `looks_like_key` alone, and the patterns of the
+others take longer to compile than its own.
 """
 
-from cogency_tui.redaction.issuers import LOOSE_KEY, looks_like_key
-from cogency_tui.redaction.known_secrets import KnownSecrets
-from cogency_tui.redaction.markers import MARKER, holds_marker, markers_in
-from cogency_tui.redaction.own_values import Veil
-from cogency_tui.redaction.redact import Redactor, has_secret, secrets_of
-from cogency_tui.redaction.secret_files import is_secret_file
-from cogency_tui.redaction.streams import RedactedStream
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cogency_tui.redaction.environment_secrets import Veil
+    from cogency_tui.redaction.issuers import LOOSE_KEY, looks_like_key
+    from cogency_tui.redaction.known_secrets import KnownSecrets
+    from cogency_tui.redaction.markers import MARKER, holds_marker, markers_in
+    from cogency_tui.redaction.redact import Redactor, has_secret, secrets_of
+    from cogency_tui.redaction.secret_files import is_secret_file
+    from cogency_tui.redaction.streams import RedactedStream
 
 __all__ = [
     "LOOSE_KEY",
@@ -33,3 +40,24 @@ __all__ = [
     "markers_in",
     "secrets_of",
 ]
+
+_MODULES = {
+    "LOOSE_KEY": "issuers",
+    "MARKER": "markers",
+    "KnownSecrets": "known_secrets",
+    "RedactedStream": "streams",
+    "Redactor": "redact",
+    "Veil": "environment_secrets",
+    "has_secret": "redact",
+    "holds_marker": "markers",
+    "is_secret_file": "secret_files",
+    "looks_like_key": "issuers",
+    "markers_in": "markers",
+    "secrets_of": "redact",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,6 +22,7 @@ from typing import BinaryIO
 
 from cogency_tui import private_files
 from cogency_tui.errors import StoreError
+from cogency_tui.store.file_versions import Version
 from cogency_tui.temporary_files import is_abandoned, prefix
 
 LIMIT = 64 << 20
@@ -124,6 +125,11 @@ class Blobs:
         if len(data) > most or self.used + len(data) > self._quota:
             return Stored(stored.digest, stored.size, False)
         return self._write(BytesIO(data), most) or stored
+
+    def version(self, data: bytes, mode: int) -> Version:
+        """Store the content of a file with this mode."""
+        stored = self.put_bytes(data)
+        return Version("file", stored.digest, stored.size, mode, stored.kept)
 
     def has(self, digest: str) -> bool:
         """Whether a content is there and whole. Asking counts as use: the content stays for `GRACE`."""

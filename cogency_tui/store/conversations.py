@@ -39,7 +39,7 @@ _ID = re.compile("[0-9a-v]{16}")
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class StoredConversation:
     """A conversation without its events.
 
     `created` and `updated` are in Unix seconds; `tokens` are those sent and generated so far; `cost` is in
@@ -144,7 +144,7 @@ class Store:
         parent: str | None = None,
         call: str | None = None,
         branch: str = "",
-    ) -> Conversation:
+    ) -> StoredConversation:
         """Begin a conversation in the directory `project`; with `call`, as the work of that call of
         `parent`.
 
@@ -153,19 +153,19 @@ class Store:
         """
         now = time.time()
         id = id or new_conversation_id()
-        conversation = Conversation(
+        conversation = StoredConversation(
             id, project, "", dialect, provider, model, now, now, 0, 0, 0.0, parent, call, branch
         )
         if not await self.database.write(partial(insert, conversation)):
             raise UsageError(f"There is already a conversation {conversation.id!r}.", "Choose another id.")
         return conversation
 
-    async def conversation(self, id: str) -> Conversation | None:
+    async def conversation(self, id: str) -> StoredConversation | None:
         """Return the conversation of exactly this id."""
         found = await self._select("WHERE id = ?", to_column(id))
         return found[0] if found else None
 
-    async def resolve(self, prefix: str) -> Conversation:
+    async def resolve(self, prefix: str) -> StoredConversation:
         """Return the one conversation whose id is `prefix`, or begins with it.
 
         Raises:
@@ -186,8 +186,8 @@ class Store:
         return found[0]
 
     async def conversations(
-        self, project: str | None = None, *, limit: int, before: Conversation | None = None
-    ) -> list[Conversation]:
+        self, project: str | None = None, *, limit: int, before: StoredConversation | None = None
+    ) -> list[StoredConversation]:
         """Return at most `limit` conversations, the last updated first; `before` is the last of the page
         above.
 
@@ -200,7 +200,7 @@ class Store:
         where = f"WHERE {' AND '.join(terms)} {_NEWEST_FIRST} LIMIT ?"
         return await self._select(where, *values, limit)
 
-    async def latest(self, project: str) -> Conversation | None:
+    async def latest(self, project: str) -> StoredConversation | None:
         """Return the last updated conversation in `project`."""
         found = await self.conversations(project, limit=1)
         return found[0] if found else None
@@ -211,7 +211,7 @@ class Store:
         sql = f"SELECT count(*) FROM conversations WHERE {' AND '.join(terms)}"
         return (await self.database.read(lambda connection: connection.execute(sql, values).fetchone()))[0]
 
-    async def delegated(self, parent: str) -> list[Conversation]:
+    async def delegated(self, parent: str) -> list[StoredConversation]:
         """Return the conversations of the sub-agents that calls of `parent` started, oldest first."""
         where = "WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
         return await self._select(where, to_column(parent))
@@ -274,15 +274,7 @@ class Store:
 
     async def recover(self, conversation_id: str) -> list[Event]:
         """Complete the drafts of processes that have ended, as interrupted units; return these units."""
-        return await self.database.write(
-            lambda connection: drafts.seal(connection, conversation_id, drafts.is_orphaned)
-        )
-
-    async def seal_drafts(self, conversation_id: str) -> list[Event]:
-        """Complete this process's own drafts, when a turn is interrupted; return these units."""
-        return await self.database.write(
-            lambda connection: drafts.seal(connection, conversation_id, drafts.is_own)
-        )
+        return await self.database.write(lambda connection: drafts.seal(connection, conversation_id))
 
     async def record_usage(self, conversation_id: str, step: Measure) -> None:
         """Record the usage of one cycle."""
@@ -299,7 +291,7 @@ class Store:
         """Sum the spending since a time in Unix seconds, of a conversation with its sub-agents or of all."""
         return await self.database.read(lambda connection: usage.spent(connection, moment, conversation_id))
 
-    async def _select(self, clauses: str, *values: object) -> list[Conversation]:
+    async def _select(self, clauses: str, *values: object) -> list[StoredConversation]:
         return await self.database.read(
             lambda connection: [
                 conversation_of(row) for row in connection.execute(f"{_SELECT} {clauses}", values)
@@ -313,7 +305,7 @@ class Store:
             raise events.missing(id)
 
 
-def insert(conversation: Conversation, connection: sqlite3.Connection) -> bool:
+def insert(conversation: StoredConversation, connection: sqlite3.Connection) -> bool:
     """Add a conversation's row; False where the id is taken."""
     values = [
         to_column(value) if isinstance(value, str) else value
@@ -330,7 +322,7 @@ def _append(conversation_id: str, event: Event, connection: sqlite3.Connection) 
     return events.append(connection, conversation_id, event)
 
 
-def conversation_of(row: tuple[Any, ...]) -> Conversation:
+def conversation_of(row: tuple[Any, ...]) -> StoredConversation:
     """Convert a row of `COLUMNS`."""
     values: list[Any] = [from_column(value) if isinstance(value, bytes) else value for value in row]
     for index, name in enumerate(COLUMNS.split(", ")):
@@ -339,7 +331,7 @@ def conversation_of(row: tuple[Any, ...]) -> Conversation:
             values[index] = 0 if name in _NUMBERS else ""
     for flag in _FLAGS:
         values[flag] = bool(values[flag])
-    return Conversation(*values)
+    return StoredConversation(*values)
 
 
 def _of_project(project: str | None) -> tuple[list[str], list[object]]:

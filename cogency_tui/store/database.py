@@ -25,8 +25,8 @@ from cogency_tui import private_files
 from cogency_tui.errors import StoreError
 from cogency_tui.file_lock import file_lock
 from cogency_tui.store import pending_notices, schema_copy
+from cogency_tui.store.file_access import OTHER_DIRECTORY, find_obstacle, find_refusal
 from cogency_tui.store.migrations import NewerSchemaError, migrate, pending
-from cogency_tui.store.obstacles import OTHER_DIRECTORY, find_obstacle, find_refusal
 from cogency_tui.store.recovery import rebuilt
 
 T = TypeVar("T")

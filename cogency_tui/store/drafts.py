@@ -7,7 +7,6 @@ transaction that appends the unit, whole or marked as interrupted, removes them.
 import os
 import sqlite3
 import time
-from collections.abc import Callable
 from typing import Literal
 
 from cogency_tui.process_identity import own_start, start_of
@@ -16,7 +15,6 @@ from cogency_tui.store import events
 from cogency_tui.store.column_text import from_column, to_column
 
 Unit = Literal["think", "respond"]
-Owned = Callable[[int, str], bool]
 
 
 def append(connection: sqlite3.Connection, conversation_id: str, unit_id: str, kind: Unit, text: str) -> None:
@@ -46,8 +44,8 @@ def complete(connection: sqlite3.Connection, conversation_id: str, unit_id: str)
     )
 
 
-def seal(connection: sqlite3.Connection, conversation_id: str, owned: Owned) -> list[Event]:
-    """Convert the drafts of the processes that `owned` selects to units marked as interrupted.
+def seal(connection: sqlite3.Connection, conversation_id: str) -> list[Event]:
+    """Convert the drafts of processes that have ended to units marked as interrupted.
 
     They are appended in the order in which they began, and returned.
     """
@@ -58,7 +56,9 @@ def seal(connection: sqlite3.Connection, conversation_id: str, owned: Owned) -> 
     )
     for pid, started, unit, kind, timestamp, text in rows:
         units.setdefault((pid, started, unit, kind), []).append((timestamp, from_column(text)))
-    picked = {owner for owner in {(pid, started) for pid, started, _, _ in units} if owned(*owner)}
+    picked = {
+        owner for owner in {(pid, started) for pid, started, _, _ in units} if start_of(owner[0]) != owner[1]
+    }
     sealed: list[Event] = []
     for (pid, started, unit, kind), pieces in units.items():
         if (pid, started) not in picked:
@@ -72,16 +72,6 @@ def seal(connection: sqlite3.Connection, conversation_id: str, owned: Owned) -> 
         [(to_column(conversation_id), *owner) for owner in picked],
     )
     return sealed
-
-
-def is_own(pid: int, started: str) -> bool:
-    """Whether a draft is this process's."""
-    return pid == os.getpid() and started == own_start(pid)
-
-
-def is_orphaned(pid: int, started: str) -> bool:
-    """Whether the process that wrote a draft has ended."""
-    return start_of(pid) != started
 
 
 def _interrupted(kind: Unit, timestamp: float, unit_id: str, content: str) -> Event:

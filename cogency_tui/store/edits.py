@@ -15,7 +15,7 @@ from typing import Any
 from cogency_tui.errors import UsageError
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
-from cogency_tui.store.events import encode, missing
+from cogency_tui.store.events import BEGINS_TURN, encode, missing
 from cogency_tui.store.file_versions import Edit, FileChange, Mark, Origin, State, Undone, Version
 
 _ORIGIN = ("conversation", "caller", "turn", "project")
@@ -51,7 +51,7 @@ _MARKS = """
     SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit
     WHERE e.conversation = ? OR e.caller = ? ORDER BY m.timestamp, edit, hunk
 """
-_BEGAN = "SELECT timestamp FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq DESC LIMIT 1"
+_BEGAN = f"SELECT timestamp FROM events WHERE conversation_id = ? AND {BEGINS_TURN} ORDER BY seq DESC LIMIT 1"
 _REFERENCED = (
     "SELECT before_digest FROM edits WHERE before_kept UNION SELECT after_digest FROM edits WHERE after_kept"
 )
@@ -171,11 +171,6 @@ class Edits:
         sql = "SELECT coalesce(max(id), 0) FROM edits"
         return (await self._database.read(lambda connection: connection.execute(sql).fetchone()))[0]
 
-    async def mark(self, edit: int, state: State, *, hunk: str = "", note: str = "") -> None:
-        """Record a decision about an edit, or one of its hunks, in place of an earlier one."""
-        row = (edit, to_column(hunk), state, to_column(note), self._clock())
-        await self._database.write(lambda connection: connection.execute(_MARK, row))
-
     async def note_merged(self, edits: Iterable[Edit]) -> None:
         """Mark edits that came with commits of a remote."""
         rows = [(edit.id,) for edit in edits]
@@ -198,15 +193,6 @@ class Edits:
             lambda connection: connection.execute(_REFERENCED).fetchall()
         )
         return {digest for (digest,) in rows}
-
-    async def release(self, conversation: str) -> None:
-        """Release the contents that a conversation refers to, at the user's request only.
-
-        Its edits stay listed, and can no longer be undone. Contents that others refer to, too, are not
-        cleaned up.
-        """
-        sql = "UPDATE edits SET before_kept = 0, after_kept = 0 WHERE conversation = ?"
-        await self._database.write(lambda connection: connection.execute(sql, (to_column(conversation),)))
 
     async def _select(self, clauses: str, *values: object) -> list[Edit]:
         return await self._database.read(

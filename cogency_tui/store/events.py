@@ -20,10 +20,14 @@ from cogency_tui.protocol.events import (
     ResultEvent,
     ThinkEvent,
     UserEvent,
+    begins_turn,
 )
 from cogency_tui.store.column_text import from_column, to_column
 
 TITLE_LENGTH = 60
+
+BEGINS_TURN = """type = 'user' AND NOT instr(body, '"ran":{')"""
+"""`begins_turn` as a condition on rows of events: `encode` writes quotes within a text with a backslash."""
 
 PAGE_EVENTS, PAGE_SIZE = 100, 1 << 20
 """Events, and characters or bytes of them, after which a page ends."""
@@ -54,13 +58,12 @@ def append(connection: sqlite3.Connection, conversation_id: str, event: Event) -
         StoreError: there is no such conversation.
     """
     key = to_column(conversation_id)
-    is_user = event["type"] == "user"
     title = to_column(title_of(event["content"])) if event["type"] == "user" else ""
     # max: neither a clock that was set back nor a recovered draft moves a conversation down the list.
     updated = connection.execute(
         "UPDATE conversations SET updated = max(updated, ?), turns = turns + ?,"
         " title = iif(title = '', ?, title) WHERE id = ?",
-        (event["timestamp"], is_user, title, key),
+        (event["timestamp"], begins_turn(event), title, key),
     )
     if updated.rowcount != 1:
         raise missing(conversation_id)
@@ -156,7 +159,8 @@ def title_of(content: str) -> str:
 
 
 def text_of(body: str | bytes) -> str | None:
-    """Return the user's text of a `user` event's row; None where it cannot be read."""
+    """Return the message of the user in the row of an event that begins a turn; None where it cannot be
+    read."""
     with suppress(ValueError, RecursionError):
         event = decode("user", body)
         return event["content"] if event["type"] == "user" else None
@@ -177,10 +181,24 @@ def checked(value: object) -> Event:
     kind = cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else None
     if kind not in _SHAPES:
         raise ValueError(f"{kind!r} is no type of event that is stored")
+    if kind == "result":
+        with_state(value)
     msgspec.convert(value, _SHAPES[kind])
     event = cast("Event", value)
     check_persisted(event)
     return event
+
+
+def with_state(event: Any) -> None:
+    """Add the state of a call to its result, where an earlier version stored it without: from the words of
+    its outcome."""
+    payload: Any = cast("dict[str, Any]", event).get("payload") if isinstance(event, dict) else None
+    if not isinstance(payload, dict) or "state" in payload or "outcome" not in payload:
+        return
+    stored = cast("dict[str, Any]", payload)
+    words = str(stored["outcome"]).casefold()
+    ends = (state for state in ("interrupted", "skipped") if words.startswith(state))
+    stored["state"] = next(ends, "failed") if stored.get("error") else "done"
 
 
 def decode(kind: str, body: str | bytes | None) -> Event:
@@ -196,6 +214,8 @@ def decode(kind: str, body: str | bytes | None) -> Event:
     except ValueError:
         # Three times slower, but accepts lone surrogates and NaN.
         event = json.loads(from_column(body))
+    if kind == "result":
+        with_state(event)
     # Validated, then used unconverted: fields that a newer program added to an event stay in it.
     msgspec.convert(event, _SHAPES[kind])
     return event

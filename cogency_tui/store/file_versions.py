@@ -4,8 +4,7 @@ An edit that reverts others names them (`undoes`), and is an edit like any other
 undo. Pure values; `edits` stores them.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["created", "changed", "deleted", "renamed", "mode", "snapshot"]
@@ -124,40 +123,3 @@ class Mark:
     state: State
     note: str
     timestamp: float
-
-
-@dataclass(frozen=True, slots=True)
-class Net:
-    """The net change of a file by several edits.
-
-    `whole` is False where something else changed the file in between: then `before` to `after` includes
-    changes that none of the `edits` made.
-    """
-
-    change: FileChange
-    edits: tuple[Edit, ...]
-    whole: bool
-
-
-def net(edits: Iterable[Edit]) -> list[Net]:
-    """Combine edits, given the oldest first, to a net change for each path; paths without a net change are
-    left out."""
-    found: dict[str, Net] = {}
-    for edit in edits:
-        if edit.kind == "snapshot":
-            continue
-        earlier = found.pop(edit.old_path or edit.path, None)
-        if earlier is None:
-            found[edit.path] = Net(replace(_plain(edit), undoes=()), (edit,), True)
-            continue
-        first = earlier.change
-        origin = first.old_path or (first.path if edit.old_path else "")
-        origin = "" if origin == edit.path or first.before.kind == "absent" else origin
-        change = FileChange(edit.path, first.before, edit.after, origin, first.made or edit.made)
-        whole = earlier.whole and first.after.equals(edit.before)
-        found[edit.path] = Net(change, (*earlier.edits, edit), whole)
-    return [each for each in found.values() if each.change.kind != "snapshot"]
-
-
-def _plain(edit: Edit) -> FileChange:
-    return FileChange(edit.path, edit.before, edit.after, edit.old_path, edit.made)

@@ -12,13 +12,13 @@ from cogency_tui.store import requests
 from cogency_tui.store.column_text import to_column
 from cogency_tui.store.conversations import (
     COLUMNS,
-    Conversation,
+    StoredConversation,
     conversation_of,
     insert,
     new_conversation_id,
 )
 from cogency_tui.store.database import Database
-from cogency_tui.store.events import missing
+from cogency_tui.store.events import BEGINS_TURN, missing
 
 _ONE = f"SELECT {COLUMNS} FROM conversations WHERE id = ?"
 _COPY = (
@@ -41,7 +41,7 @@ _CHILDREN = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS N
 class Tree:
     """A conversation with its forks, the earliest first."""
 
-    conversation: Conversation
+    conversation: StoredConversation
     forks: "tuple[Tree, ...]" = ()
 
 
@@ -51,7 +51,7 @@ class Forks:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def fork(self, id: str, through: int | None = None) -> Conversation:
+    async def fork(self, id: str, through: int | None = None) -> StoredConversation:
         """Create a conversation with the events of this one up to the number `through`, by default all.
 
         Raises:
@@ -81,7 +81,7 @@ class Forks:
         return await self._database.read(work)
 
 
-def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> Conversation:
+def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> StoredConversation:
     key = to_column(id)
     row = connection.execute(_ONE, (key,)).fetchone()
     if row is None:
@@ -90,7 +90,7 @@ def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> Conve
     (at,) = connection.execute(last, (key, through)).fetchone()
     if at is None or through not in (None, at):
         raise UsageError(f"The conversation {id!r} has no event {through}.", "Show it to see its events.")
-    turns = "SELECT count(*) FROM events WHERE conversation_id = ? AND seq <= ? AND type = 'user'"
+    turns = f"SELECT count(*) FROM events WHERE conversation_id = ? AND seq <= ? AND {BEGINS_TURN}"
     now = time.time()
     fork = replace(
         conversation_of(row),
@@ -115,7 +115,7 @@ def _fork(connection: sqlite3.Connection, id: str, through: int | None) -> Conve
     return fork
 
 
-def _top(connection: sqlite3.Connection, id: str) -> Conversation:
+def _top(connection: sqlite3.Connection, id: str) -> StoredConversation:
     seen: set[str] = set()
     while True:
         row = connection.execute(_ONE, (to_column(id),)).fetchone()
@@ -128,7 +128,7 @@ def _top(connection: sqlite3.Connection, id: str) -> Conversation:
         id = found.parent
 
 
-def _tree(connection: sqlite3.Connection, conversation: Conversation, seen: set[str]) -> Tree:
+def _tree(connection: sqlite3.Connection, conversation: StoredConversation, seen: set[str]) -> Tree:
     seen.add(conversation.id)
     rows = connection.execute(_CHILDREN, (to_column(conversation.id),)).fetchall()
     children = [child for child in map(conversation_of, rows) if child.id not in seen]

@@ -260,7 +260,7 @@ class Intents:
             if _has(connection, caller, intent.call, "call") and not _has(
                 connection, caller, intent.call, "result"
             ):
-                drafts.seal(connection, caller, drafts.is_orphaned)
+                drafts.seal(connection, caller)
                 events.append(connection, caller, answer)
             return made
 

@@ -4,9 +4,14 @@ Steps are only ever added at the end; a released step is never changed. A databa
 step was made by a newer program, and is not changed.
 """
 
+import json
+import re
 import sqlite3
 import time
-from typing import Protocol
+from contextlib import suppress
+from typing import Any, Protocol, cast
+
+from cogency_tui.store.column_text import from_column, to_column
 
 
 class Migration(Protocol):
@@ -425,6 +430,88 @@ def create_merged_edits(connection: sqlite3.Connection) -> None:
     )
 
 
+def store_user_commands_as_fields(connection: sqlite3.Connection) -> None:
+    """Convert each `!command` of the user's from prose to fields. It is no longer counted as a turn."""
+    users = (
+        "SELECT DISTINCT conversation_id FROM events WHERE type = 'user' AND instr(body, '\"content\":\"! ')"
+    )
+    for (conversation,) in connection.execute(users).fetchall():
+        convert_user_commands(connection, conversation)
+
+
+def convert_user_commands(connection: sqlite3.Connection, conversation: str | bytes) -> None:
+    """Convert the user's commands in one conversation, as a store or an export of before has them."""
+    sql = "SELECT seq, body FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq"
+    turns = {0: 0}
+    """The numbers of turns before, and after."""
+    for number, (seq, body) in enumerate(connection.execute(sql, (conversation,)).fetchall(), 1):
+        event = _with_command(body)
+        turns[number] = turns[number - 1] + (event is None)
+        if event is not None:
+            text = to_column(json.dumps(event, ensure_ascii=False, separators=(",", ":")))
+            connection.execute("UPDATE events SET body = ? WHERE seq = ?", (text, seq))
+    _renumber_turns(connection, conversation, turns)
+
+
+_USER_COMMAND = re.compile(
+    r"! (?P<command>.+?)\n\n"
+    r"\[The person ran this command in the project: (?P<outcome>[^\n]*)\. Its output is data\.\]"
+    r"\n\n(?P<fence>`{3,})\n(?P<output>.*[^\n])\n(?P=fence)",
+    re.DOTALL,
+)
+_FENCE = re.compile("`{3,}")
+_SECONDS = re.compile(r" after ([\d.]+) s$")
+
+
+def _with_command(body: str | bytes | None) -> dict[str, Any] | None:
+    """Return the event of a row with its prose as fields; None for any other message."""
+    event: Any = None
+    with suppress(ValueError, RecursionError):
+        event = json.loads(from_column(body))
+    content: Any = cast("dict[str, Any]", event).get("content") if isinstance(event, dict) else None
+    found = _USER_COMMAND.fullmatch(content) if isinstance(content, str) else None
+    # Another fence would be one that the user wrote.
+    if found is None or found["fence"] != max((*_FENCE.findall(found["output"]), "``"), key=len) + "`":
+        return None
+    command, outcome, output = found["command"], found["outcome"], found["output"]
+    seconds = _SECONDS.search(outcome)
+    ran = {
+        "command": command,
+        "state": _state_of(outcome),
+        "outcome": outcome,
+        "output": "" if output == "(no output)" else output,
+        "duration": float(seconds[1]) if seconds else 0.0,
+    }
+    return {**event, "content": f"! {command}", "ran": ran}
+
+
+def _state_of(outcome: str) -> str:
+    if outcome.startswith("exit 0"):
+        return "done"
+    return "interrupted" if outcome.startswith("interrupted") else "failed"
+
+
+def _renumber_turns(connection: sqlite3.Connection, conversation: str | bytes, turns: dict[int, int]) -> None:
+    gone = len(turns) - 1 - turns[len(turns) - 1]
+    connection.execute(
+        "UPDATE conversations SET turns = max(0, turns - ?) WHERE id = ?", (gone, conversation)
+    )
+    # In this order no row is renumbered twice: a number only ever decreases.
+    for before, after in turns.items():
+        if before == after:
+            continue
+        for table in ("edits", "intents", "profile_facts"):
+            connection.execute(
+                f"UPDATE {table} SET turn = ? WHERE conversation = ? AND turn = ?",
+                (after, conversation, before),
+            )
+        connection.execute(
+            "UPDATE profile_heard SET turn = ? WHERE turn = ?"
+            " AND event IN (SELECT seq FROM events WHERE conversation_id = ?)",
+            (after, before, conversation),
+        )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     create_conversations,
     create_events,
@@ -447,7 +534,11 @@ MIGRATIONS: tuple[Migration, ...] = (
     index_edits_by_caller_and_turn,
     create_unagreed_edits,
     create_merged_edits,
+    store_user_commands_as_fields,
 )
+
+CONVERSIONS: tuple[Migration, ...] = (store_user_commands_as_fields,)
+"""The steps that change rows, and not only the schema."""
 
 
 def pending(connection: sqlite3.Connection) -> list[Migration]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from cogency_tui.store import events
 from cogency_tui.store.column_text import from_column
-from cogency_tui.store.migrations import migrate, pending
+from cogency_tui.store.migrations import CONVERSIONS, migrate, pending
 
 _FARTHEST = 1 << 62
 """Row number above all that a program gives: such rows are damaged."""
@@ -84,6 +84,10 @@ def recover(source: sqlite3.Connection, path: Path) -> Recovered:
             # SQLite's own table of the last ids goes last: inserts change it.
             for name in sorted(there.intersection(names), key=lambda name: name == "sqlite_sequence"):
                 _copy(source, target, name, found)
+            applied = {name for (name,) in target.execute("SELECT name FROM migrations")}
+            for step in CONVERSIONS:
+                if step.__name__ not in applied:
+                    step(target)
             target.executemany("INSERT OR IGNORE INTO migrations VALUES (?, ?)", steps)
             _complete(target)
         target.execute("PRAGMA journal_mode = WAL")

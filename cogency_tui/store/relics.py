@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cogency_tui.errors import StoreError
-from cogency_tui.protocol.sources import NONE, Sources, recorded
+from cogency_tui.protocol.untrusted_sources import NONE, Sources, recorded
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import encode

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from cogency_tui.store.column_text import from_column, to_column
 from cogency_tui.store.database import Database
-from cogency_tui.store.events import encode
+from cogency_tui.store.events import BEGINS_TURN, encode
 from cogency_tui.store.file_versions import State
 
 ActionKind = Literal["keep", "revert", "edit", "comment", "resolve", "undo", "redo"]
@@ -112,7 +112,7 @@ class Reviews:
 
     async def prompts(self, conversation: str) -> list[str]:
         """Return the user's messages in a conversation: the first is that of turn 1."""
-        sql = "SELECT body FROM events WHERE conversation_id = ? AND type = 'user' ORDER BY seq"
+        sql = f"SELECT body FROM events WHERE conversation_id = ? AND {BEGINS_TURN} ORDER BY seq"
         return await self._database.read(
             lambda connection: [
                 _content(body) for (body,) in connection.execute(sql, (to_column(conversation),))

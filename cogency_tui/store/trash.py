@@ -3,7 +3,7 @@
 import time
 
 from cogency_tui.store.column_text import to_column
-from cogency_tui.store.conversations import COLUMNS, Conversation, conversation_of
+from cogency_tui.store.conversations import COLUMNS, StoredConversation, conversation_of
 from cogency_tui.store.database import Database
 from cogency_tui.store.events import missing
 
@@ -24,7 +24,9 @@ class Trash:
         """Restore a conversation, if it is in the trash."""
         await self._set(id, "trashed = ?", None)
 
-    async def listed(self, *, limit: int, before: Conversation | None = None) -> list[Conversation]:
+    async def listed(
+        self, *, limit: int, before: StoredConversation | None = None
+    ) -> list[StoredConversation]:
         """Return at most `limit` conversations in the trash, the last moved first; `before` is the last of
         the page above."""
         terms = "" if before is None else " AND (trashed, id) < (?, ?)"

@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 
 from cogency_tui.protocol.events import Measure
 from cogency_tui.store.column_text import from_column, to_column
-from cogency_tui.store.events import encode, missing
+from cogency_tui.store.events import BEGINS_TURN, encode, missing
 
 SUMMED = ("input", "output", "duration", "cached", "billed_input", "replay_input", "cost")
 
@@ -132,7 +132,8 @@ _DAY = "date(u.timestamp, 'unixepoch', 'localtime')"
 _SCOPE = "(:project IS NULL OR c.project = :project) AND c.trashed IS NULL"
 _PERIOD = "{}.timestamp >= coalesce(:since, 0) AND {}.timestamp < coalesce(:before, 9e99)"
 _CONVERSATIONS = (
-    "SELECT count(DISTINCT e.conversation_id), count(*) FROM events e JOIN conversations c"
+    f"SELECT count(DISTINCT e.conversation_id), count(*) FILTER (WHERE {BEGINS_TURN})"
+    " FROM events e JOIN conversations c"
     f" ON c.id = e.conversation_id WHERE e.type = 'user' AND c.call IS NULL AND {_SCOPE}"
     f" AND {_PERIOD.format('e', 'e')}"
 )

@@ -13,16 +13,17 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 import msgspec
 
 from cogency_tui.errors import ToolError, WorkspaceError
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.events import Step
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.redaction import MARKER, KnownSecrets, RedactedStream, Redactor, holds_marker
 from cogency_tui.tools.journal_protocol import ALL, Consent, Found, Journal
 from cogency_tui.tools.shell.git_remotes import Remotes
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
 
@@ -246,8 +247,8 @@ def with_guarded(outcome: Outcome, found: Found | None) -> Outcome:
 class ToolContext:
     """The environment of a running tool. There is one for each conversation.
 
-    Set for each call: `report` shows output while the tool runs; `call_id` is the call that the tool runs
-    for; `places` resolve the paths of the call.
+    Set for each call: `report` shows output while the tool runs, `report_step` a call within it; `call_id`
+    is the call that the tool runs for; `places` resolve the paths of the call.
 
     `seen` maps each file that the agent has read or written to the fingerprint of its bytes at that time: a
     write refuses a file that has changed since. `known` are the secrets that were found in files.
@@ -263,6 +264,7 @@ class ToolContext:
 
     workspace: Workspace
     report: Callable[[str], None] = field(default=lambda _text: None)
+    report_step: Callable[[Step], None] = field(default=lambda _step: None)
     seen: dict[Path, bytes] = field(default_factory=dict[Path, bytes])
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     known: KnownSecrets = field(default_factory=KnownSecrets)
@@ -397,24 +399,33 @@ class BoundCall:
             self._refuse_markers(intent)
             return intent
 
-    async def run(self, report: Callable[[str], None] | None = None) -> Outcome:
-        """Execute the call; `report` receives output while it runs.
+    async def run(
+        self,
+        report: Callable[[str], None] | None = None,
+        report_step: Callable[[Step], None] | None = None,
+    ) -> Outcome:
+        """Execute the call; `report` receives output while it runs, and `report_step` calls within it.
 
         Raises:
             ToolError: it could not be done; the text is for the model.
         """
         report = report or self.context.report
+        to_step = report_step or self.context.report_step
         stream = RedactedStream(self.context.secrets, self.context.known)
+        redact = Redactor(self.context.secrets, self.context.known)
 
         def redacted(text: str) -> None:
             report(stream.feed(text))
 
-        context = replace(self.context, report=redacted)
+        def redacted_step(step: Step) -> None:
+            texts = {key: redact.text(step[key]) for key in ("tool", "subject", "outcome")}
+            to_step(cast("Step", {**step, **texts}))
+
+        context = replace(self.context, report=redacted, report_step=redacted_step)
         with self._redacting():
             outcome = await self.tool.run(self.args, context)
         if rest := stream.feed("", final=True):
             report(rest)
-        redact = Redactor(self.context.secrets, self.context.known)
         return replace(
             outcome,
             outcome=redact.text(outcome.outcome),

@@ -15,9 +15,9 @@ from cogency_tui.redaction import MARKER, Redactor, markers_in
 from cogency_tui.tools.base import Intent, ToolContext
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.guarded_files import Leading
 from cogency_tui.workspace.paths import Location, Staged, Workspace
-from cogency_tui.workspace.text import Text
+from cogency_tui.workspace.protected_files import Leading
+from cogency_tui.workspace.text_files import Text
 
 LONGEST = 32 << 20
 """Largest file, in bytes, that tools open."""

@@ -14,12 +14,12 @@ from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import MARKER, Redactor, markers_in
 from cogency_tui.tools import changes
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
+from cogency_tui.tools.closest_match import near_miss
 from cogency_tui.tools.files import FILE_SPELLINGS, File
-from cogency_tui.tools.near_miss import near_miss
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace import scan, search_process
-from cogency_tui.workspace.names import shown
-from cogency_tui.workspace.text import decode
+from cogency_tui.workspace import search_worker, text_search
+from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.text_files import decode
 
 MOST_FILES = 500
 LONGEST_DIFF = 4_000
@@ -171,7 +171,7 @@ async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[chang
     if args.old == args.new and not args.regex:
         raise ToolError("old and new are the same.", "Nothing would change.")
     root = context.locate(".")
-    found = await search_process.find_replacements(
+    found = await search_worker.find_replacements(
         context.workspace, root, args.pattern, args.old, args.new, args.regex
     )
     if not found.searched:
@@ -190,7 +190,7 @@ async def _replaced(args: ReplaceArgs, context: ToolContext) -> tuple[list[chang
     return made, sum(len(rewrite.spans) for rewrite in found.files)
 
 
-def _rewritten(rewrite: scan.Rewrite, context: ToolContext) -> changes.Change:
+def _rewritten(rewrite: text_search.Rewrite, context: ToolContext) -> changes.Change:
     location = context.locate(os.fsdecode(rewrite.path))
     before = context.workspace.read_bytes(location, changes.LONGEST)
     if changes.fingerprint(before).hex() != rewrite.digest:

@@ -16,9 +16,9 @@ from cogency_tui.tools.listing import render
 from cogency_tui.tools.shell.system_files import is_own_temporary, is_public
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.names import unusual
+from cogency_tui.workspace.file_names import unusual
 from cogency_tui.workspace.paths import Location
-from cogency_tui.workspace.text import Text, decode, lines_of
+from cogency_tui.workspace.text_files import Text, decode, lines_of
 
 DEFAULT_LINES = 2000
 """Lines that are shown where the call gives no limit; `value` is the file to its end."""

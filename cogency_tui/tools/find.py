@@ -12,9 +12,9 @@ from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
 from cogency_tui.tools.files import look
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace import scan, search_process
-from cogency_tui.workspace.names import shown
-from cogency_tui.workspace.scan import Found, escaped
+from cogency_tui.workspace import search_worker, text_search
+from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.text_search import Found, escaped
 
 _LONGEST_EXPRESSION = 10_000
 _SHOWN = 200
@@ -77,15 +77,15 @@ class Find:
         workspace = context.workspace
         start = await in_thread(context.locate, args.path)
         if args.content is None:
-            found = await search_process.find_names(workspace, start, args.pattern or "*")
+            found = await search_worker.find_names(workspace, start, args.pattern or "*")
             if context.wants_value and found.matches > len(found.lines):
                 raise ToolError(
                     f"{_files(found)}: an output_key holds {len(found.lines)} at most.", "Narrow the pattern."
                 )
-            content = _content(args, found, scan.MOST_NAMES, "files")
+            content = _content(args, found, text_search.MOST_NAMES, "files")
             return Outcome(_files(found), content, value="\n".join(found.lines))
-        found = await search_process.find_lines(workspace, start, args.pattern, args.content, args.context)
-        return Outcome(_lines(found), _content(args, found, scan.MOST_SHOWN, "matches"), redacted=True)
+        found = await search_worker.find_lines(workspace, start, args.pattern, args.content, args.context)
+        return Outcome(_lines(found), _content(args, found, text_search.MOST_SHOWN, "matches"), redacted=True)
 
 
 def _require_either(args: FindArgs) -> None:
@@ -137,7 +137,7 @@ def _content(args: FindArgs, found: Found, most: int, what: str) -> str:
         lines.append(f"[{_count(found)} {what}, the first {most} are shown: narrow the search]")
     passed_over = (
         (found.binary, "binary"),
-        (found.large, f"larger than {scan.LONGEST_FILE >> 20} MiB"),
+        (found.large, f"larger than {text_search.LONGEST_FILE >> 20} MiB"),
         (found.unreadable, "unreadable"),
     )
     if any(count for count, _ in passed_over):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from cogency_tui.store.file_versions import Version
-from cogency_tui.tools.shell.git_updates import Bringing
+from cogency_tui.tools.shell.files_from_commits import Bringing
 from cogency_tui.tools.shell.moved_files import MovedFiles
 
 if TYPE_CHECKING:

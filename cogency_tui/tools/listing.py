@@ -7,8 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from cogency_tui.workspace import globs
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.ignore import Entry, Level, Tree
-from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
 MOST = 1000

@@ -30,12 +30,12 @@ from cogency_tui.tools.edit import Edit, Replace
 from cogency_tui.tools.files import List, Read, Write
 from cogency_tui.tools.find import Find
 from cogency_tui.tools.shell.background import Background
-from cogency_tui.tools.shell.processes import Processes
+from cogency_tui.tools.shell.processes_tool import Processes
 from cogency_tui.tools.shell.sandbox import Sandbox
-from cogency_tui.tools.shell.tool import Shell
+from cogency_tui.tools.shell.shell_tool import Shell
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Search, installed, missing
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 _ELSEWHERE = {
     "multi_edit": ("edit", "MultiEdit is edit here, one call for each change."),
@@ -172,10 +172,6 @@ def default_tools(background: Background | None = None, sandbox: Sandbox | None 
     if background is not None:
         tools.append(Processes(background))
     return [*tools, Fetch(), *([Search()] if installed() else [])]
-
-
-def default_registry() -> Registry:
-    return Registry(default_tools())
 
 
 def own_tool(called: str) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import FieldInfo, fields
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import PLAIN, Spellings
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 _LONGEST_VALUE = 60
 _DEEPEST = 3

@@ -36,20 +36,21 @@ from textual.worker import Worker, WorkerFailed, active_worker  # pyright: ignor
 from textual.worker_manager import WorkerManager
 
 from cogency_tui.config.themes import DEFAULT, load_palette
+from cogency_tui.safe_text import clean
 from cogency_tui.signals import on_signal
-from cogency_tui.text import clean
-from cogency_tui.tui.arenas import share_arena
-from cogency_tui.tui.commands import CommandSource, Palette
 from cogency_tui.tui.kit.lines import TerminalGuard
 from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.memory_arenas import share_arena
 from cogency_tui.tui.settings.appearance import Appearance
-from cogency_tui.tui.terminal.attention import Presence
+from cogency_tui.tui.terminal.capabilities import Terminal
 from cogency_tui.tui.terminal.driver import TerminalDriver, when_hung_up
-from cogency_tui.tui.terminal.facts import Terminal
 from cogency_tui.tui.terminal.input import PendingInput
+from cogency_tui.tui.terminal.title_and_notifications import Presence
 from cogency_tui.tui.theme import variables
 
 if TYPE_CHECKING:
+    from textual.command import Provider
+
     from cogency_tui.agent.agent import Agent
     from cogency_tui.tui.frame_log import FrameLog
 
@@ -151,12 +152,18 @@ _GUARD = TerminalGuard()
 _COLOURLESS = NoColor()
 
 
+def _load_command_source() -> "type[Provider]":
+    from cogency_tui.tui.palette import CommandSource
+
+    return CommandSource
+
+
 class CogencyApp(App[int]):
     """The full-screen interface over `agent`."""
 
     TITLE = "cogency"
     CSS_PATH: ClassVar = [Path(__file__).parent / "styles" / name for name in ("main.tcss", "textual.tcss")]
-    COMMANDS: ClassVar = {CommandSource}
+    COMMANDS: ClassVar = {_load_command_source}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "ctrl+c",
@@ -380,6 +387,8 @@ class CogencyApp(App[int]):
         self.run_worker(self.appearance.restyle, group="restyle", exclusive=True)
 
     def action_command_palette(self) -> None:
+        from cogency_tui.tui.palette import Palette
+
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette(id="--command-palette"))
 

@@ -1,14 +1,14 @@
 """Runs the agent in workers of a screen: turns and summaries, one at a time; events arrive as messages.
 
-Events reach the screen at most twenty-five times a second. Nothing is lost or reordered on the way: text
-deltas of one unit are joined, all other events pass unchanged.
+Events reach the screen at most twenty-five times a second; meanwhile they wait in the queue of their turn,
+which joins the deltas of a unit and the previews of a call.
 
 Invariant: the next batch is delivered only after the one before is on the screen, so a slow terminal is
 never flooded.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from time import time
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 from textual.widget import Widget
 
+from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Event, Measure, error_event, notice_event
 from cogency_tui.store.prompts import Written
-from cogency_tui.store.usage import is_estimated
-from cogency_tui.tui.kit.figures import plural, tokens
+from cogency_tui.tui.kit.number_format import plural, tokens
 from cogency_tui.tui.message_queue import MessageQueue, is_own_command
 from cogency_tui.tui.transcript.units import Transcript, read_transcript
 
@@ -35,35 +35,22 @@ FRAME = 1 / 25
 """Minimum seconds between two batches of events."""
 
 
-class Coalescer:
-    """Collects events and delivers them in batches, the first at once."""
+class EventPacer:
+    """Delivers the events of its queue in batches, the first at once."""
 
     def __init__(self, deliver: Callable[[list[Event]], None], interval: float = FRAME) -> None:
+        self.queue = EventQueue(self._schedule)
         self._deliver = deliver
         self._interval = interval
-        self._events: list[Event] = []
-        self._own: Event | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._undrawn = False
         self._due = 0.0
 
-    def put(self, event: Event) -> None:
-        """Pass `event` on with the next batch."""
-        last = self._events[-1] if self._events else None
-        if (
-            last is not None
-            and (event["type"] == "respond" or event["type"] == "think")
-            and last["type"] == event["type"]
-            and last["id"] == event["id"]
-        ):
-            if last is not self._own:
-                last = self._own = self._events[-1] = last.copy()
-            last["content"] += event["content"]
-            if event.get("interrupted"):
-                last["interrupted"] = True
-            return
-        self._events.append(event)
-        self._schedule()
+    def renew(self) -> EventQueue:
+        """A new queue, for the events of another turn."""
+        self.flush()
+        self.queue = EventQueue(self._schedule)
+        return self.queue
 
     def drawn(self) -> None:
         """Note that the last batch is on the screen."""
@@ -75,14 +62,13 @@ class Coalescer:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._events:
-            events, self._events, self._own = self._events, [], None
+        if not self.queue.empty:
             self._undrawn = True
             self._due = asyncio.get_running_loop().time() + self._interval
-            self._deliver(events)
+            self._deliver(self.queue.take())
 
     def _schedule(self) -> None:
-        if self._events and self._timer is None and not self._undrawn:
+        if not self.queue.empty and self._timer is None and not self._undrawn:
             loop = asyncio.get_running_loop()
             if loop.time() >= self._due:
                 self.flush()
@@ -141,7 +127,7 @@ class Bridge:
         self.started: float | None = None
         """When the running work started, in Unix seconds; None while idle."""
         self._screen = screen
-        self._coalescer = Coalescer(self._deliver)
+        self._pacer = EventPacer(self._deliver)
         self._compaction: asyncio.Task[Compacted] | None = None
         agent.ask = self._ask
 
@@ -180,7 +166,7 @@ class Bridge:
 
     def drawn(self) -> None:
         """Note that the last events are on the screen."""
-        self._coalescer.drawn()
+        self._pacer.drawn()
 
     def begin(self) -> None:
         """Switch to a new conversation."""
@@ -193,6 +179,7 @@ class Bridge:
             CogencyError: the conversation cannot be read.
         """
         from cogency_tui.agent.subagent_progress import pages_with_progress
+        from cogency_tui.store.usage import is_estimated
 
         store = await self.agent.store()
         await store.recover(conversation_id)
@@ -243,34 +230,34 @@ class Bridge:
             from cogency_tui.store.conversations import new_conversation_id
 
             self.conversation_id = new_conversation_id()
-        begun = False
+        queue = self._pacer.renew()
         try:
-            async for event in self._events(message, self.conversation_id):
-                begun = True
-                self._coalescer.put(event)
+            await self._run(message, self.conversation_id, queue)
         except CogencyError as exc:
-            self._coalescer.put(error_event(exc, time()))
-            if not begun:
+            unsent = not queue.begun
+            queue.put(error_event(exc, time()))
+            if unsent:
                 self._screen.post_message(self.Returned(message))
         finally:
             self._finish()
 
-    def _events(self, message: Written, conversation_id: str) -> AsyncIterator[Event]:
+    async def _run(self, message: Written, id: str, queue: EventQueue) -> None:
         text = message.full
         if is_own_command(text):
-            return self.agent.run_command(text[1:].strip(), conversation_id=conversation_id)
-        typed = message.text if message.own else ""
-        return self.agent.stream(text, conversation_id=conversation_id, chunks=True, typed=typed)
+            await self.agent.run_command(text[1:].strip(), queue, conversation_id=id)
+        else:
+            typed = message.text if message.own else ""
+            await self.agent.run_turn(text, queue, conversation_id=id, typed=typed)
 
     async def _follow_compaction(self, work: "asyncio.Task[Compacted]") -> None:
         try:
             await asyncio.wait([work])
             if work.cancelled():
-                self._coalescer.put(notice_event("Interrupted: nothing was summarised.", time()))
+                self._pacer.queue.put(notice_event("Interrupted: nothing was summarised.", time()))
             elif isinstance(failure := work.exception(), CogencyError):
                 self._screen.post_message(self.Failed(failure))
             else:
-                self._coalescer.put(notice_event(_describe(work.result()), time()))
+                self._pacer.queue.put(notice_event(_describe(work.result()), time()))
                 self._screen.post_message(self.Compacted())
         finally:
             work.cancel()
@@ -279,7 +266,7 @@ class Bridge:
 
     def _finish(self) -> None:
         """Mark the work as finished, and continue with the queue."""
-        self._coalescer.flush()
+        self._pacer.flush()
         self.started = None
         if message := self.queue.take():
             self._start(message)
@@ -287,7 +274,7 @@ class Bridge:
         self._screen.post_message(self.TurnChanged())
 
     async def _ask(self, question: "Question") -> "Answer":
-        self._coalescer.flush()
+        self._pacer.flush()
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._screen.post_message(self.Asked(question, answer))
         try:

@@ -5,17 +5,13 @@ Both share one registry, and the same actions as the keys.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import msgspec
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
-from textual.content import Content
-from textual.screen import Screen
 
 from cogency_tui.config.schema import DIALECTS, MODES, PERMISSIONS
 from cogency_tui.config.themes import theme_names
 from cogency_tui.errors import UsageError
-from cogency_tui.tui.kit.dialogs import AnsweringScreen
 
 if TYPE_CHECKING:
     from cogency_tui.agent.project.custom_files import CustomCommand
@@ -107,40 +103,3 @@ def is_command(text: str) -> bool:
     """Whether a message is a command: one line, a slash and a word. A path (`/etc/hosts is …`) is not one."""
     first = text.split(maxsplit=1)[0] if text else ""
     return bool(_NAMED.fullmatch(first)) and "\n" not in text
-
-
-# Textual's own palette differs from its screens in the types of handlers.
-class Palette(CommandPalette, AnsweringScreen[None]):  # pyright: ignore[reportIncompatibleMethodOverride]
-    """Textual's command palette, which runs one command."""
-
-
-class CommandSource(Provider):
-    """Offers the commands, one entry for each choice, in the command palette."""
-
-    async def discover(self) -> Hits:
-        for title, summary, run in self._entries():
-            yield DiscoveryHit(Content(title), run, text=title, help=_unread(summary))
-
-    async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
-        for title, summary, run in self._entries():
-            if (score := matcher.match(f"{title} {summary}")) > 0:
-                yield Hit(score, Content(title), run, text=title, help=_unread(summary))
-
-    def _entries(self) -> list[tuple[str, str, Callable[[], Any]]]:
-        screen: Screen[Any] = self.screen
-        entries: list[tuple[str, str, Callable[[], Any]]] = []
-        for command in cast("Sequence[Command]", getattr(screen, "commands", COMMANDS)):
-            for argument in command.choices() if command.choices else ("",):
-                title = f"/{command.name} {argument}".rstrip()
-
-                def run(action: str = command.action(argument)) -> Any:
-                    return screen.run_action(action)
-
-                entries.append((title, command.summary, run))
-        return entries
-
-
-def _unread(text: str) -> str:
-    """Escape `text` so that the palette shows it unchanged: it would parse markup in a plain string."""
-    return cast("str", Content(text))

@@ -6,7 +6,7 @@ Invariant: neither a message that is being edited nor one behind it is sent.
 from collections.abc import Callable
 
 from cogency_tui.store.prompts import Written
-from cogency_tui.tui.draft import joined
+from cogency_tui.tui.paste_chips import joined
 
 
 class MessageQueue:

@@ -18,7 +18,7 @@ from types import TracebackType
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.temporary_files import owner
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 _RELATIVE = {os.open, os.mkdir, os.rename, os.unlink, os.stat} <= os.supports_dir_fd
 _NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)

@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.workspace.directory import Directory, refusals, require_regular, unused_name
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Location, Workspace
 
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)

@@ -123,6 +123,14 @@ def hunks(before: bytes, after: bytes, joined: int = JOINED, check: diff.Check |
     return found
 
 
+def line_differences(
+    old: Sequence[bytes], new: Sequence[bytes], check: diff.Check | None = None
+) -> list[diff.Difference]:
+    """Return the differences of two sequences of lines; `check` as in `hunks`."""
+    before, after = ([line.decode(_BYTES) for line in side] for side in (old, new))
+    return [*diff.differences(before, after, check)]
+
+
 def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged:
     """Merge the changes of both sides to `base`.
 
@@ -137,15 +145,6 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> Merged:
         return Merged((_whole(base, ours, theirs),))
     sides = _lines(base, codec), _lines(ours, codec), _lines(theirs, codec)
     return Merged(tuple(_pieces(*sides, codec)))
-
-
-def revert_hunk(before: bytes, after: bytes, now: bytes, hunk: Hunk) -> Merged:
-    """Revert one hunk of the change from `before` to `after` in `now`, which may have changed since.
-
-    Raises:
-        ValueError: there is no such hunk in this change.
-    """
-    return merge(after, now, without_hunk(before, after, hunk))
 
 
 def without_hunk(before: bytes, after: bytes, hunk: Hunk) -> bytes:

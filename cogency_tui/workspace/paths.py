@@ -7,14 +7,19 @@ run them in a thread.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.search_paths import distrust
-from cogency_tui.workspace import guarded_files
 from cogency_tui.workspace.directory import Directory, refusals, require_regular
-from cogency_tui.workspace.names import closest, in_repository, protected, shown, unusual
+from cogency_tui.workspace.file_names import closest, in_repository, protected, shown, unusual
+
+if TYPE_CHECKING:
+    from cogency_tui.workspace.protected_files import Leading
 
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
@@ -26,8 +31,7 @@ Identity = tuple[int, int]
 """Device and inode of a directory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """A resolved path: `path` is absolute with all links resolved.
 
     `asked` is the requested path as an absolute one, links unresolved. `relative` is the path to show: from
@@ -43,8 +47,7 @@ class Location:
     itself: Identity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
+class Staged(msgspec.Struct, frozen=True):
     """New content that is on the disk, beside the file that it will replace."""
 
     location: Location
@@ -104,11 +107,14 @@ class Workspace:
         outside."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
-    def guard(self, location: Location, leading: guarded_files.Leading | None = None) -> str:
+    def guard(self, location: Location, leading: "Leading | None" = None) -> str:
         """Explain why a write there needs a question in every mode; empty where it does not.
 
         Checks of many locations share one `leading`.
         """
+        # Not needed for the first frame.
+        from cogency_tui.workspace.protected_files import Leading
+
         for path in (location.path, location.asked):
             root = self._root_of(path)
             parts = path.relative_to(root or path.anchor).parts
@@ -116,7 +122,7 @@ class Workspace:
             if reason := reason or in_repository(root or Path(path.anchor), parts):
                 return reason
         root = self._root_of(location.path)
-        link = (leading or guarded_files.Leading()).to(location.path, root)
+        link = (leading or Leading()).to(location.path, root)
         return f"{shown(link)} leads to it" if link else ""
 
     def read_bytes(self, location: Location, limit: int) -> bytes:

@@ -67,7 +67,12 @@ def test_only_files_of_the_project_are_places(tmp_path: Path, file: str, place: 
 
 
 def test_an_output_is_not_read_as_markup(tmp_path: Path) -> None:
-    payload = {"outcome": "Read", "content": "![x](http://evil/)\n```\n<!-- rm -->", "error": False}
+    payload = {
+        "outcome": "Read",
+        "content": "![x](http://evil/)\n```\n<!-- rm -->",
+        "error": False,
+        "state": "done",
+    }
     result = {"type": "result", "id": "1", "tool": "read", "duration": 0.0, "payload": payload}
     *_, ended = updates_of(tmp_path, call(file="a"), result)
     assert ended.content[0].content.text == "````\nRead\n![x](http://evil/)\n```\n<!-- rm -->\n````"

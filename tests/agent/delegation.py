@@ -11,7 +11,7 @@ from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.config.workflows import read_workflow
 from cogency_tui.protocol.events import Event, Message, ResultEvent
 from cogency_tui.providers.base import Chunk
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from tests.peers.scripted import Reply, ScriptedProvider
 
 Steps = list[dict[str, Any]]
@@ -67,7 +67,7 @@ async def payload_of(agent: Agent) -> Any:
     return result["payload"]
 
 
-async def delegated(agent: Agent, conversation: str = "c") -> list[Conversation]:
+async def delegated(agent: Agent, conversation: str = "c") -> list[StoredConversation]:
     """The conversations of a conversation's sub-agents."""
     return await (await agent.store()).delegated(conversation)
 

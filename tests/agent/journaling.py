@@ -12,8 +12,11 @@ from pathlib import Path
 from cogency_tui.agent.edits.content_cache import Limits
 from cogency_tui.agent.edits.journal import CallJournal, Journal
 from cogency_tui.agent.edits.undo import Undo
+from cogency_tui.agent.review.model import FileKey, Target
+from cogency_tui.agent.review.review import Review
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.file_versions import Edit
+from cogency_tui.store.reviews import Part
 from cogency_tui.tools import changes
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import diff
@@ -73,6 +76,18 @@ class Desk:
         """What was recorded in the conversation."""
         edits = await self.journal.edits()
         return await edits.of_conversation(self.conversation, turn=turn, path=path)
+
+    @property
+    def review(self) -> Review:
+        """A review that knows nothing but what the store has."""
+        return Review(self.journal, self._store, self.conversation)
+
+    async def revert_hunks(self, edit: Edit, *ids: str) -> None:
+        """Revert these hunks of an edit in the review of its turn."""
+        file = await self.review.file(FileKey(edit.origin.turn, edit.path))
+        wanted = {Part(edit.id, id) for id in ids}
+        hunks = tuple(hunk.id for hunk in file.hunks if wanted.intersection(hunk.parts)) or ids
+        await self.review.revert(Target(edit.origin.turn, edit.path, hunks))
 
     async def told(self) -> list[tuple[str, str]]:
         """The edits so far, as kind and path."""

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.budget import ANSWER, Forecast

@@ -43,7 +43,7 @@ def events_of(kinds: list[tuple[str, int, int]]) -> list[Event]:
         elif kind == "call":
             event["content"] = f'{{"name": "read", "args": {{"file": "{place}"}}}}'
         elif kind.startswith("result"):
-            payload = {"outcome": "done", "content": f"{place} " * 15, "error": False}
+            payload = {"outcome": "done", "content": f"{place} " * 15, "error": False, "state": "done"}
             event |= {"tool": "read", "duration": 0.0, "payload": payload}
             event.pop("cycle", None)
             if kind == "result raw":

@@ -10,18 +10,20 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.context import build_messages, said
+from cogency_tui.agent.context import build_messages
 from cogency_tui.agent.environment import LONGEST, describe, is_about
 from cogency_tui.agent.export import as_markdown
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.schema import DIALECTS, PERMISSIONS, AgentSettings, Dialect, Mode, Permissions
 from cogency_tui.protocol.events import Event, Message, UserEvent
+from cogency_tui.protocol.transcript import user_message
 from cogency_tui.providers.offline.provider import OfflineProvider
 from cogency_tui.workspace.paths import Workspace
 from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import Bench
 from tests.agent.delegation import block as block_of
 from tests.agent.test_turns import turn, types
+from tests.agent.user_commands import command_events
 from tests.peers.scripted import ScriptedProvider
 from tests.peers.words import words
 
@@ -251,10 +253,10 @@ def model(text: str, number: int) -> Event:
 
 
 def test_it_comes_before_the_words_of_the_user() -> None:
-    assert said(user("hi", "[engine] Environment x")) == "[engine] Environment x\n\nhi"
+    assert user_message(user("hi", "[engine] Environment x")) == "[engine] Environment x\n\nhi"
     noted = user("hi", "E")
     noted["review"] = {"text": "They took it back.", "action": 1, "edit": 1}
-    assert said(noted) == "E\n\nhi\n\nThey took it back."
+    assert user_message(noted) == "E\n\nhi\n\nThey took it back."
 
 
 @pytest.mark.parametrize("window", range(1, 12))
@@ -387,7 +389,7 @@ async def test_in_another_project_the_next_message_says_where_the_model_is_now(
 async def test_a_conversation_that_begins_with_a_command_has_it_there(make_agent: MakeAgent) -> None:
     agent = make_agent("Yes.", mode="replay")
     async with agent:
-        _ = [event async for event in agent.run_command("echo hi", conversation_id="c")]
+        _ = [event async for event in command_events(agent, "echo hi", conversation_id="c")]
         events = await turn(agent, "and?", conversation_id="c")
         stored = await (await agent.store()).events("c")
     assert "environment" not in events[0]

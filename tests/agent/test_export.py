@@ -13,10 +13,10 @@ from cogency_tui.agent.export import as_markdown, as_page, fenced
 from cogency_tui.errors import ConfigError
 from cogency_tui.protocol.events import Event
 from cogency_tui.redaction import MARKER
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 
 HOSTILE = '</style><script>fetch("{url}/s")</script><img src="{url}/i" onerror=alert(1)>\x1b]0;t\x07 `` ``` x'
-KNOWN = Conversation("id", "/p", HOSTILE, "xml", "o", "m", 1.0, 2.0, 1, 1200, 0.5, None)
+KNOWN = StoredConversation("id", "/p", HOSTILE, "xml", "o", "m", 1.0, 2.0, 1, 1200, 0.5, None)
 
 
 def story(url: str) -> list[Event]:
@@ -33,7 +33,7 @@ def story(url: str) -> list[Event]:
         },
         {  # pyright: ignore[reportReturnType]
             **{"type": "result", "timestamp": 1.0, "id": "c", "tool": "read", "duration": 0.1},
-            "payload": {"outcome": evil, "content": evil, "error": True},
+            "payload": {"outcome": evil, "content": evil, "error": True, "state": "failed"},
         },
         {"type": "respond", "timestamp": 1.0, "id": "r", "content": markdown},
     ]
@@ -102,7 +102,7 @@ def test_no_key_is_in_an_export() -> None:
     for text in (as_markdown(KNOWN, events), as_page(KNOWN, events, "night")):
         assert MARKER not in text
     events.append({"type": "respond", "timestamp": 1.0, "id": "k", "content": f"It is {key}."})
-    events[3]["payload"] = {"outcome": "Edited", "content": f"-key = {key}", "error": False}  # pyright: ignore[reportGeneralTypeIssues]
+    events[3]["payload"] = {"outcome": "Edited", "content": f"-key = {key}", "error": False, "state": "done"}  # pyright: ignore[reportGeneralTypeIssues]
     for text in (as_markdown(KNOWN, events), as_page(KNOWN, events, "night")):
         assert key not in text
         assert "a secret is not shown" in text

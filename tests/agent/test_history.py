@@ -77,7 +77,7 @@ def result(id: str, tool: str, content: str) -> ResultEvent:
         "id": id,
         "tool": tool,
         "duration": 0.0,
-        "payload": {"outcome": "", "content": content, "error": False},
+        "payload": {"outcome": "", "content": content, "error": False, "state": "done"},
     }
 
 
@@ -213,7 +213,7 @@ def history_of(cycles: int) -> list[Event]:
                 "id": f"c{number}",
                 "tool": "read",
                 "duration": 0.0,
-                "payload": {"outcome": "Read", "content": f"text {number}", "error": False},
+                "payload": {"outcome": "Read", "content": f"text {number}", "error": False, "state": "done"},
             }
         )
     return events

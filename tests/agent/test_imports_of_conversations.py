@@ -157,7 +157,7 @@ async def test_what_is_nested_too_deeply_is_refused(project: Path) -> None:
     deep: Any = []
     for _ in range(200):
         deep = [deep]
-    payload = {"outcome": "o", "content": deep, "error": False}
+    payload = {"outcome": "o", "content": deep, "error": False, "state": "done"}
     result = event(1, type="result", id="c", tool="x", duration=0.1, payload=payload)
     async with agent_in(project) as agent:
         with pytest.raises(UsageError, match="nested in more than 100 levels"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.event_queue import Outbox
+from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.agent.recorder import Recorder
 from cogency_tui.protocol.events import CallEvent, Event, RespondEvent, ResultEvent
 from cogency_tui.store.conversations import Store
@@ -26,7 +26,7 @@ def result(id: str, at: float, *, error: bool = False) -> ResultEvent:
         "id": id,
         "tool": "read",
         "duration": 0.0,
-        "payload": {"outcome": id, "content": None, "error": error},
+        "payload": {"outcome": id, "content": None, "error": error, "state": "failed" if error else "done"},
     }
 
 
@@ -52,12 +52,12 @@ async def store(tmp_path: Path) -> AsyncGenerator[Store, None]:
 
 async def delivered(store: Store, *, chunks: bool) -> list[Event]:
     conversation = await store.create_conversation("/", dialect="xml", provider="p", model="m")
-    outbox = Outbox()
-    recorder = Recorder(store, conversation.id, outbox, chunks=chunks)
+    queue = EventQueue()
+    recorder = Recorder(store, conversation.id, queue, chunks=chunks)
     for event in LATE:
         await recorder.emit(event)
-    outbox.close()
-    return [event async for event in outbox]
+    queue.close()
+    return [event async for event in queue]
 
 
 @pytest.mark.parametrize("chunks", [True, False])
@@ -75,7 +75,7 @@ async def test_what_is_given_is_not_changed(store: Store) -> None:
 
 async def test_the_last_failures_are_known_until_something_succeeds(store: Store) -> None:
     conversation = await store.create_conversation("/", dialect="xml", provider="p", model="m")
-    recorder = Recorder(store, conversation.id, Outbox(), chunks=True)
+    recorder = Recorder(store, conversation.id, EventQueue(), chunks=True)
     for id in "abcd":
         await recorder.emit(result(id, 1.0, error=True))
     assert [each["id"] for each in recorder.failures] == ["b", "c", "d"]

@@ -21,7 +21,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.files import Read, Write
 from cogency_tui.tools.registry import default_tools
-from cogency_tui.tools.shell.tool import Shell
+from cogency_tui.tools.shell.shell_tool import Shell
 from tests.agent.stage import PATIENCE, Stage, StepArgs
 
 # Batches.
@@ -59,6 +59,7 @@ async def test_an_outcome_marked_failed_keeps_its_content() -> None:
         "outcome": "exit status 1",
         "content": {"output": "x"},
         "error": True,
+        "state": "failed",
         "sources": [],
     }
 
@@ -400,6 +401,7 @@ async def test_a_failure_skips_the_chain_behind_it_and_each_names_its_cause() ->
     assert stage.outcome(b) == 'Skipped: it depends on "a", which failed'
     assert stage.outcome(c) == 'Skipped: it depends on "b", which was skipped'
     assert stage.outcome(d) == 'Skipped: it depends on "a", which failed'
+    assert [stage.results[id]["payload"]["state"] for id in (b, c, d)] == ["skipped"] * 3
     assert all(map(stage.failed, (a, b, c, d)))
     assert not stage.failed(e)
     assert stage.step.log == ["+a", "!a", "+e", "-e"]

@@ -19,6 +19,7 @@ from tests.agent.conftest import MakeAgent
 from tests.agent.delegation import block
 from tests.agent.faults import Faults, fill
 from tests.agent.journaling import desk_at
+from tests.agent.user_commands import command_events
 
 SCRIPTS: dict[Dialect, tuple[str, ...]] = {
     "xml": (
@@ -161,7 +162,7 @@ async def test_what_a_user_ran_is_shown_though_it_cannot_be_stored(
             raise StoreError("The disk is full.")
 
         monkeypatch.setattr(Store, "append", full)
-        events = [event async for event in agent.run_command("echo seen", conversation_id="c")]
+        events = [event async for event in command_events(agent, "echo seen", conversation_id="c")]
     assert [event["type"] for event in events if not event.get("partial")] == ["user", "error", "end"]
     assert "seen" in json.dumps(events[-3])
 

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import time
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import AgentSettings, Dialect, Permissions
 from cogency_tui.errors import ConfigError, NetworkError
 from cogency_tui.protocol import render
-from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.events import Event, Message
+from cogency_tui.providers.base import Chunk, TextDelta
 from tests.agent.delegation import (
     Bench,
     Meeting,
@@ -27,6 +29,7 @@ from tests.agent.delegation import (
     shown,
     turn,
 )
+from tests.peers.scripted import ScriptedProvider
 from tests.peers.words import words
 
 READ = block(("read", {"file": "greet.py"}))
@@ -52,6 +55,7 @@ async def test_a_sub_agent_does_its_task_in_a_conversation_of_its_own(bench: Ben
         "outcome": "reviewer answered after 1 call",
         "content": "It greets.",
         "error": False,
+        "state": "done",
         "sources": [],
     }
     assert shown(events).startswith("· read greet.py\n✓ read: ")
@@ -313,10 +317,21 @@ async def test_interrupting_while_the_sub_agents_model_writes_keeps_its_words(be
     assert (last["content"], last.get("interrupted")) == ("Half a sent", True)
 
 
+class HangingSubAgent(ScriptedProvider):
+    """Hangs in the answer to a sub-agent, however late that asks."""
+
+    async def answer(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        if "You are the sub-agent" in messages[0]["content"]:
+            yield TextDelta("Still")
+            await asyncio.Event().wait()
+        async for chunk in super().answer(messages):
+            yield chunk
+
+
 async def test_a_time_out_ends_the_sub_agent_and_the_turn_goes_on(bench: Bench) -> None:
     body = '{"name": "reviewer", "parameters": {"task": "look"}, "timeout": 0.05}'
-    replies = (f'<action type="agent" id="a">{body}</action>', "Still<<hang>>", "<response>Ok.</response>")
-    agent = bench.agent(*replies, agents=REVIEWER, dialect="action")
+    model = HangingSubAgent(f'<action type="agent" id="a">{body}</action>', "<response>Ok.</response>")
+    agent = bench.agent(llm=model, agents=REVIEWER, dialect="action")
     events = await turn(agent)
     assert results(events)[0]["payload"]["outcome"] == "agent did not end in time (0.05 s)"
     assert events[-1]["type"] == "end"

@@ -191,6 +191,7 @@ async def test_interrupting_a_command_answers_it_at_once_and_ends_its_processes(
                 await asyncio.to_thread(_wait_for_text, project / "pid")
                 agent.interrupt()
     assert [event["payload"]["outcome"] for event in results(events)] == ["interrupted", "interrupted"]
+    assert [event["payload"]["state"] for event in results(events)] == ["interrupted", "interrupted"]
     assert types(events)[-1] == "interrupt"
     assert not (project / "b").exists()
     assert not _group_alive(int((project / "pid").read_text()))

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from itertools import count, pairwise
 from typing import Any, Literal
 
-from cogency_tui.cli.output import print_json, print_text
+from cogency_tui.cli.standard_streams import print_json, print_text
 from cogency_tui.config.schema import DIALECTS, Dialect
 from cogency_tui.protocol import create_parser
 

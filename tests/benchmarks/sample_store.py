@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Conversation, Store, insert
+from cogency_tui.store.conversations import Store, StoredConversation, insert
 from cogency_tui.store.events import encode, title_of
 
 SEED = 20260501
@@ -117,7 +117,7 @@ def _store(
     first = events[0]
     title = title_of(first["content"]) if first["type"] == "user" else ""
     turns = sum(event["type"] == "user" for event in events)
-    conversation = Conversation(
+    conversation = StoredConversation(
         *(id, f"/home/me/project{number % _PROJECTS}", title, "xml", "openai", "gpt"),
         *(first["timestamp"], events[-1]["timestamp"], turns, 1000 * len(events), 0.01 * turns, None),
     )
@@ -171,6 +171,7 @@ class _Writer:
         output = self._text(
             *{"read": (4.9, 1.0), "shell": (4.0, 1.1), "find": (3.6, 0.9)}.get(tool, (1.2, 0.3))
         )
+        failed = chance.random() < 0.06
         yield (
             {
                 "type": "result",
@@ -178,7 +179,12 @@ class _Writer:
                 "id": f"c{number}",
                 "tool": tool,
                 "duration": 0.1,
-                "payload": {"outcome": f"{tool} done", "content": output, "error": chance.random() < 0.06},
+                "payload": {
+                    "outcome": f"{tool} done",
+                    "content": output,
+                    "error": failed,
+                    "state": "failed" if failed else "done",
+                },
             },
             len(output),
         )

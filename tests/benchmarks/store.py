@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from cogency_tui.cli.output import print_json, print_text, talk
+from cogency_tui.cli.standard_streams import print_json, print_text, talk
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.search.building import update
 from cogency_tui.store.search.query import parse

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cogency_tui.agent.review.model import FileKey, Target
 from cogency_tui.workspace.merge import hunks
 from tests.agent.journaling import desk_at
 from tests.agent.repositories import git
@@ -544,9 +545,10 @@ async def test_renames_modes_and_what_was_decided_are_told(run: Run, project: Pa
         await desk.write(("b", swapped((2, "first"), (9, "second"))))
         edit = (await desk.edits(path="b"))[-1]
         first, second = hunks(LINES.encode(), swapped((2, "first"), (9, "second")).encode())
-        await desk.undo.apply(await desk.undo.of_hunks(edit.id, [second.id]))
-        await (await desk.journal.edits()).mark(edit.id, "kept", hunk=first.id)
-        await (await desk.journal.edits()).mark(1, "kept", note="good")
+        hunks_of = (await desk.review.file(FileKey(1, "b"))).hunks
+        await desk.review.revert(Target(1, "b", (hunks_of[1].id,)))
+        await desk.review.keep(Target(1, "b", (hunks_of[0].id,)))
+        await desk.review.keep(Target(1, "greet.py"))
 
     by_kind = {(each["tool"], each["kind"]): each for each in listed(run)}
     renamed, written = by_kind["shell", "renamed"], by_kind["write", "changed"]
@@ -554,8 +556,8 @@ async def test_renames_modes_and_what_was_decided_are_told(run: Run, project: Pa
     assert (written["state"], written["hunks"]) == (
         *("partly undone", {first.id: "kept", second.id: "reverted"}),
     )
-    [decided] = [each for each in by_kind.values() if each["id"] == 1]
-    assert (decided["state"], decided["note"]) == ("kept", "good")
+    [decided] = [each for each in by_kind.values() if each["kind"] == "mode"]
+    assert (decided["path"], decided["state"]) == ("greet.py", "kept")
     assert by_kind["undo", "changed"]["undoes"] == [{"edit": edit.id, "hunk": second.id}]
     assert "  a → b\n" in run("edits", "list").stdout
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.conftest import Run
-from tests.tools.mcp.conftest import PEER
+from tests.tools.mcp.conftest import NUISANCE, PEER
 
 
 def configured(tmp_path: Path, **servers: Mapping[str, Any]) -> str:
@@ -20,12 +20,13 @@ def configured(tmp_path: Path, **servers: Mapping[str, Any]) -> str:
     return str(path)
 
 
-def peer(*arguments: str) -> dict[str, Any]:
-    return {"command": sys.executable, "args": ["-W", "ignore", str(PEER), *arguments]}
+def program(path: Path, *arguments: str) -> dict[str, Any]:
+    return {"command": sys.executable, "args": ["-W", "ignore", str(path), *arguments]}
 
 
 def test_a_server_that_answers_and_one_that_ends_are_told_apart(run: Run, tmp_path: Path) -> None:
-    path = configured(tmp_path, demo=peer(), broken=peer("gone"), missing={"command": "no-such-program-here"})
+    missing = {"command": "no-such-program-here"}
+    path = configured(tmp_path, demo=program(PEER), broken=program(NUISANCE, "gone"), missing=missing)
     done = run("doctor", "--json", COGENCY_CONFIG=path)
     findings = {finding["name"]: finding for finding in map(json.loads, done.stdout.splitlines())}
 

@@ -5,8 +5,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from cogency_tui.config.edit import LOCK, set_key
+from cogency_tui.config.edit import LOCK, Value, set_key, text_with
 from cogency_tui.errors import ConfigError
 
 
@@ -15,7 +17,9 @@ from cogency_tui.errors import ConfigError
     [
         ("", 'theme = "day"\n'),
         ('theme = "night"\n', 'theme = "day"\n'),
-        ("theme='night' # dark\nmode = \"auto\"", 'theme = "day" # dark\nmode = "auto"'),
+        ("theme='night' # dark\nmode = \"auto\"", 'theme="day" # dark\nmode = "auto"'),
+        ('theme = """\nnight"""\n', 'theme = "day"\n'),
+        ('a = 1\r\ntheme = "night" # x\r\n\r\n[keys]\r\n', 'a = 1\r\ntheme = "day" # x\r\n\r\n[keys]\r\n'),
         ('# mine\n\n[keys]\nleave = "ctrl+x"\n', '# mine\n\ntheme = "day"\n\n[keys]\nleave = "ctrl+x"\n'),
         ('mode = "auto"\n[keys]\ntheme = "f9"\n', 'mode = "auto"\ntheme = "day"\n\n[keys]\ntheme = "f9"\n'),
         ('# theme = "x"\nmodel = "a"', '# theme = "x"\nmodel = "a"\ntheme = "day"\n'),
@@ -23,11 +27,11 @@ from cogency_tui.errors import ConfigError
 )
 def test_the_rest_stays_as_it_was(tmp_path: Path, before: str, after: str) -> None:
     path = tmp_path / "config.toml"
-    path.write_text(before)
+    path.write_bytes(before.encode())
 
     set_key(path, "theme", "day")
 
-    assert path.read_text() == after
+    assert path.read_bytes() == after.encode()
     assert tomllib.loads(after)["theme"] == "day"
 
 
@@ -50,7 +54,15 @@ def test_a_link_to_the_file_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "real.toml").read_text() == 'theme = "day"\n'
 
 
-@pytest.mark.parametrize("text", ['theme = """\nnight"""\n', "theme = [\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "theme = [\n",
+        "a = " + "[" * 400 + "]" * 400 + "\n",
+        # Between parts of a table: tomlkit would move it.
+        "[budget.day]\nhard = 1\n[[x]]\na = 1\n[budget.turn]\nhard = 1\n",
+    ],
+)
 def test_what_we_cannot_change_stays(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(text)
@@ -85,6 +97,36 @@ def test_what_we_cannot_change_stays(tmp_path: Path, text: str) -> None:
             2,
             "[budget.day]\nhard = 1\n[budget.turn]\nhard = 2\n",
         ),
+        (
+            "budget.turn.hard = 1\n",
+            ("budget", "day", "hard"),
+            2,
+            "budget.turn.hard = 1\n\n[budget.day]\nhard = 2\n",
+        ),
+        (
+            "budget = { turn = { hard = 1 } } # x\n",
+            ("budget", "turn", "hard"),
+            2,
+            "budget = { turn = { hard = 2 } } # x\n",
+        ),
+        (
+            "budget = { turn = { hard = 1 } }\n",
+            ("budget", "turn", "hard"),
+            None,
+            "budget = { turn = {  } }\n",
+        ),
+        (
+            "[budget.day]\nhard = 1\n\n[keys]\na = 'b' # c\n\n[budget.week]\nhard = 1\n",
+            ("budget", "turn", "hard"),
+            2,
+            "[budget.day]\nhard = 1\n\n[keys]\na = 'b' # c\n\n[budget.week]\nhard = 1\n\n[budget.turn]\nhard = 2\n",
+        ),
+        (
+            "[budget.day]\nhard = 1\n\n[keys]\na = 'b' # c\n\n[budget.week]\nhard = 1\n",
+            ("budget", "week", "hard"),
+            2,
+            "[budget.day]\nhard = 1\n\n[keys]\na = 'b' # c\n\n[budget.week]\nhard = 2\n",
+        ),
         ('"theme" = "night"\n', ("theme",), "day", '"theme" = "day"\n'),
         ('theme = "night" # x\nmode = "auto"\n', ("theme",), None, 'mode = "auto"\n'),
         (
@@ -107,15 +149,16 @@ def test_a_key_in_a_table_is_changed_added_and_taken_out(
     assert path.read_text() == after
 
 
-def test_a_table_within_a_line_is_left_to_the_person(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["budget = { turn = { hard = 1 } }\n", "budget = 3\n"])
+def test_a_table_that_cannot_be_extended_is_left_to_the_person(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config.toml"
-    path.write_text("budget = { turn = { hard = 1 } }\n")
+    path.write_text(text)
 
     with pytest.raises(ConfigError) as caught:
-        set_key(path, ("budget", "turn", "hard"), 2)
+        set_key(path, ("budget", "day", "hard"), 2)
 
-    assert caught.value.hint == "Write budget.turn.hard = 2 in it."
-    assert path.read_text() == "budget = { turn = { hard = 1 } }\n"
+    assert caught.value.hint == "Write budget.day.hard = 2 in it."
+    assert path.read_text() == text
 
 
 def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
@@ -144,3 +187,59 @@ def test_what_is_not_there_need_not_be_taken_out(tmp_path: Path) -> None:
     set_key(path, ("keys", "recall"), None)
     set_key(path, "mode", None)
     assert path.read_text() == 'theme = "day"\n'
+
+
+TOP = (
+    *('theme = "night"', "theme   =   'x' # c", '"mode" = "auto"', "# a comment", "", "footer = true"),
+    *("budget.turn.hard = 1", 'keys.leave = "x"', 'keys."prompt.send" = "y" # z', "odd = [\n  1, # one\n]"),
+    'text = """\n[keys]\ntheme = 1\n"""',
+)
+HEADERS = (
+    *("[keys]", "[budget.day]", "[budget.turn]", "[ budget . week ]", "[budget]", "[providers.a] # t"),
+    *('[providers."b.c"]', "[[rules]]", "[agents.x]", "[budget.day.deep]"),
+)
+INSIDE = (
+    *("hard = 1", "soft=2 # s", 'leave = "ctrl+x"', "# inside", "", '"prompt.send" = "z"', "turn.hard = 3"),
+    *("turn = { hard = 1, soft = 2 }", "day.hard = 2"),
+)
+KEYS = (
+    *(("theme",), ("mode",), ("budget", "turn", "hard"), ("budget", "day", "soft"), ("keys", "prompt.send")),
+    *(("providers", "b.c", "model"), ("budget", "week", "hard")),
+)
+
+
+def lists(pieces: tuple[str, ...]) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(pieces), max_size=5, unique=True)
+
+
+def is_in_order(lines: list[str], text: list[str]) -> bool:
+    rest = iter(text)
+    return all(line in rest for line in lines)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    lists(TOP),
+    st.lists(st.tuples(st.sampled_from(HEADERS), lists(INSIDE)), max_size=5, unique_by=lambda each: each[0]),
+    st.sampled_from(("\n", "\r\n")),
+    st.sampled_from(KEYS),
+    st.sampled_from(("new", 2, 2.5, True, None, 'a"b\\é\x7f')),
+)
+def test_every_other_line_stays_where_it_was(
+    top: list[str],
+    tables: list[tuple[str, list[str]]],
+    newline: str,
+    key: tuple[str, ...],
+    value: Value | None,
+) -> None:
+    lines = [*top, *(line for header, inside in tables for line in (header, *inside))]
+    text = newline.join(lines)
+    try:
+        tomllib.loads(text)
+        changed = text_with(Path("config.toml"), text, key, value)
+    except (tomllib.TOMLDecodeError, ConfigError):
+        assume(False)
+        return
+    before, after = ([line for line in each.splitlines() if line.strip()] for each in (text, changed))
+    without = (before[:index] + before[index + 1 :] for index in range(len(before) + 1))
+    assert any(is_in_order(lines, after) for lines in without)

@@ -28,11 +28,16 @@ def test_a_call_that_fails_or_never_ran_says_so() -> None:
         result("c", "shell", "exit 1", error=True, duration=2.04),
         call("d", "edit", file="x.py"),
         result("d", "edit", "Refused by the user", error=True),
+        call("e", "shell", command="sleep 9"),
+        started("e", "shell"),
+        result("e", "shell", "interrupted", state="interrupted"),
     )
     assert said == [
         "Tool shell started: false",
         "Tool shell failed after 2.0 s: exit 1",
         "Tool edit (x.py) did not run: Refused by the user",
+        "Tool shell started: sleep 9",
+        "Tool shell was interrupted.",
     ]
 
 

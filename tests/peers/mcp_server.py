@@ -1,4 +1,4 @@
-"""An MCP server made with the SDK's own classes: well-behaved, or as bad as its first argument says.
+"""An MCP server made with the SDK's own classes.
 
 Run as a program on stdio, or with `http PORT` at http://127.0.0.1:PORT/mcp.
 """
@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from mcp.server.mcpserver import Context, Image, MCPServer
-
-NUISANCES = ("silent", "garbage", "line", "gone", "chatter")
 
 server = MCPServer("Demo", version="1.2")
 
@@ -129,24 +127,8 @@ def shout(text: str) -> str:
     return "said"
 
 
-def _be_bad(how: str) -> None:
-    if how == "silent":
-        time.sleep(3600)
-    if how == "gone":
-        print("cannot find my \x1b[31mdatabase", file=sys.stderr, flush=True)
-        sys.exit(7)
-    while how == "garbage":
-        print("Listening on port 8000 …")
-    while how == "line":
-        sys.stdout.write("x" * 65536)
-    while how == "chatter":
-        print('{"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}')
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["http"]:
         server.run("streamable-http", port=int(sys.argv[2]))
-    elif sys.argv[1:]:
-        _be_bad(sys.argv[1])
     else:
         server.run()

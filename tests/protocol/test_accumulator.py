@@ -4,11 +4,12 @@ import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakSet
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cogency_tui.agent.event_queue import Outbox
+from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.protocol.accumulator import Accumulator
 from cogency_tui.protocol.events import CallEvent, Event, RespondEvent, ResultEvent, ThinkEvent
 from tests.protocol.streams import parse
@@ -39,7 +40,7 @@ def result(unit: str, content: Any, *, partial: bool = False) -> ResultEvent:
         "id": unit,
         "tool": "write",
         "duration": 0.0,
-        "payload": {"outcome": "done", "content": content, "error": False},
+        "payload": {"outcome": "done", "content": content, "error": False, "state": "done"},
     }
     if partial:
         event["partial"] = True
@@ -52,11 +53,28 @@ def units(events: Sequence[Event]) -> list[Event]:
     return [*found, *accumulator.close()]
 
 
-async def passed_on(outbox: Outbox, count: int) -> list[Event]:
+class Piece(str):
+    """A text whose end of life can be observed."""
+
+
+def test_the_deltas_of_an_open_unit_are_not_stored_one_by_one() -> None:
+    accumulator = Accumulator()
+    pieces = [Piece(f"{number} ") for number in range(1000)]
+    alive = WeakSet(pieces)
+
+    assert not [unit for piece in pieces for unit in accumulator.add(respond("u", piece))]
+    text = "".join(pieces)
+    pieces.clear()
+
+    assert len(alive) == 1
+    assert [unit["content"] for unit in accumulator.close() if unit["type"] == "respond"] == [text]
+
+
+async def passed_on(queue: EventQueue, count: int) -> list[Event]:
     """The next events of a consumer that then goes away, as many as asked for."""
     taken: list[Event] = []
     if count:
-        async for event in outbox:
+        async for event in queue:
             taken.append(event)
             if len(taken) == count:
                 break
@@ -173,21 +191,21 @@ def test_the_events_given_stay_as_they_are() -> None:
 @given(streams(), st.lists(st.integers(0, 4), max_size=20))
 def test_a_consumer_that_lags_gets_the_same_in_fewer_pieces(events: list[Event], takes: list[int]) -> None:
     async def play() -> list[Event]:
-        outbox = Outbox()
+        queue = EventQueue()
         got: list[Event] = []
         waiting = 0
         for number, event in enumerate(events):
             before = json.dumps(event)
-            outbox.put(event)
+            queue.put(event)
             waiting += 1
             count = takes[number] if number < len(takes) else 0
             if count and waiting:
-                got += await passed_on(outbox, 1)
+                got += await passed_on(queue, 1)
                 waiting = 0
             assert json.dumps(event) == before
-        outbox.close()
-        assert outbox.closed
-        return got + [event async for event in outbox]
+        queue.close()
+        assert queue.closed
+        return got + [event async for event in queue]
 
     got = asyncio.run(play())
     assert len(got) <= len(events)
@@ -209,11 +227,11 @@ def output(events: Sequence[Event], unit: str) -> str:
 
 
 async def drained(events: Sequence[Event]) -> list[Event]:
-    outbox = Outbox()
+    queue = EventQueue()
     for event in events:
-        outbox.put(event)
-    outbox.close()
-    return [event async for event in outbox]
+        queue.put(event)
+    queue.close()
+    return [event async for event in queue]
 
 
 async def test_previews_of_a_call_are_joined_argument_by_argument() -> None:
@@ -247,15 +265,15 @@ async def test_the_end_of_a_call_is_no_preview_of_it() -> None:
 
 
 async def test_a_consumer_that_waits_gets_each_event_as_it_comes() -> None:
-    outbox = Outbox()
+    queue = EventQueue()
     got: list[Event] = []
 
     async def consume() -> None:
-        async for event in outbox:
+        async for event in queue:
             got.append(event)
-            outbox.close() if len(got) == 3 else outbox.put(respond("r", str(len(got))))
+            queue.close() if len(got) == 3 else queue.put(respond("r", str(len(got))))
 
-    outbox.put(respond("r", "0"))
+    queue.put(respond("r", "0"))
     async with asyncio.timeout(30):
         await consume()
     assert [e["content"] for e in got if e["type"] == "respond"] == ["0", "1", "2"]

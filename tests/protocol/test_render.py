@@ -13,7 +13,7 @@ from cogency_tui.config.schema import Dialect
 from cogency_tui.protocol import render
 from cogency_tui.protocol.events import CallEvent, Event, Message, ResultEvent
 from cogency_tui.protocol.scanner import JOINER
-from tests.protocol import test_action, test_delimiter, test_xml
+from tests.protocol import test_action_dialect, test_delimiter_dialect, test_xml_dialect
 from tests.protocol.streams import Unit, coalesce, parse
 
 DIALECTS: list[Dialect] = ["xml", "delimiter", "action"]
@@ -41,7 +41,12 @@ def call(call_id: str, name: str, args: dict[str, Any]) -> CallEvent:
 
 
 def result(call_id: str, tool: str, content: Any, *, error: bool = False) -> ResultEvent:
-    payload: Any = {"outcome": "done", "content": content, "error": error}
+    payload: Any = {
+        "outcome": "done",
+        "content": content,
+        "error": error,
+        "state": "failed" if error else "done",
+    }
     return {
         "type": "result",
         "timestamp": 0.0,
@@ -193,9 +198,9 @@ def test_a_longer_history_begins_with_the_bytes_of_a_shorter(
 
 
 WIRE: dict[Dialect, st.SearchStrategy[str]] = {
-    "xml": st.lists(test_xml.WORDS | st.text(max_size=3), max_size=25).map("".join),
-    "delimiter": st.lists(test_delimiter.WORDS | st.text(max_size=3), max_size=25).map("".join),
-    "action": st.lists(test_action.WORDS | st.text(max_size=3), max_size=25).map("".join),
+    "xml": st.lists(test_xml_dialect.WORDS | st.text(max_size=3), max_size=25).map("".join),
+    "delimiter": st.lists(test_delimiter_dialect.WORDS | st.text(max_size=3), max_size=25).map("".join),
+    "action": st.lists(test_action_dialect.WORDS | st.text(max_size=3), max_size=25).map("".join),
 }
 
 

@@ -15,10 +15,10 @@ from cogency_tui.providers.anthropic import AnthropicWire
 from cogency_tui.providers.base import Chunk, ReasoningDelta, Retrying, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint
 from cogency_tui.providers.gemini import GeminiWire
-from cogency_tui.providers.http import HttpProvider
+from cogency_tui.providers.http_provider import HttpProvider
+from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.openai_chat import ChatWire
 from cogency_tui.providers.openai_responses import ResponsesWire
-from cogency_tui.providers.transport import Timeouts
 from cogency_tui.providers.wire_protocol import Wire
 from tests.peers.anthropic import AnthropicPeer, error_event
 from tests.peers.chat import ChatPeer

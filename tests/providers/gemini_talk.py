@@ -6,7 +6,7 @@ from contextlib import aclosing
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, Notice, Session, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.transport import Timeouts
+from cogency_tui.providers.http_transport import Timeouts
 from tests.peers.gemini import GeminiPeer
 
 KEY = "gemini-test-key"

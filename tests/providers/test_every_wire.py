@@ -43,7 +43,7 @@ async def test_an_answer_streams_with_the_usage_that_is_reported(vendor: Vendor)
 
 @every_wire
 async def test_a_connection_is_used_again(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cogency_tui.providers.http.DRAIN", PATIENCE)
+    monkeypatch.setattr("cogency_tui.providers.http_provider.DRAIN", PATIENCE)
     async with vendor.peer() as peer:
         asked = await vendor.ask(peer, times=3)
     assert asked.text == "Hello."
@@ -140,7 +140,7 @@ async def test_halves_of_characters_are_joined_and_lone_ones_replaced(vendor: Ve
 async def test_an_event_without_an_end_is_cut_off(
     vendor: Vendor, monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
-    monkeypatch.setattr("cogency_tui.providers.transport.LONGEST_EVENT", 100_000)
+    monkeypatch.setattr("cogency_tui.providers.http_transport.LONGEST_EVENT", 100_000)
     endless = Fault(body=body * (1_000_000 // len(body)), content_type="text/event-stream")
     async with vendor.peer(always=endless) as peer:
         asked = await vendor.ask(peer)

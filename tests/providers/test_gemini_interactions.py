@@ -22,7 +22,7 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import ReasoningDelta, Retrying, Usage
 from cogency_tui.providers.gemini_interactions import interaction_sessions
-from cogency_tui.providers.transport import Timeouts
+from cogency_tui.providers.http_transport import Timeouts
 from tests.peers.gemini import GeminiPeer, error_body, exhausted
 from tests.peers.server import Fault
 from tests.providers.asked import SHORT

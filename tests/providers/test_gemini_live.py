@@ -22,7 +22,7 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import ReasoningDelta, Usage
 from cogency_tui.providers.gemini_live import live_sessions
-from cogency_tui.providers.transport import Timeouts
+from cogency_tui.providers.http_transport import Timeouts
 from tests.peers.gemini import GeminiPeer, error_body
 from tests.peers.gemini_live import LiveManners
 from tests.peers.server import Fault

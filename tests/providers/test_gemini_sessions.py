@@ -4,7 +4,7 @@ import pytest
 
 from cogency_tui.errors import AuthenticationError, SessionRefusedError
 from cogency_tui.providers.gemini_sessions import gemini_sessions
-from cogency_tui.providers.http import Opener
+from cogency_tui.providers.http_provider import Opener
 from tests.peers.gemini import GeminiPeer
 from tests.peers.gemini_live import LiveManners
 from tests.peers.server import Fault

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cogency_tui.agent.modes import ResumeChannel
+from cogency_tui.agent.channels import ResumeChannel
 from cogency_tui.errors import (
     AuthenticationError,
     BadRequestError,
@@ -24,9 +24,9 @@ from cogency_tui.errors import (
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Chunk, Notice, ReasoningDelta, Session, TextDelta, Usage
 from cogency_tui.providers.endpoint import Endpoint
-from cogency_tui.providers.http import HttpProvider
+from cogency_tui.providers.http_provider import HttpProvider
+from cogency_tui.providers.http_transport import Timeouts
 from cogency_tui.providers.openai_responses import ResponsesWire, responses_sessions
-from cogency_tui.providers.transport import Timeouts
 from tests.peers.responses import ResponsesPeer
 from tests.peers.server import Fault
 from tests.providers.asked import SHORT

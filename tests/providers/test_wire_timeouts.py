@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from cogency_tui.errors import ProviderTimeoutError
-from cogency_tui.providers.transport import Timeouts
+from cogency_tui.providers.http_transport import Timeouts
 from tests.peers.server import Fault
 from tests.providers.asked import MESSAGES, PATIENCE, VENDORS, Asked, Vendor, time_passes, until
 

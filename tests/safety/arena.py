@@ -106,8 +106,8 @@ class CasesPeer(ChatPeer):
 _DRIVER = """
 import json, os, sys
 from cogency_tui.cli.main import main
-from cogency_tui.providers import transport
-transport.FIRST_WAIT = 0.02
+from cogency_tui.providers import http_transport
+http_transport.FIRST_WAIT = 0.02
 for argv, environ in json.loads(sys.argv[1]):
     os.environ.update(environ)
     status = main(argv)

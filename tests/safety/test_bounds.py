@@ -14,9 +14,9 @@ from cogency_tui.config.schema import Dialect
 from cogency_tui.config.toml import line_of, line_of_key
 from cogency_tui.protocol import create_parser
 from cogency_tui.protocol.accumulator import Accumulator
-from cogency_tui.text import Sanitizer, clean, disarm, reveal, without_escapes
-from cogency_tui.tools.shell.code import runs_unwritten
+from cogency_tui.safe_text import Sanitizer, clean, disarm, reveal, without_escapes
 from cogency_tui.tools.shell.command_line import MOST
+from cogency_tui.tools.shell.dynamic_code import runs_unwritten
 from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.shell.losses import UNKNOWN, at_stake
 from cogency_tui.tui.kit.output import Output

@@ -17,6 +17,7 @@ from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.config.workflows import read_workflow
 from cogency_tui.redaction import MARKER
 from cogency_tui.workspace.paths import Workspace
+from tests.agent.user_commands import command_events
 from tests.peers.scripted import ScriptedProvider
 from tests.secret_samples import private_key, word
 
@@ -123,7 +124,7 @@ def agent(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> Age
 async def test_no_request_holds_a_key(agent: Agent) -> None:
     async for _ in agent.stream("go", conversation_id="c", chunks=False):
         pass
-    async for _ in agent.run_command("cat shop.py", conversation_id="c"):
+    async for _ in command_events(agent, "cat shop.py", conversation_id="c"):
         pass
     async for _ in agent.stream("go on", conversation_id="c", chunks=False):
         pass

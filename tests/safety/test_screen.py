@@ -17,7 +17,7 @@ from textual.widgets import TextArea
 from cogency_tui.agent.permissions.gate import Question
 from cogency_tui.config.themes import DEFAULT
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Conversation as Listed
+from cogency_tui.store.conversations import StoredConversation as Listed
 from cogency_tui.tui.kit.dialogs import Confirmation
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.questions.screen import PermissionQuestion

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from cogency_tui.text import clean, disarm, reveal, separate
+from cogency_tui.safe_text import clean, disarm, reveal, separate
 from cogency_tui.tui.kit.lines import Line, TerminalGuard, chop, disarmed, fit, fit_path, wrap
 from tests.safety.walker import walk, walk_package
 
@@ -68,7 +68,7 @@ SEEDED = {
     "self.with_tooltip(why)": "with_tooltip",
     "yield Hit(score, title, run, text=title)": "titles",
     "yield DiscoveryHit(Content(title), run, text=title, help=summary)": "help",
-    "self.exit(message=text)": "cli/output.py",
+    "self.exit(message=text)": "cli/standard_streams.py",
     "write('\\x1b]2;' + title)": "control sequences",
     "write(f'\\x1b[2J{text}')": "control sequences",
     "write('\\x9b2J')": "control sequences",
@@ -104,8 +104,8 @@ def test_what_is_safe_is_left_alone(source: str) -> None:
 
 
 def test_each_place_may_do_what_is_its_own() -> None:
-    assert walk("print(clean(text))", "cli/output.py") == []
-    assert walk("write('\\x1b]2;title\\x07')", "tui/terminal/attention.py") == []
+    assert walk("print(clean(text))", "cli/standard_streams.py") == []
+    assert walk("write('\\x1b]2;title\\x07')", "tui/terminal/title_and_notifications.py") == []
     assert walk("Strip(disarmed(self.segments(width)))", "tui/kit/bar.py") == []
     assert walk("print(clean(text), file=sys.stderr)", "cli/main.py") == []
     assert walk("print(text)", "cli/main.py") != []

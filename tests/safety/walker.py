@@ -18,9 +18,9 @@ STRIP_MAKERS = ("tui/kit/lines.py", "tui/kit/bar.py", "tui/kit/line_view.py")
 """The first two disarm what they are given; the last gives strips that there are another style."""
 
 LINE_RENDERERS = ("tui/kit/line_view.py", "tui/kit/bar.py", "tui/app.py")
-PRINTERS = ("cli/output.py",)
+PRINTERS = ("cli/standard_streams.py",)
 CLEANING_PRINTERS = ("cli/main.py", "cli/arguments.py")
-"""They print before `cli/output.py` is worth importing, and clean what they print."""
+"""They print before `cli/standard_streams.py` is worth importing, and clean what they print."""
 
 STREAM_WRITERS = (*PRINTERS, "tui/app.py", "cli/edit_review.py")
 """The application gives the window its title back when the driver is gone; a patch has bytes, which are
@@ -116,7 +116,7 @@ def _breaches(node: ast.AST, file: str, widgets: set[str], compared: set[ast.AST
             attr in _STREAMS
         ):
             if file not in STREAM_WRITERS:
-                yield f"sys.{attr} is written to in cli/output.py only"
+                yield f"sys.{attr} is written to in cli/standard_streams.py only"
         case ast.Constant(value=str(text)) if any(each in text for each in _INTRODUCERS):
             if not file.startswith(SEQUENCE_WRITERS) and node not in compared:
                 yield "control sequences are written in tui/terminal only"
@@ -153,7 +153,7 @@ def _call_of_markup(call: ast.Call, file: str, widgets: set[str]) -> Iterator[st
             if title is not None and not _is_literal(title, {}):
                 yield "the palette reads markup in titles: pass content"
     if name == "exit" and any(keyword.arg == "message" for keyword in call.keywords):
-        yield "what is printed at the end is printed in cli/output.py"
+        yield "what is printed at the end is printed in cli/standard_streams.py"
     if name in ("with_tooltip", "set_window_title", "open_url"):
         yield f"{name} takes what is not cleaned"
 
@@ -167,7 +167,7 @@ def _call_of_print(call: ast.Call, file: str, widgets: set[str]) -> Iterator[str
     if call.func.id == "print":
         is_clean = file in CLEANING_PRINTERS and call.args and _name(call.args[0]) in ("clean", "reveal")
         if not is_clean and not all(map(_is_constant, call.args)):
-            yield "print belongs in cli/output.py"
+            yield "print belongs in cli/standard_streams.py"
 
 
 def _call_of_strip(call: ast.Call, file: str, widgets: set[str]) -> Iterator[str]:

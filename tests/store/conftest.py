@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from tests import ROOT
 
 Spawn = Callable[..., "subprocess.Popen[str]"]
@@ -34,7 +34,7 @@ async def store(directory: Path) -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-async def conversation(store: Store) -> Conversation:
+async def conversation(store: Store) -> StoredConversation:
     return await store.create_conversation("/project", dialect="xml", provider="offline", model="tiny")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol.events import UserEvent
-from cogency_tui.store.conversations import Conversation, Store, new_conversation_id
+from cogency_tui.store.conversations import Store, StoredConversation, new_conversation_id
 from cogency_tui.store.events import TITLE_LENGTH, title_of
 
 
@@ -18,11 +18,11 @@ def said(content: str, timestamp: float = 1.0) -> UserEvent:
     return {"type": "user", "timestamp": timestamp, "content": content}
 
 
-async def make(store: Store, project: str = "/p", id: str | None = None) -> Conversation:
+async def make(store: Store, project: str = "/p", id: str | None = None) -> StoredConversation:
     return await store.create_conversation(project, id=id, dialect="xml", provider="offline", model="m")
 
 
-async def again(store: Store, conversation: Conversation) -> Conversation:
+async def again(store: Store, conversation: StoredConversation) -> StoredConversation:
     found = await store.conversation(conversation.id)
     assert found is not None
     return found
@@ -98,7 +98,7 @@ async def test_the_list_is_paged_newest_first(store: Store) -> None:
         await store.append(conversation.id, said("x", now + 50))
 
     for project, total in ((None, 9), ("/0", 5), ("/1", 4), ("/2", 0)):
-        pages: list[Conversation] = []
+        pages: list[StoredConversation] = []
         while page := await store.conversations(project, limit=2, before=pages[-1] if pages else None):
             pages += page
         assert len(pages) == total == await store.count(project)

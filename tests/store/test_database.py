@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE, LOCK, Database
 from tests.store.conftest import Spawn
 
@@ -151,7 +151,7 @@ async def test_damage_found_later_is_reported_and_the_rest_still_read(directory:
 
 
 async def test_a_locked_database_is_reported_and_usable_after(
-    directory: Path, conversation: Conversation
+    directory: Path, conversation: StoredConversation
 ) -> None:
     raw = sqlite3.connect(directory / FILE, isolation_level=None)
     raw.execute("BEGIN IMMEDIATE")
@@ -165,7 +165,7 @@ async def test_a_locked_database_is_reported_and_usable_after(
 
 
 async def test_the_loop_goes_on_while_another_process_holds_the_lock(
-    store: Store, directory: Path, conversation: Conversation
+    store: Store, directory: Path, conversation: StoredConversation
 ) -> None:
     raw = sqlite3.connect(directory / FILE, isolation_level=None)
     raw.execute("BEGIN IMMEDIATE")
@@ -188,7 +188,7 @@ async def test_a_process_that_never_finishes_opening_is_reported(directory: Path
 
 
 async def test_a_full_disk_is_reported_and_nothing_is_half_written(
-    store: Store, conversation: Conversation
+    store: Store, conversation: StoredConversation
 ) -> None:
     def limit(connection: sqlite3.Connection, pages: int) -> None:
         connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -203,7 +203,9 @@ async def test_a_full_disk_is_reported_and_nothing_is_half_written(
     await store.append(conversation.id, {"type": "user", "timestamp": 1.0, "content": "x" * 100_000})
 
 
-async def test_a_failing_transaction_leaves_nothing_behind(store: Store, conversation: Conversation) -> None:
+async def test_a_failing_transaction_leaves_nothing_behind(
+    store: Store, conversation: StoredConversation
+) -> None:
     def fail(connection: sqlite3.Connection) -> None:
         connection.execute("UPDATE conversations SET title = 'half'")
         raise LookupError
@@ -215,7 +217,7 @@ async def test_a_failing_transaction_leaves_nothing_behind(store: Store, convers
 
 
 async def test_a_cancelled_caller_leaves_a_whole_transaction(
-    store: Store, conversation: Conversation
+    store: Store, conversation: StoredConversation
 ) -> None:
     loop, entered, go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
 

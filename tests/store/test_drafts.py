@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from cogency_tui.process_identity import own_start, start_of
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
 from tests.store.conftest import Spawn
 
@@ -18,23 +18,33 @@ async def pieces(store: Store) -> int:
     )
 
 
-async def test_a_complete_unit_replaces_its_draft(store: Store, conversation: Conversation) -> None:
+async def orphan(store: Store) -> None:
+    """Have all drafts be of a process that has ended."""
+    sql = "UPDATE drafts SET started = 'another start'"
+    await store.database.write(lambda connection: connection.execute(sql))
+
+
+async def test_a_complete_unit_replaces_its_draft(store: Store, conversation: StoredConversation) -> None:
     await store.append_draft(conversation.id, "r1", "respond", "Hel")
     await store.append_draft(conversation.id, "r2", "respond", "other")
 
     await store.append(conversation.id, {"type": "respond", "timestamp": 1.0, "id": "r1", "content": "Hello"})
 
     assert await pieces(store) == 1
-    assert [event.get("id") for event in await store.seal_drafts(conversation.id)] == ["r2"]
+    await orphan(store)
+    assert [event.get("id") for event in await store.recover(conversation.id)] == ["r2"]
 
 
-async def test_an_interrupted_turn_seals_its_own_drafts(store: Store, conversation: Conversation) -> None:
+async def test_the_pieces_of_a_draft_are_joined_and_blank_ones_dropped(
+    store: Store, conversation: StoredConversation
+) -> None:
     before = time.time()
     for text in ("Let me ", "see \ud83d", "\ude00 and \0 so\n"):
         await store.append_draft(conversation.id, "t\ud800", "think", text)
     await store.append_draft(conversation.id, "r1", "respond", " \n")
 
-    sealed = await store.seal_drafts(conversation.id)
+    await orphan(store)
+    sealed = await store.recover(conversation.id)
 
     (event,) = sealed
     assert event["type"] == "think"
@@ -48,11 +58,11 @@ async def test_an_interrupted_turn_seals_its_own_drafts(store: Store, conversati
     }
     assert await store.events(conversation.id) == sealed
     assert await pieces(store) == 0
-    assert await store.seal_drafts(conversation.id) == []
+    assert await store.recover(conversation.id) == []
 
 
 async def test_drafts_of_a_living_process_are_left_alone_and_of_a_killed_one_recovered_once(
-    store: Store, conversation: Conversation, spawn: Spawn
+    store: Store, conversation: StoredConversation, spawn: Spawn
 ) -> None:
     child = spawn("draft", conversation.id)
     await store.append_draft(conversation.id, "t1", "think", "mine")
@@ -77,7 +87,7 @@ async def test_drafts_of_a_living_process_are_left_alone_and_of_a_killed_one_rec
 
 
 async def test_a_pid_given_out_again_is_another_process(
-    store: Store, conversation: Conversation, directory: Path
+    store: Store, conversation: StoredConversation, directory: Path
 ) -> None:
     with sqlite3.connect(directory / FILE) as raw:
         raw.executemany(
@@ -92,15 +102,15 @@ async def test_a_pid_given_out_again_is_another_process(
 
     (recovered,) = await store.recover(conversation.id)
     assert recovered.get("content") == "old"
-    (sealed,) = await store.seal_drafts(conversation.id)
-    assert sealed.get("content") == "own"
+    assert await pieces(store) == 1
 
 
-async def test_other_conversations_keep_their_drafts(store: Store, conversation: Conversation) -> None:
+async def test_other_conversations_keep_their_drafts(store: Store, conversation: StoredConversation) -> None:
     other = await store.create_conversation("/p", dialect="xml", provider="offline", model="m")
     await store.append_draft(other.id, "r1", "respond", "x")
+    await orphan(store)
 
-    assert await store.seal_drafts(conversation.id) == []
+    assert await store.recover(conversation.id) == []
     assert await pieces(store) == 1
 
 

@@ -1,4 +1,4 @@
-"""Edits: recorded in the person's conversation, found again, marked, and given up only when asked."""
+"""Edits: recorded in the user's conversation, found again, and marked."""
 
 import sqlite3
 import time
@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.errors import StoreError, UsageError
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Mark, Origin, Undone, Version, net
+from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Mark, Origin, State, Undone, Version
+from cogency_tui.store.reviews import MarkChange, NewAction, Part, Reviews
 
 
 def version(name: str, mode: int = 0o644, *, kept: bool = True) -> Version:
@@ -26,7 +27,7 @@ def edits(store: Store) -> Edits:
 
 
 @pytest.fixture
-async def origin(edits: Edits, conversation: Conversation) -> Origin:
+async def origin(edits: Edits, conversation: StoredConversation) -> Origin:
     return await edits.origin(conversation.id)
 
 
@@ -59,7 +60,7 @@ async def test_an_edit_comes_back_as_it_was_recorded(edits: Edits, origin: Origi
 
 
 async def test_edits_are_found_by_turn_path_and_project(
-    store: Store, edits: Edits, conversation: Conversation
+    store: Store, edits: Edits, conversation: StoredConversation
 ) -> None:
     async def add(path: str, before: Version, after: Version, old_path: str = "") -> Edit:
         origin = await edits.origin(conversation.id)
@@ -83,9 +84,9 @@ async def test_edits_are_found_by_turn_path_and_project(
 
 
 async def test_an_edit_of_a_sub_agent_belongs_to_the_turn_that_started_it(
-    store: Store, edits: Edits, conversation: Conversation
+    store: Store, edits: Edits, conversation: StoredConversation
 ) -> None:
-    async def create(**links: str) -> Conversation:
+    async def create(**links: str) -> StoredConversation:
         return await store.create_conversation("/project", dialect="xml", provider="p", model="m", **links)
 
     for _ in range(3):
@@ -105,17 +106,24 @@ async def test_an_edit_of_a_sub_agent_belongs_to_the_turn_that_started_it(
         await edits.origin("nobody")
 
 
-async def test_marks_are_of_an_edit_or_a_hunk_and_the_last_one_holds(edits: Edits, origin: Origin) -> None:
+async def mark(store: Store, edit: Edit, state: State, hunk: str = "") -> None:
+    change = MarkChange(Part(edit.id, hunk), "new", state)
+    await Reviews(store.database).add(edit.origin.conversation, NewAction("keep", edit.path, marks=(change,)))
+
+
+async def test_marks_are_of_an_edit_or_a_hunk_and_the_last_one_holds(
+    store: Store, edits: Edits, origin: Origin
+) -> None:
     (edit,) = await edits.add(origin, "c1", "edit", [FileChange("a", A, B)])
 
-    await edits.mark(edit.id, "kept")
-    await edits.mark(edit.id, "edited", hunk="h1", note="nicer \ud800")
-    await edits.mark(edit.id, "conflict")
+    await mark(store, edit, "kept")
+    await mark(store, edit, "edited", hunk="h\ud800")
+    await mark(store, edit, "conflict")
 
     marks = {(mark.edit, mark.hunk): mark for mark in await edits.marks(origin.conversation)}
-    assert {key: (mark.state, mark.note) for key, mark in marks.items()} == {
-        (edit.id, ""): ("conflict", ""),
-        (edit.id, "h1"): ("edited", "nicer \ud800"),
+    assert {key: mark.state for key, mark in marks.items()} == {
+        (edit.id, ""): "conflict",
+        (edit.id, "h\ud800"): "edited",
     }
 
 
@@ -141,7 +149,7 @@ async def test_an_undo_marks_what_it_took_back_and_its_own_undo_unmarks_it(
     assert (await states())[edit.id, "h1"] == "reverted"
 
 
-async def test_contents_are_referred_to_until_a_person_gives_them_up(
+async def test_contents_are_referred_to_until_no_conversation_has_them(
     store: Store, edits: Edits, origin: Origin
 ) -> None:
     unkept = version("f", kept=False)
@@ -150,10 +158,9 @@ async def test_contents_are_referred_to_until_a_person_gives_them_up(
     await edits.add(await edits.origin(other.id), "c1", "edit", [FileChange("a", B, C)])
 
     assert await edits.referenced() == {A.digest, B.digest, C.digest}
-    await edits.release(origin.conversation)
+    sql = "DELETE FROM conversations WHERE id = ?"
+    await store.database.write(lambda connection: connection.execute(sql, (origin.conversation,)))
     assert await edits.referenced() == {B.digest, C.digest}
-    (edit, _) = await edits.of_conversation(origin.conversation)
-    assert (edit.before.digest, edit.before.kept) == (A.digest, False)
 
 
 async def test_edits_and_marks_outlive_the_store_and_go_with_their_conversation(directory: Path) -> None:
@@ -166,7 +173,7 @@ async def test_edits_and_marks_outlive_the_store_and_go_with_their_conversation(
             "edit",
             [FileChange("a", A, B)],
         )
-        await edits.mark(made[0].id, "kept")
+        await mark(store, made[0], "kept")
     async with await Store.open(directory) as store:
         assert await Edits(store.database).of_conversation(conversation.id) == made
         assert len(await Edits(store.database).marks(conversation.id)) == 1
@@ -183,31 +190,3 @@ async def test_changes_of_one_call_are_recorded_all_or_none(edits: Edits, origin
     with pytest.raises(OverflowError):
         await edits.add(origin, "c", "shell", [FileChange("a", A, B), FileChange("b", A, bad)])
     assert await edits.of_conversation(origin.conversation) == []
-
-
-def edit(number: int, path: str, before: Version, after: Version, old_path: str = "") -> Edit:
-    return Edit(path, before, after, old_path, id=number)
-
-
-@pytest.mark.parametrize(
-    ("edits", "expected"),
-    [
-        ([edit(1, "a", A, B), edit(2, "a", B, C)], [("a", "", A, C, True)]),
-        ([edit(1, "a", A, B), edit(2, "a", A, C)], [("a", "", A, C, False)]),
-        ([edit(1, "a", A, B), edit(2, "a", B, A)], []),
-        ([edit(1, "a", ABSENT, B), edit(2, "a", B, ABSENT)], []),
-        ([edit(1, "a", ABSENT, B), edit(2, "b", B, B, "a")], [("b", "", ABSENT, B, True)]),
-        ([edit(1, "a", A, B), edit(2, "b", B, C, "a")], [("b", "a", A, C, True)]),
-        ([edit(1, "b", A, A, "a"), edit(2, "a", A, A, "b")], []),
-        ([edit(1, "a", A, A)], []),
-        ([edit(1, "a", A, B), edit(2, "b", A, B)], [("a", "", A, B, True), ("b", "", A, B, True)]),
-    ],
-)
-def test_several_edits_of_a_file_come_to_one_change(
-    edits: list[Edit], expected: list[tuple[str, str, Version, Version, bool]]
-) -> None:
-    found = net(edits)
-    assert [
-        (each.change.path, each.change.old_path, each.change.before, each.change.after, each.whole)
-        for each in found
-    ] == expected

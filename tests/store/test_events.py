@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import PERSISTED, Event
 from cogency_tui.store import events
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
 from tests.store.conftest import Spawn
 
@@ -24,9 +24,21 @@ any_json: st.SearchStrategy[Any] = st.recursive(
     max_leaves=10,
 )
 times = st.floats(min_value=0, max_value=4e9)
-payloads = st.fixed_dictionaries({"outcome": any_text, "content": any_json, "error": st.booleans()})
+payloads = st.fixed_dictionaries(
+    {
+        **{"outcome": any_text, "content": any_json, "error": st.booleans()},
+        "state": st.sampled_from(["done", "failed", "skipped", "interrupted"]),
+    }
+)
+commands = st.fixed_dictionaries(
+    {
+        **{"command": any_text, "outcome": any_text, "output": any_text, "duration": times},
+        "state": st.sampled_from(["done", "failed", "interrupted"]),
+    }
+)
 bodies: list[dict[str, st.SearchStrategy[Any]]] = [
     {"type": st.just("user"), "content": any_text},
+    {"type": st.just("user"), "content": any_text, "ran": commands},
     {"type": st.sampled_from(["think", "respond", "call"]), "id": any_text, "content": any_text},
     {"type": st.sampled_from(["think", "respond"]), "id": any_text, "content": any_text}
     | {"interrupted": st.booleans()},
@@ -47,6 +59,33 @@ async def test_every_persisted_event_comes_back_as_it_was(store: Store, written:
     assert await store.events(made.id) == written
     assert numbers == sorted(set(numbers))
     assert store.notices == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "error", "state"),
+    [
+        ("done", False, "done"),
+        ("Interrupted is what it said", False, "done"),
+        ("no such file", True, "failed"),
+        ("interrupted", True, "interrupted"),
+        ('Skipped: it depends on "a", which failed', True, "skipped"),
+    ],
+)
+async def test_a_result_that_an_earlier_version_stored_has_a_state(
+    store: Store, conversation: StoredConversation, outcome: str, error: bool, state: str
+) -> None:
+    payload = {"outcome": outcome, "content": None, "error": error}
+    stored: Any = {
+        **{"type": "result", "timestamp": 1.0, "id": "c", "tool": "t", "duration": 0.0},
+        "payload": payload,
+    }
+    await store.append(conversation.id, stored)
+
+    assert await store.events(conversation.id) == [{**stored, "payload": {**payload, "state": state}}]
+    assert events.checked({**stored, "payload": {**payload}}) == {
+        **stored,
+        "payload": {**payload, "state": state},
+    }
 
 
 def test_there_is_a_shape_for_each_persisted_type() -> None:
@@ -70,7 +109,7 @@ def _is_stored(kind: str) -> bool:
     ],
 )
 async def test_events_of_the_moment_are_refused(
-    store: Store, conversation: Conversation, event: Event
+    store: Store, conversation: StoredConversation, event: Event
 ) -> None:
     with pytest.raises(ValueError, match="Only complete events"):
         await store.append(conversation.id, event)
@@ -96,7 +135,7 @@ async def test_conversations_keep_apart_and_what_a_newer_program_added_stays(sto
 
 
 async def test_a_row_that_cannot_be_read_costs_only_itself(
-    store: Store, conversation: Conversation, directory: Path
+    store: Store, conversation: StoredConversation, directory: Path
 ) -> None:
     planted: list[tuple[str, str | bytes]] = [
         ("user", '{"type": "user", "timestamp": 1.0, "content": "cut'),
@@ -126,7 +165,7 @@ async def test_a_row_that_cannot_be_read_costs_only_itself(
 
 
 async def test_bytes_that_are_no_unicode_are_replaced_not_lost(
-    store: Store, conversation: Conversation, directory: Path
+    store: Store, conversation: StoredConversation, directory: Path
 ) -> None:
     with sqlite3.connect(directory / FILE) as raw:
         body = b'{"type": "user", "timestamp": 1.0, "content": "caf\xe9"}'
@@ -144,7 +183,7 @@ async def test_bytes_that_are_no_unicode_are_replaced_not_lost(
 
 
 async def test_writers_in_several_processes_lose_nothing(
-    store: Store, conversation: Conversation, spawn: Spawn
+    store: Store, conversation: StoredConversation, spawn: Spawn
 ) -> None:
     children = [spawn("append", conversation.id, name, "150") for name in ("a", "b")]
     for child in children:
@@ -169,7 +208,7 @@ async def test_writers_in_several_processes_lose_nothing(
 
 
 async def test_what_was_acknowledged_outlives_a_killed_process(
-    store: Store, conversation: Conversation, spawn: Spawn
+    store: Store, conversation: StoredConversation, spawn: Spawn
 ) -> None:
     child = spawn("append", conversation.id, "a", "1000000")
     assert child.stdin is not None
@@ -195,7 +234,7 @@ async def test_what_was_acknowledged_outlives_a_killed_process(
 
 
 async def test_pages_hold_every_event_once_and_no_more_than_a_page_of_them(
-    store: Store, conversation: Conversation
+    store: Store, conversation: StoredConversation
 ) -> None:
     small: list[Any] = [{"type": "user", "timestamp": 1.0, "content": f"{n}"} for n in range(250)]
     large: list[Any] = [{"type": "user", "timestamp": 1.0, "content": "x" * (700 << 10)} for _ in range(3)]
@@ -209,7 +248,7 @@ async def test_pages_hold_every_event_once_and_no_more_than_a_page_of_them(
 
 
 async def test_a_page_without_an_event_that_can_be_read_is_not_the_last(
-    store: Store, conversation: Conversation
+    store: Store, conversation: StoredConversation
 ) -> None:
     for n in range(201):
         await store.append(conversation.id, {"type": "user", "timestamp": 1.0, "content": f"{n}"})

@@ -4,7 +4,7 @@ import pytest
 
 from cogency_tui.errors import StoreError, UsageError
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.forks import Forks
 from cogency_tui.store.summaries import Summaries
 from cogency_tui.store.trash import Trash
@@ -18,13 +18,13 @@ def answered(text: str, at: float) -> Event:
     return {"type": "respond", "timestamp": at, "id": text, "content": text}
 
 
-async def fill(store: Store, conversation: Conversation) -> list[int]:
+async def fill(store: Store, conversation: StoredConversation) -> list[int]:
     told = [said("one", 1.0), answered("first", 2.0), said("two", 3.0), answered("second", 4.0)]
     return [await store.append(conversation.id, event) for event in told]
 
 
 async def test_a_fork_has_what_was_before_and_goes_its_own_way(
-    store: Store, conversation: Conversation
+    store: Store, conversation: StoredConversation
 ) -> None:
     numbers = await fill(store, conversation)
     await store.rename(conversation.id, "Mine")
@@ -48,7 +48,9 @@ async def test_a_fork_has_what_was_before_and_goes_its_own_way(
     assert await forks.shared(conversation.id, fork.id) == shared
 
 
-async def test_a_fork_begins_at_an_event_of_its_parent(store: Store, conversation: Conversation) -> None:
+async def test_a_fork_begins_at_an_event_of_its_parent(
+    store: Store, conversation: StoredConversation
+) -> None:
     forks = Forks(store.database)
     with pytest.raises(UsageError, match="no event None"):
         await forks.fork(conversation.id)
@@ -60,7 +62,9 @@ async def test_a_fork_begins_at_an_event_of_its_parent(store: Store, conversatio
     assert len(await store.events((await forks.fork(conversation.id)).id)) == 4
 
 
-async def test_the_tree_is_the_same_from_every_place_in_it(store: Store, conversation: Conversation) -> None:
+async def test_the_tree_is_the_same_from_every_place_in_it(
+    store: Store, conversation: StoredConversation
+) -> None:
     await fill(store, conversation)
     forks = Forks(store.database)
     child = await forks.fork(conversation.id)
@@ -74,7 +78,9 @@ async def test_the_tree_is_the_same_from_every_place_in_it(store: Store, convers
         assert [each.conversation.id for each in tree.forks[0].forks] == [grandchild.id]
 
 
-async def test_the_trash_hides_from_lists_and_gives_back(store: Store, conversation: Conversation) -> None:
+async def test_the_trash_hides_from_lists_and_gives_back(
+    store: Store, conversation: StoredConversation
+) -> None:
     await fill(store, conversation)
     other = await store.create_conversation("/project", dialect="x", provider="y", model="z")
     trash = Trash(store.database)

@@ -8,8 +8,8 @@ import pytest
 from cogency_tui.errors import UsageError
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import FILE
-from cogency_tui.store.lessons import HEARD, Lessons, Lot
 from cogency_tui.store.profile import LONGEST, MOST, Fact, Facts, Kind
+from cogency_tui.store.profile_material import HEARD, Lessons, Lot
 
 
 async def begun(store: Store, *texts: str) -> str:

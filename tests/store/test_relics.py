@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
 from cogency_tui.store.relics import Kept, Relics
 
@@ -135,7 +135,7 @@ async def test_a_damaged_row_costs_that_row_and_no_other(directory: Path) -> Non
 
 
 async def test_sub_agents_conversations_hang_on_their_call_and_are_not_listed(
-    store: Store, conversation: Conversation
+    store: Store, conversation: StoredConversation
 ) -> None:
     def create(**links: str):
         return store.create_conversation("/project", dialect="xml", provider="p", model="m", **links)

@@ -9,10 +9,10 @@ import pytest
 
 from cogency_tui.errors import StoreError
 from cogency_tui.store import schema_copy
-from cogency_tui.store.checkup import check, repair
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import FILE
-from tests.store.test_checkup import PAGE, counts, several
+from cogency_tui.store.integrity import check, repair
+from tests.store.test_integrity import PAGE, counts, several
 from tests.store.test_trouble import filled, said, spoil
 
 

@@ -13,7 +13,7 @@ import pytest
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import UserEvent
 from cogency_tui.store import pending_notices
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.database import FILE
 from cogency_tui.store.search.query import parse
 from cogency_tui.store.search.searcher import Scope
@@ -24,7 +24,7 @@ def said(content: str) -> UserEvent:
     return {"type": "user", "timestamp": 1.0, "content": content}
 
 
-async def filled(directory: Path, events: int = 300) -> Conversation:
+async def filled(directory: Path, events: int = 300) -> StoredConversation:
     async with await Store.open(directory) as store:
         made = await store.create_conversation("/p", dialect="xml", provider="offline", model="m")
         for number in range(events):

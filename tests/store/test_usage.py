@@ -3,14 +3,14 @@
 import pytest
 
 from cogency_tui.errors import StoreError
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 
 
-async def test_nothing_recorded_is_zero(store: Store, conversation: Conversation) -> None:
+async def test_nothing_recorded_is_zero(store: Store, conversation: StoredConversation) -> None:
     assert await store.usage(conversation.id) == {"input": 0, "output": 0, "duration": 0.0}
 
 
-async def test_totals_sum_what_is_known(store: Store, conversation: Conversation) -> None:
+async def test_totals_sum_what_is_known(store: Store, conversation: StoredConversation) -> None:
     await store.record_usage(
         conversation.id,
         {"input": 100, "output": 20, "duration": 1.5, "cached": 64, "ttft": 0.2, "model": "tiny \ud800"},

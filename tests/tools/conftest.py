@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.tools.base import Intent, Outcome, ToolContext
-from cogency_tui.tools.registry import Registry, default_registry
+from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.workspace.paths import Workspace
 
 
@@ -15,7 +15,7 @@ class Bench:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.registry: Registry = default_registry()
+        self.registry: Registry = Registry(default_tools())
         self.context = ToolContext(Workspace(root))
         self.reported: list[str] = []
 

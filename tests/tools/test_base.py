@@ -12,7 +12,7 @@ import pytest
 
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import BoundCall, ToolContext
-from cogency_tui.tools.registry import default_registry
+from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.workspace.directory import TEMPORARY_PREFIX
 from cogency_tui.workspace.paths import Workspace
 
@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def bound(project: Path, tool: str, args: dict[str, Any]) -> BoundCall:
-    return default_registry().bind(tool, args, ToolContext(Workspace(project)))
+    return Registry(default_tools()).bind(tool, args, ToolContext(Workspace(project)))
 
 
 def tree(project: Path) -> dict[str, bytes]:

@@ -1,11 +1,11 @@
-"""`find`, as a model sees it; tests/workspace/test_scan.py has the searching itself."""
+"""`find`, as a model sees it; tests/workspace/test_text_search.py has the searching itself."""
 
 from pathlib import Path
 
 import pytest
 
 from cogency_tui.errors import ToolError
-from cogency_tui.workspace.scan import MOST_NAMES
+from cogency_tui.workspace.text_search import MOST_NAMES
 from tests.tools.conftest import Bench
 
 

@@ -10,7 +10,7 @@ from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools import schema
 from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
 from cogency_tui.tools.files import Read as FileRead
-from cogency_tui.tools.registry import Registry, default_registry, default_tools, own_arguments, own_tool
+from cogency_tui.tools.registry import Registry, default_tools, own_arguments, own_tool
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.workspace.paths import Workspace
 from tests.tools.conftest import Bench
@@ -224,11 +224,11 @@ def test_path_that_cannot_be_used_is_refused_when_bound(bench: Bench) -> None:
 
 
 def test_description_is_the_same_bytes_each_time() -> None:
-    assert default_registry().describe() == default_registry().describe()
+    assert Registry(default_tools()).describe() == Registry(default_tools()).describe()
 
 
 def test_description_names_every_tool_and_argument() -> None:
-    text = default_registry().describe()
+    text = Registry(default_tools()).describe()
     for tool in default_tools():
         assert f"{tool.name}: {tool.description}" in text
         for field in msgspec.structs.fields(tool.args):
@@ -244,7 +244,7 @@ def test_description_names_every_tool_and_argument() -> None:
 def test_tools_of_one_line_stand_below_how_to_read_them() -> None:
     text = Registry(default_tools(Background())).describe()
     assert "\n\nIn short, as name(arguments):\nprocesses([id: str" in text
-    assert "In short" not in default_registry().describe()
+    assert "In short" not in Registry(default_tools()).describe()
 
 
 class PickArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

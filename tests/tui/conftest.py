@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.tui.questions import screen as question_screen
+
 
 @pytest.fixture
 def project() -> Path:
@@ -14,3 +16,9 @@ def project() -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x = 1\n")
     return root
+
+
+@pytest.fixture
+def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the clock of the test alone say how long a question takes no answer."""
+    monkeypatch.setattr(question_screen, "PAUSE", 0.01)

@@ -2,29 +2,62 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.agent.permissions.gate import Ask
 from cogency_tui.agent.project.instructions import Instructions
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import Trust
 from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.review.model import Overview
+from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured
 from cogency_tui.config.schema import Dialect, Mode, Permissions, Settings
-from cogency_tui.protocol.events import ErrorPayload, Event, Measure
+from cogency_tui.protocol.events import CallState, ErrorPayload, Event, Measure, StepState
+from cogency_tui.protocol.events import Step as StepFields
 from cogency_tui.providers.models import ModelFacts
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.workspace.paths import Workspace
 
 EPOCH = 1_790_000_000.0
 
 
+_NUMBERS = count()
+
+Inner: TypeAlias = tuple[str, str, StepState, str]
+"""A call within a call: the tool, the subject, the state, and the outcome."""
+
+
 def user(text: str, at: float = 0.0) -> Event:
     return {"type": "user", "timestamp": EPOCH + at, "content": text}
+
+
+def user_command(
+    command: str,
+    outcome: str = "exit 0 after 0.1 s",
+    output: str = "",
+    *,
+    state: CallState = "done",
+    duration: float = 0.1,
+    at: float = 0.0,
+) -> Event:
+    return {
+        "type": "user",
+        "timestamp": EPOCH + at,
+        "content": f"! {command}",
+        "ran": {
+            "command": command,
+            "state": state,
+            "outcome": outcome,
+            "output": output,
+            "duration": duration,
+        },
+    }
 
 
 def think(text: str, id: str = "t1", at: float = 0.0, *, interrupted: bool = False) -> Event:
@@ -51,7 +84,7 @@ def started(id: str, tool: str, at: float = 0.0) -> Event:
 
 
 def output(id: str, tool: str, text: str, at: float = 0.0) -> Event:
-    payload: Any = {"outcome": "running", "content": text, "error": False}
+    payload: Any = {"outcome": "running", "content": text, "error": False, "state": "running"}
     timestamp = EPOCH + at
     return {
         "type": "result",
@@ -64,6 +97,20 @@ def output(id: str, tool: str, text: str, at: float = 0.0) -> Event:
     }
 
 
+def steps(id: str, tool: str, *calls: Inner) -> Event:
+    """The progress of a call."""
+    found: list[StepFields] = []
+    for name, subject, state, outcome in calls:
+        within = f"{id}.{next(_NUMBERS)}"
+        found.append({"call": within, "state": "running", "tool": name, "subject": subject, "outcome": ""})
+        if state != "running":
+            found.append({"call": within, "state": state, "tool": name, "subject": "", "outcome": outcome})
+    event = output(id, tool, "")
+    assert event["type"] == "result"
+    event["payload"] = progress_payload(found)
+    return event
+
+
 def result(
     id: str,
     tool: str,
@@ -71,10 +118,12 @@ def result(
     content: Any = "",
     *,
     error: bool = False,
+    state: CallState | None = None,
     duration: float = 0.012,
     at: float = 0.0,
 ) -> Event:
-    payload: Any = {"outcome": outcome, "content": content, "error": error}
+    state = state or ("failed" if error else "done")
+    payload: Any = {"outcome": outcome, "content": content, "error": state != "done", "state": state}
     timestamp = EPOCH + at
     return {
         "type": "result",
@@ -137,19 +186,19 @@ class NoDatabase:
 @dataclass
 class ScriptedStore:
     past: dict[str, list[Event]] = field(default_factory=dict[str, list[Event]])
-    listed: list[Conversation] = field(default_factory=list[Conversation])
+    listed: list[StoredConversation] = field(default_factory=list[StoredConversation])
     database: NoDatabase = field(default_factory=NoDatabase)
     notices: list[str] = field(default_factory=list[str])
 
     async def conversations(
-        self, project: str | None = None, *, limit: int, before: Conversation | None = None
-    ) -> list[Conversation]:
+        self, project: str | None = None, *, limit: int, before: StoredConversation | None = None
+    ) -> list[StoredConversation]:
         return self.listed[:limit]
 
     async def count(self, project: str | None = None) -> int:
         return len(self.listed)
 
-    async def conversation(self, id: str) -> Conversation | None:
+    async def conversation(self, id: str) -> StoredConversation | None:
         return next((each for each in self.listed if each.id == id), None)
 
     async def recover(self, conversation_id: str) -> list[Event]:
@@ -166,7 +215,7 @@ class ScriptedStore:
     ) -> AsyncGenerator[list[tuple[int, Event]]]:
         yield await self.numbered_events(conversation_id, after)
 
-    async def delegated(self, parent: str) -> list[Conversation]:
+    async def delegated(self, parent: str) -> list[StoredConversation]:
         return []
 
     async def usage(self, conversation_id: str) -> Measure:
@@ -245,14 +294,11 @@ class ScriptedAgent:
     def interrupt(self, conversation_id: str | None = None) -> None:
         self._interrupted.set()
 
-    async def stream(
-        self, query: str, *, conversation_id: str | None = None, chunks: bool = True, typed: str = ""
-    ) -> AsyncIterator[Event]:
-        assert chunks
+    async def run_turn(self, query: str, queue: EventQueue, *, conversation_id: str, typed: str = "") -> None:
         self._interrupted.clear()
         script: Sequence[Step] = self._scripts[len(self.asked) % len(self._scripts)] if self._scripts else ()
         self.asked.append(query)
-        yield user(query)
+        queue.put(user(query))
         for step in script:
             if callable(step):
                 work = asyncio.ensure_future(step(self))
@@ -263,11 +309,11 @@ class ScriptedAgent:
                     work.result()
                 work.cancel()
             else:
-                yield step
+                queue.put(step)
             if self._interrupted.is_set():
-                yield interrupt()
+                queue.put(interrupt())
                 return
-        yield end()
+        queue.put(end())
 
 
 async def paused(agent: ScriptedAgent) -> None:

@@ -5,28 +5,28 @@ from itertools import pairwise
 from typing import Any
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.bridge import Coalescer
+from cogency_tui.tui.bridge import EventPacer
 from tests.tui.scripted import call, respond, think
 
 
 async def test_the_first_event_is_delivered_at_once() -> None:
     delivered: list[list[Event]] = []
-    coalescer = Coalescer(delivered.append, interval=60)
+    pacer = EventPacer(delivered.append, interval=60)
 
-    coalescer.put(respond("a"))
+    pacer.queue.put(respond("a"))
 
     assert delivered == [[respond("a")]]
 
 
 async def test_deltas_of_a_unit_are_joined_and_all_else_keeps_its_order() -> None:
     delivered: list[Event] = []
-    coalescer = Coalescer(delivered.extend, interval=60)
+    pacer = EventPacer(delivered.extend, interval=60)
     events = [respond("a"), respond("b"), respond("c"), think("d", "2"), respond("e", "3"), respond("f", "3")]
     events += [call("c", "x"), respond("g", "3")]
 
     for event in events:
-        coalescer.put(event)
-    coalescer.flush()
+        pacer.queue.put(event)
+    pacer.flush()
 
     contents: list[Any] = [(event["type"], event.get("content")) for event in delivered]
     assert contents == [
@@ -42,13 +42,13 @@ async def test_deltas_of_a_unit_are_joined_and_all_else_keeps_its_order() -> Non
 
 async def test_nothing_is_delivered_while_the_last_batch_is_not_drawn() -> None:
     delivered: list[list[Event]] = []
-    coalescer = Coalescer(delivered.append, interval=0)
+    pacer = EventPacer(delivered.append, interval=0)
 
-    coalescer.put(respond("a"))
-    coalescer.put(respond("b"))
-    coalescer.put(call("c", "x"))
+    pacer.queue.put(respond("a"))
+    pacer.queue.put(respond("b"))
+    pacer.queue.put(call("c", "x"))
     assert len(delivered) == 1
-    coalescer.drawn()
+    pacer.drawn()
 
     assert delivered[1:] == [[respond("b"), call("c", "x")]]
 
@@ -60,14 +60,14 @@ async def test_batches_keep_their_distance() -> None:
 
     def deliver(_events: list[Event]) -> None:
         delivered.append(loop.time())
-        loop.call_soon(coalescer.drawn)
+        loop.call_soon(pacer.drawn)
         if len(delivered) < 3:
-            loop.call_soon(coalescer.put, call(str(len(delivered)), "x"))
+            loop.call_soon(pacer.queue.put, call(str(len(delivered)), "x"))
         else:
             done.set()
 
-    coalescer = Coalescer(deliver, interval=0.02)
-    coalescer.put(call("0", "x"))
+    pacer = EventPacer(deliver, interval=0.02)
+    pacer.queue.put(call("0", "x"))
     await done.wait()
 
     assert all(later - earlier >= 0.019 for earlier, later in pairwise(delivered))

@@ -1,22 +1,101 @@
-"""What is not needed for the first frame is not loaded before it."""
+"""The modules that are imported before the first frame: each delays it."""
 
 import subprocess
 import sys
+
+import pytest
+
+PACKAGE = "cogency_tui"
+
+EARLY = {
+    "": (
+        "__main__ child_processes errors private_files process_identity search_paths signals "
+        "safe_text temporary_files"
+    ),
+    "agent": "agent conversations event_queue open_store output_variables user_command",
+    "agent.edits": "startup_recovery",
+    "cli": "arguments commands main standard_streams",
+    "config": "config_file layers mcp schema themes toml workflows",
+    "protocol": "events markdown_code scanner transcript untrusted_sources",
+    "providers": "base catalog models token_usage",
+    "providers.offline": "provider",
+    "redaction": "issuers randomness spans",
+    "store": "prompts",
+    "tools.shell": "concealed_environment",
+    "tui": "app bridge commands display memory_arenas message_queue paste_chips theme",
+    "tui.calls": "detail list pane rows",
+    "tui.conversation": "activity_line find_bar pane view welcome",
+    "tui.files": "git_marks pane rows tree",
+    "tui.kit": (
+        "bar diff filter_line footer keys line_view lines long_text number_format output pane_title "
+        "select_list sgr splitter typed_app"
+    ),
+    "tui.main": "display keys panes screen",
+    "tui.prompt": "box completion completion_offers paste_area paths prompt",
+    "tui.settings": "appearance",
+    "tui.status": "header status_bar",
+    "tui.terminal": "capabilities driver input output title_and_notifications",
+    "tui.transcript": (
+        "call call_detail call_lines cards copy_text cursor document find line_selection packed_text "
+        "text_finder unit_lines units view"
+    ),
+    "tui.trust": "bar",
+    "workspace": "directory file_names paths watch",
+    "workspace.git": "branch",
+}
+"""Our modules, by package."""
 
 LATE = (
     "httpx",
     "websockets",
     "aiosqlite",
+    "sqlite3",
     "pygments",
     "markdown_it",
     "watchfiles",
+    "tomlkit",
     "textual.widgets._markdown",
 )
+"""Libraries that take longer to import than the first frame may wait."""
+
+_START = """
+import asyncio, sys
+import cogency_tui.__main__, cogency_tui.cli.main
+from cogency_tui.cli.arguments import interface_parser
+from cogency_tui.cli.commands import agent_of
+agent = asyncio.run(agent_of(interface_parser(()).parse_args([])))
+from cogency_tui.tui.app import CogencyApp
+
+class Starting(CogencyApp):
+    def _begin(self):
+        "Stop where everything begins that can wait until after the first frame."
+        print(*sys.modules)
+        self.exit()
+
+asyncio.run(Starting(agent).run_async(headless=True))
+"""
 
 
-def test_the_first_frame_needs_neither_network_nor_store_nor_highlighting() -> None:
-    code = f"import sys, cogency_tui.tui.app; print([name for name in {LATE} if name in sys.modules])"
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The modules of a program that has shown its first frame."""
+    code = [sys.executable, "-c", _START]
+    project = tmp_path_factory.mktemp("project")
+    return set(subprocess.run(code, capture_output=True, text=True, check=True, cwd=project).stdout.split())
 
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert loaded.stdout.strip() == "[]"
+def test_no_other_module_is_imported_before_the_first_frame(loaded: set[str]) -> None:
+    ours = {name.removeprefix(f"{PACKAGE}.") for name in loaded if name.startswith(f"{PACKAGE}.")}
+    packages = {name for name in ours if any(other.startswith(f"{name}.") for other in ours)}
+    expected = {f"{package}.{name}".strip(".") for package, names in EARLY.items() for name in names.split()}
+
+    assert not (added := ours - packages - expected), (
+        f"{', '.join(sorted(added))}: imported before the first frame, which waits for it. Import it inside "
+        "the function that needs it, or from tui/main/features.py, which is loaded after the first frame. "
+        "Only if the first frame shows something of it, add it to EARLY."
+    )
+    assert not (gone := expected - ours), f"{', '.join(sorted(gone))}: remove it from EARLY."
+
+
+def test_the_first_frame_needs_neither_network_nor_store_nor_highlighting(loaded: set[str]) -> None:
+    assert not loaded & {*LATE}

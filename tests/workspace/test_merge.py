@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from cogency_tui.workspace.merge import Conflict, hunks, is_text, lines, merge, revert_hunk, without_hunk
+from cogency_tui.workspace.merge import Conflict, hunks, is_text, lines, merge, without_hunk
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"\xff\xfe\n", b"}\n"]), max_size=12)
 ENDS = st.sampled_from([b"", b"end", b"\r"])
@@ -90,8 +90,8 @@ def test_encodings_line_endings_and_the_end_stay(encoding: str, ending: str, las
     before, after, now = text(), text(agent), text(agent, person)
     (hunk,) = hunks(before, after)
     assert merge(after, now, before).content == text(person)
-    assert revert_hunk(before, after, now, hunk).content == text(person)
-    assert revert_hunk(before, after, after, hunk).content == before
+    assert merge(after, now, without_hunk(before, after, hunk)).content == text(person)
+    assert merge(after, after, without_hunk(before, after, hunk)).content == before
 
 
 def test_what_is_no_text_is_merged_as_a_whole() -> None:
@@ -102,7 +102,7 @@ def test_what_is_no_text_is_merged_as_a_whole() -> None:
     (conflict,) = merge(base, ours, theirs).conflicts
     assert (conflict.base, conflict.ours, conflict.theirs) == (base, ours, theirs)
     (hunk,) = hunks(base, theirs)
-    assert revert_hunk(base, theirs, theirs, hunk).content == base
+    assert merge(theirs, theirs, without_hunk(base, theirs, hunk)).content == base
 
 
 def test_a_change_of_the_encoding_is_not_mixed_with_other_changes() -> None:
@@ -142,7 +142,7 @@ def test_ids_of_hunks_stay_when_other_lines_change_and_tell_twins_apart() -> Non
 def test_a_hunk_of_another_change_is_refused() -> None:
     (hunk,) = hunks(b"1\n", b"2\n")
     with pytest.raises(ValueError, match="no hunk"):
-        revert_hunk(b"1\n", b"3\n", b"3\n", hunk)
+        merge(b"3\n", b"3\n", without_hunk(b"1\n", b"3\n", hunk))
 
 
 @settings(max_examples=300)
@@ -160,7 +160,7 @@ def test_taking_back_gives_the_old_bytes(before: bytes, after: bytes) -> None:
 def test_hunks_one_by_one_give_the_old_bytes(before: bytes, after: bytes) -> None:
     now = after
     for hunk in hunks(before, after):
-        content = revert_hunk(before, after, now, hunk).content
+        content = merge(after, now, without_hunk(before, after, hunk)).content
         assert content is not None
         now = content
     assert now == before
@@ -229,7 +229,7 @@ def test_no_later_line_is_lost_by_taking_back_a_hunk(
     lines = after.splitlines(keepends=True)
     at = data.draw(st.integers(0, len(lines)))
     now = b"".join([*lines[:at], b"the person's\n", *lines[at:]])
-    merged = revert_hunk(before, after, now, hunk)
+    merged = merge(after, now, without_hunk(before, after, hunk))
     sides = [conflict.ours for conflict in merged.conflicts]
     assert b"the person's" in merged.resolved(sides)
 

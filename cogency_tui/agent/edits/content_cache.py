@@ -5,7 +5,7 @@ It is unknown beforehand which files a command will change. Before each command,
 
 1. Small files are held in memory, compressed, guarded files first, then the latest; later only those are
    read again whose stamp has changed. If a command changes one, its bytes are stored. In case the process
-   is killed they are on the disk too, except for those that git has (see `shadow`).
+   is killed they are on the disk too, except for those that git has (see `project_backup`).
 2. Files that git tracks, and that match the index, are left there, whatever their size, and read from git's
    objects if a command changes them. Files behind a filter or an encoding (Git LFS) are excluded.
 3. The rest, large or beyond the number of small files, is stored on the disk, read in pieces: in the
@@ -30,12 +30,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from cogency_tui.agent.edits.file_history import FileHistory, change_of, unbroken
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import LIMIT, QUOTA, Blobs, failures
-from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Net, Version
+from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Version
 from cogency_tui.tools.changes import Change, load
 from cogency_tui.workspace.git.facts import Repository
 from cogency_tui.workspace.ignore import ALWAYS
@@ -431,7 +433,9 @@ def made(
     return found
 
 
-def made_since(began: float, found: Iterable[Net], workspace: Workspace, blobs: Blobs) -> dict[Path, Version]:
+def made_since(
+    began: float, found: Iterable[FileHistory], workspace: Workspace, blobs: Blobs
+) -> dict[Path, Version]:
     """The versions of files whose loss loses nothing but what the calls since `began` wrote."""
     # An older file was only moved there.
     own = [
@@ -454,12 +458,9 @@ def made_since(began: float, found: Iterable[Net], workspace: Workspace, blobs: 
 
 def _alone_since(edits: Sequence[Edit]) -> Iterator[tuple[str, Version]]:
     """The paths and versions of a file before each of its last edits, back to the last change by others."""
-    following = edits[-1].after
-    for edit in reversed(edits):
-        if edit.shared_with or not edit.after.equals(following):
-            return
+    own = reversed(unbroken(edits, change_of)[-1])
+    for edit in takewhile(lambda edit: not edit.shared_with, own):
         yield edit.old_path or edit.path, edit.before
-        following = edit.before
 
 
 def _is_newer(path: Path, began: float) -> bool:
@@ -492,8 +493,7 @@ def _is_made(change: Change, workspace: Workspace) -> bool:
 
 
 def _version_of(change: Change, data: bytes, workspace: Workspace, blobs: Blobs) -> Version:
-    stored = blobs.put_bytes(data)
-    return Version("file", stored.digest, stored.size, _mode(change, workspace), stored.kept)
+    return blobs.version(data, _mode(change, workspace))
 
 
 def _mode(change: Change, workspace: Workspace) -> int:

@@ -36,24 +36,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cogency_tui.agent.edits import content_cache
-from cogency_tui.agent.edits.command_edits import Call, CommandEdits, Commands, KeptPaths, unrecorded
+from cogency_tui.agent.edits.command_watch import Call, CommandEdits, Commands, KeptPaths, unrecorded
 from cogency_tui.agent.edits.content_cache import Contents, Limits
-from cogency_tui.agent.edits.guarding import refuse_all, settle_guarded
+from cogency_tui.agent.edits.file_history import histories
+from cogency_tui.agent.edits.guarded_file_restore import refuse_all, settle_guarded
+from cogency_tui.agent.edits.interrupted_calls import settle
 from cogency_tui.agent.edits.known_commits import KnownCommits
-from cogency_tui.agent.edits.merged_edits import Merging
-from cogency_tui.agent.edits.recovery import settle
-from cogency_tui.agent.edits.shadow import ShadowFile
+from cogency_tui.agent.edits.project_backup import ShadowFile
+from cogency_tui.agent.edits.remote_changes import Merging
 from cogency_tui.errors import JournalError, StoreError
 from cogency_tui.store.blobs import Blobs, Cleaned
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.edits import Also, Edits
-from cogency_tui.store.file_versions import Edit, FileChange, Origin, Version, net
+from cogency_tui.store.file_versions import Edit, FileChange, Origin, Version
 from cogency_tui.store.intents import Intents, dropping
 from cogency_tui.temporary_files import sweep
 from cogency_tui.tools.changes import Change
 from cogency_tui.tools.journal_protocol import ALL, Consent
 from cogency_tui.tools.shell.moved_files import MovedFiles
-from cogency_tui.tools.threads import completed, in_thread
+from cogency_tui.tools.threads import Result, completed, in_thread
 from cogency_tui.workspace import snapshot
 from cogency_tui.workspace.paths import Workspace
 
@@ -117,6 +118,12 @@ class Journal:
     async def shadow(self) -> ShadowFile:
         """The state before commands, on the disk; for use under the `lock`, in a thread."""
         return (await self._open())[2]
+
+    async def reading(self, work: Callable[[Contents, Blobs], Result]) -> Result:
+        """Run `work` in a thread while no other part of this process changes files; return its result."""
+        contents, blobs = await self.contents(), await self.blobs()
+        async with self.lock:
+            return await in_thread(work, contents, blobs)
 
     async def record(
         self, origin: Origin, call: str, tool: str, changes: Sequence[FileChange], also: Also | None = None
@@ -255,7 +262,8 @@ class CallJournal:
         began = await edits.began(origin.conversation)
         if began is None:
             return {}
-        found = net(await edits.of_conversation(origin.conversation, turn=origin.turn))
+        found = histories(await edits.of_conversation(origin.conversation, turn=origin.turn))
+        found = [each for each in found if not each.is_replaced]
         blobs = await journal.blobs()
         return await in_thread(content_cache.made_since, began, found, journal.workspace, blobs)
 
@@ -305,7 +313,7 @@ class CallJournal:
         `at_stake` are files and directories, resolved, that it is about to destroy: they are stored whole
         within limits, ignored ones included. Its changes of guarded files are put back unless `consent`
         covers them, or lets them stay; the user is not asked about a command that did not end by itself.
-        For the attribution of changes beside concurrent work see `command_edits`.
+        For the attribution of changes beside concurrent work see `command_watch`.
 
         Raises:
             JournalError: its changes cannot be recorded; the block does not begin.

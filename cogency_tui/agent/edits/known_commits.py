@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 
-from cogency_tui.tools.shell.git_updates import Bringing
-from cogency_tui.workspace.git.facts import Answers, CachedRepository, Repository
+from cogency_tui.tools.shell.files_from_commits import Bringing
+from cogency_tui.workspace.git.cached_facts import Answers, CachedRepository
+from cogency_tui.workspace.git.facts import Repository
 from cogency_tui.workspace.git.objects import ObjectStore
 
 _PARTS = re.compile(r"\.{2,3}|[=:+]|^\^")

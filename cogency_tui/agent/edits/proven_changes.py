@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cogency_tui.store.file_versions import FileChange
-from cogency_tui.workspace import guarded_files
+from cogency_tui.workspace import protected_files
 from cogency_tui.workspace.directory_handle import identity_of
 from cogency_tui.workspace.paths import Workspace
 from cogency_tui.workspace.snapshot import Snapshot
@@ -27,7 +27,7 @@ class Lifetime:
         self._before = before
         self._after = after
         self._until = until
-        self._roots = frozenset((workspace.root, *workspace.added, *guarded_files.home()))
+        self._roots = frozenset((workspace.root, *workspace.added, *protected_files.home()))
 
     def proves(self, change: FileChange) -> bool:
         """Whether a change was made within the lifetime, and is still as it was made."""

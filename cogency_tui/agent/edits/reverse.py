@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.selection import Step
+from cogency_tui.agent.edits.file_history import topmost
+from cogency_tui.agent.edits.undo_selection import Step
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import ABSENT, FileChange, Undone, Version
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.merge import Merged, merge
-from cogency_tui.workspace.names import shown
 
 _LARGEST = 16 << 20
 """The most bytes of a file whose lines are merged."""
@@ -35,6 +36,12 @@ class Obstacle:
     ours: Version
     theirs: Version
     merged: Merged | None = None
+
+    @property
+    def mode(self) -> int:
+        """The mode of a file that is to be at the path."""
+        versions = self.ours, self.base, self.theirs
+        return next((each.mode for each in versions if each.mode), 0o644)
 
 
 @dataclass(slots=True)
@@ -97,7 +104,7 @@ class Reversal:
             self._block(step, ours, error)
             return
         sheet.undoes += step.undoes
-        sheet.made = change.made or sheet.made
+        sheet.made = topmost(change.path, change.made, sheet.made)
         if not change.old_path:
             sheet.then = result
         else:
@@ -226,8 +233,7 @@ class Reversal:
         merged = merge(*(self._blobs.read(side.digest, side.size) for side in sides))
         if merged.content is None:
             raise _Blocked(_conflict(merged), merged)
-        stored = self._blobs.put_bytes(merged.content)
-        return Version("file", stored.digest, stored.size, ours.mode, stored.kept)
+        return self._blobs.version(merged.content, ours.mode)
 
 
 def _mode(base: Version, ours: Version, theirs: Version) -> int:

@@ -7,13 +7,14 @@ back and the notice for the user is stored, however often the process ends in be
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.edits.guarding import put_back
-from cogency_tui.agent.edits.selection import GUARD, taken_back
+from cogency_tui.agent.edits.file_history import GUARD
+from cogency_tui.agent.edits.guarded_file_restore import put_back
+from cogency_tui.agent.edits.undo_selection import taken_back
 from cogency_tui.errors import StoreError
 from cogency_tui.store import pending_notices
 from cogency_tui.store.file_versions import Edit
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 if TYPE_CHECKING:
     from cogency_tui.agent.edits.journal import Journal

@@ -10,15 +10,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cogency_tui.agent.edits.command_changes import named_conversations
+from cogency_tui.agent.edits.change_attribution import named_conversations
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.preview import Plan, Planned, difference, left_out, planned
+from cogency_tui.agent.edits.file_history import GUARD, REDO, RESTORE, UNDO
 from cogency_tui.agent.edits.reverse import Obstacle, Reversal
-from cogency_tui.agent.edits.selection import (
-    GUARD,
-    REDO,
-    RESTORE,
-    UNDO,
+from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, left_out, plan_of, planned
+from cogency_tui.agent.edits.undo_selection import (
     Step,
     latest_turn,
     latest_undo,
@@ -30,13 +27,12 @@ from cogency_tui.agent.edits.selection import (
 from cogency_tui.errors import ConsentError, LossError, UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.edits import Also
-from cogency_tui.store.file_versions import ABSENT, Edit, FileChange, Undone, Version
+from cogency_tui.store.file_versions import ABSENT, Edit, FileChange
 from cogency_tui.store.intents import ending
 from cogency_tui.tools.threads import completed, in_thread
-from cogency_tui.workspace.batch import Batch
+from cogency_tui.workspace.atomic_changes import Batch
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.journal_path import located
-from cogency_tui.workspace.merge import hunks, without_hunk
-from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 
 if TYPE_CHECKING:
@@ -97,26 +93,9 @@ class Undo:
         here = [edit for edit in edits if path is None or path in (edit.path, edit.old_path)]
         return await self.of_own(made_in(here, turn))
 
-    async def of_hunks(self, id: int, chosen: Collection[str]) -> Plan:
-        """Plan to revert these hunks (`Hunk.id`) of one edit.
-
-        Raises:
-            UsageError: it has no such hunk, or its contents were not stored.
-        """
-        edit = await (await self._journal.edits()).get(id)
-        (step,) = steps([edit], await self._edits())
-        blobs = await self._journal.blobs()
-        return await self._plan(UNDO, await in_thread(_hunk_steps, edit, step, chosen, blobs))
-
     async def back_to(self, turn: int) -> Plan:
         """Plan to restore the files as they were after a turn, 0 for the beginning; errors as `of_edits`."""
         return await self.of_own({edit.id for edit in await self._edits() if edit.origin.turn > turn})
-
-    async def back_to_edit(self, id: int) -> Plan:
-        """Plan to restore the files as they were right after this edit, 0 for before all; errors as
-        `of_edits`.
-        """
-        return await self.of_own({edit.id for edit in await self._edits() if edit.id > id})
 
     async def redo(self) -> Plan:
         """Plan to revert the last undo.
@@ -138,16 +117,14 @@ class Undo:
             (edit.old_path or edit.path, edit.before, edit.made) if before else (edit.path, edit.after, "")
             for edit in edits
         ]
-        contents, blobs = await self._journal.contents(), await self._journal.blobs()
 
-        def work() -> Plan:
+        def work(contents: Contents, blobs: Blobs) -> Plan:
             reversal = Reversal(contents, blobs)
             for path, version, made in versions:
                 reversal.restore(path, version, made)
             return planned(RESTORE, reversal, blobs)
 
-        async with self._journal.lock:
-            return await in_thread(work)
+        return await self._journal.reading(work)
 
     async def resolve(self, plan: Plan, path: str, content: bytes) -> Plan:
         """The plan without the obstacle at this path, which is to have this content.
@@ -159,11 +136,7 @@ class Undo:
         obstacle = next((each for each in plan.obstacles if each.path == path), None)
         if obstacle is None:
             raise UsageError(f"There is nothing to decide about {shown(path)}.")
-        stored = await in_thread(blobs.put_bytes, content)
-        mode = next(
-            each.mode for each in (obstacle.ours, obstacle.base, obstacle.theirs) if each.kind != "absent"
-        )
-        then = Version("file", stored.digest, stored.size, mode or 0o644, stored.kept)
+        then = await in_thread(blobs.version, content, obstacle.mode)
         change = FileChange(path, obstacle.ours, then, undoes=obstacle.undoes)
         decided = Planned(change, await in_thread(difference, change, blobs))
         left = tuple(each for each in plan.obstacles if each is not obstacle)
@@ -273,44 +246,12 @@ class Undo:
         return await (await self._journal.edits()).of_conversation(self._conversation)
 
     async def _plan(self, tool: str, chosen: Iterable[Step]) -> Plan:
-        contents, blobs = await self._journal.contents(), await self._journal.blobs()
-
-        def work() -> Plan:
-            reversal = Reversal(contents, blobs)
-            for step in chosen:
-                reversal.take_back(step)
-            return planned(tool, reversal, blobs)
-
-        async with self._journal.lock:
-            return await in_thread(work)
+        return await self._journal.reading(lambda contents, blobs: plan_of(tool, chosen, contents, blobs))
 
 
 def _named(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else ""
     return ", ".join(map(shown, paths[:_MOST_NAMED])) + more
-
-
-def _hunk_steps(edit: Edit, step: Step, chosen: Collection[str], blobs: Blobs) -> list[Step]:
-    sides = edit.before, edit.after
-    if not all(side.kept or side.kind == "absent" for side in sides):
-        raise UsageError(f"What edit {edit.id} changed was not kept.", "Its hunks cannot be told apart.")
-    before, after = (blobs.read(side.digest, side.size) if side.digest else b"" for side in sides)
-    found = {hunk.id: hunk for hunk in hunks(before, after)}
-    if missing := sorted(set(chosen) - found.keys()):
-        raise UsageError(
-            f"Edit {edit.id} has no hunk {missing[0]!r}.", f"It has {', '.join(found) or 'none'}."
-        )
-    if any(side.kind == "absent" for side in sides):
-        # The one hunk of a file that was created or removed: reverting it reverts the whole file.
-        undoes = (Undone(edit.id), *(Undone(edit.id, id) for id in chosen))
-        return [replace(step, undoes=undoes)]
-    made: list[Step] = []
-    for id in chosen:
-        stored = blobs.put_bytes(without_hunk(before, after, found[id]))
-        then = Version(edit.after.kind, stored.digest, stored.size, edit.after.mode, stored.kept)
-        change = FileChange(step.change.path, then, edit.after)
-        made.append(replace(step, change=change, undoes=(Undone(edit.id, id),)))
-    return made
 
 
 def _require_as_planned(change: FileChange, contents: Contents) -> None:

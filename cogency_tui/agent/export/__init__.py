@@ -17,10 +17,10 @@ import msgspec
 
 from cogency_tui.config.themes import load_palette
 from cogency_tui.protocol.events import Event, ResultEvent
-from cogency_tui.protocol.transcript import as_tool_call, call_record
+from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
 from cogency_tui.redaction import Redactor
-from cogency_tui.store.conversations import Conversation
-from cogency_tui.text import clean
+from cogency_tui.safe_text import clean
+from cogency_tui.store.conversations import StoredConversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def exchange(events: Sequence[Event]) -> Iterator[Said | Done]:
     results = {event["id"]: event for event in events if event["type"] == "result"}
     for event in events:
         if event["type"] == "user":
-            yield Said("prompt", event["content"])
+            yield Said("prompt", user_text(event))
         elif event["type"] == "think":
             yield Said("thought", event["content"], event.get("interrupted", False))
         elif event["type"] == "respond":
@@ -65,12 +65,12 @@ def exchange(events: Sequence[Event]) -> Iterator[Said | Done]:
             yield _is_done(as_tool_call(call_record(event)), results.get(event["id"]))
 
 
-def title_of(conversation: Conversation) -> str:
+def title_of(conversation: StoredConversation) -> str:
     """The conversation's title: the user's first message, unless it was renamed."""
     return Redactor({}).text(conversation.title or "Untitled")
 
 
-def facts(conversation: Conversation) -> list[tuple[str, str]]:
+def facts(conversation: StoredConversation) -> list[tuple[str, str]]:
     """The known facts of a conversation, each with a name."""
     turns = f"{conversation.turns} turn{'' if conversation.turns == 1 else 's'}"
     begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(conversation.created))
@@ -107,7 +107,7 @@ _MARKS = {"done": "✓", "failed": "✗", "interrupted": "■"}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
-def as_markdown(conversation: Conversation, events: Sequence[Event]) -> str:
+def as_markdown(conversation: StoredConversation, events: Sequence[Event]) -> str:
     """The whole conversation as Markdown, without control characters and escape sequences."""
     known = " · ".join(f"{name}: {_plain(value)}" for name, value in facts(conversation))
     parts = [f"# {_plain(title_of(conversation))}", known]
@@ -180,7 +180,7 @@ hr{border:0;border-top:1px solid %(rule)s}.note{color:%(dim)s;font-size:.85rem}
 """
 
 
-def as_page(conversation: Conversation, events: Sequence[Event], theme: str) -> str:
+def as_page(conversation: StoredConversation, events: Sequence[Event], theme: str) -> str:
     """The whole conversation as one HTML file in the colours of `theme`.
 
     Raises:

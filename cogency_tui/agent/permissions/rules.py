@@ -4,12 +4,13 @@ Invariant: rules come from one file in the user's configuration folder and from 
 file cannot be read, or is invalid, there are none, so that every call is asked about, and `problem` gives
 the reason. What a rule may be for is decided for every call (`pattern_for`), so that no file can allow
 more: a rule of an earlier version for a command that may have none has no effect. A rule for commands is
-valid while the files of the project that decide what they do are unchanged since it was made (`rule_basis`).
+valid while the files of the project that decide what they do are unchanged since it was made
+(`files_behind_rules`).
 
 A command has a rule only if it is one simple command, known by its first words. Invariant: an ambiguous
 command has no pattern, and so no rule; nor has a program, a subcommand or an option that
-`tools/shell/programs.py` does not name. A command matches a rule exactly if their patterns are equal, so
-that whatever is refused here is asked about, whatever the rules.
+`tools/shell/allowed_options.py` does not name. A command matches a rule exactly if their patterns are
+equal, so that whatever is refused here is asked about, whatever the rules.
 
 Rules are convenience, not a boundary: a test suite that may run without a question runs whatever is in the
 project's tests.
@@ -29,17 +30,18 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec.structs import replace
 
-from cogency_tui.agent import user_file
-from cogency_tui.agent.permissions.rule_basis import basis_of, stays_inside
-from cogency_tui.config.edit import changing
+from cogency_tui.agent.permissions.files_behind_rules import basis_of, stays_inside
+from cogency_tui.config import toml
+from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, ToolError, UsageError
 from cogency_tui.tools.base import Intent
-from cogency_tui.tools.shell import programs
-from cogency_tui.tools.shell.programs import EXECUTABLE_NAMES
+from cogency_tui.tools.shell import allowed_options, programs
+from cogency_tui.tools.shell.allowed_options import EXECUTABLE_NAMES
 from cogency_tui.workspace.globs import compiled
 
 _LONGEST = 4096
+_SCRIPTS = programs.programs_with("scripts")
 _SPECIAL = re.compile(r"[;|&$`<>(){}\\\r\n]")
 _PIECE = re.compile(r"""([ \t]+)|([^ \t'"]+)|'([^']*)'|"([^"]*)\"""")
 _PLAIN = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:/@+-]*")
@@ -105,23 +107,23 @@ def _pattern(words: Sequence[str]) -> tuple[str, ...]:
     if not _PLAIN.fullmatch(first) or first.startswith("/") or ".." in first.split("/"):
         return ()
     program = first.rpartition("/")[2]
-    if (program, *words[1:2]) in programs.RUNNERS:
+    if (program, *words[1:2]) in allowed_options.RUNNERS:
         return _prefixed(words[:2], words[2:])
-    if program in programs.TARGETS:
-        return _built(words, programs.TARGETS[program])
-    if program in programs.SCRIPTS:
+    if program in allowed_options.TARGETS:
+        return _built(words, allowed_options.TARGETS[program])
+    if program in _SCRIPTS:
         return _scripted(words)
     if programs.is_interpreter(program):
         return _interpreted(words)
-    if "/" in first and programs.EXECUTABLE_NAMES.fullmatch(first):
-        return () if programs.FINAL.search(program.casefold()) else (first,)
+    if "/" in first and allowed_options.EXECUTABLE_NAMES.fullmatch(first):
+        return () if allowed_options.FINAL.search(program.casefold()) else (first,)
     return _listed(words, programs.base_name(program))
 
 
 def _listed(words: Sequence[str], program: str) -> tuple[str, ...]:
     """The words of a program that has a rule by itself, or with its subcommand."""
     for length in (2, 1):
-        options = programs.RULES.get(" ".join((program, *words[1:length])))
+        options = allowed_options.RULES.get(" ".join((program, *words[1:length])))
         if options is not None:
             return tuple(words[:length]) if options.allow(words[length:]) else ()
     return ()
@@ -136,18 +138,18 @@ def _interpreted(words: Sequence[str]) -> tuple[str, ...]:
     """`python -m pytest`, or a script of the project by its path; never code in an argument."""
     if words[1:2] == ["-m"]:
         module = words[2] if len(words) > 2 else ""
-        known = module in programs.MODULES and programs.RULES[module].allow(words[3:])
+        known = module in allowed_options.MODULES and allowed_options.RULES[module].allow(words[3:])
         return tuple(words[:3]) if known else ()
     script = words[1] if len(words) > 1 else ""
     parts = script.split("/")
-    if script.startswith(("-", "/")) or ".." in parts or not programs.SCRIPT_NAMES.fullmatch(script):
+    if script.startswith(("-", "/")) or ".." in parts or not allowed_options.SCRIPT_NAMES.fullmatch(script):
         return ()
-    return () if programs.FINAL.search(parts[-1].casefold()) else (words[0], script)
+    return () if allowed_options.FINAL.search(parts[-1].casefold()) else (words[0], script)
 
 
-def _built(words: Sequence[str], options: programs.Options) -> tuple[str, ...]:
+def _built(words: Sequence[str], options: allowed_options.Options) -> tuple[str, ...]:
     """One target, and options: a variable or another file could change all of it."""
-    if len(words) < 2 or not _PLAIN.fullmatch(words[1]) or programs.FINAL.search(words[1].casefold()):
+    if len(words) < 2 or not _PLAIN.fullmatch(words[1]) or allowed_options.FINAL.search(words[1].casefold()):
         return ()
     return tuple(words[:2]) if options.allow(words[2:]) else ()
 
@@ -158,7 +160,7 @@ def _scripted(words: Sequence[str]) -> tuple[str, ...]:
     script = words[length - 1] if len(words) >= length else ""
     if length == 2 and script not in ("test", "t"):
         return ()
-    if not _PLAIN.fullmatch(script) or programs.FINAL.search(script.casefold()):
+    if not _PLAIN.fullmatch(script) or allowed_options.FINAL.search(script.casefold()):
         return ()
     rest = list(words[length:])
     own = rest[: rest.index("--")] if "--" in rest else rest
@@ -321,7 +323,8 @@ class Rules:
         return basis_of(pattern, self.project) if effect == "command" else ""
 
     def _read(self) -> tuple[Rule, ...]:
-        text, table = user_file.read(self.path)
+        text = toml.read_text(self.path)
+        table = toml.parse(self.path, text)
         found: Any = table.pop("rules", [])
         if table:
             raise ConfigError(f'{self.path}: "{next(iter(table))}" is no key of this file.', _MEND)
@@ -339,11 +342,11 @@ class Rules:
             problem = _problem(rule)
             if not problem:
                 return rule
-        place = user_file.place_in(self.path, text, "rules", index)
+        place = toml.place(self.path, toml.line_of(text, ("rules",), index))
         raise ConfigError(f"{place}: rule {index + 1}: {problem}.", _MEND)
 
     def _write(self, rules: tuple[Rule, ...]) -> None:
-        user_file.write(self.path, _HEADING, {"rules": [_as_table(rule) for rule in rules]})
+        write_table(self.path, _HEADING, {"rules": [_as_table(rule) for rule in rules]})
         self._rules, self.problem, self._stamp = rules, "", self._stamp_now()
 
     def _stamp_now(self) -> tuple[int, int, int] | None:

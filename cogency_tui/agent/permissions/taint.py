@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from cogency_tui.agent.user_command import ran_in
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.events import CallEvent, Event
-from cogency_tui.protocol.sources import Sources, recorded
+from cogency_tui.protocol.events import CallEvent, Event, UserEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.protocol.untrusted_sources import Sources, recorded
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.tools.mcp.names import source_of
 from cogency_tui.tools.shell.effects import reach
 from cogency_tui.tools.threads import in_thread
@@ -72,9 +71,9 @@ async def _sources(store: Store, conversation_id: str, workspace: Workspace, *, 
     return found
 
 
-async def _lineage(store: Store, id: str) -> list[Conversation]:
+async def _lineage(store: Store, id: str) -> list[StoredConversation]:
     """The conversation, and those that it was forked from, nearest first."""
-    found: list[Conversation] = []
+    found: list[StoredConversation] = []
     next_id: str | None = id
     while next_id is not None and next_id not in {each.id for each in found}:
         conversation = await store.conversation(next_id)
@@ -101,7 +100,7 @@ def sources_in(events: Iterable[Event], workspace: Workspace) -> Sources:
                 stored = _derived(event["tool"], call, workspace)
             found |= stored or Sources()
         elif event["type"] == "user":
-            found |= recorded(event) or _of_own_command(event["content"], workspace)
+            found |= recorded(event) or _of_user_command(event, workspace)
     for call in calls.values():
         tool = as_tool_call(call_record(call)).get("name")
         found |= _derived(tool if isinstance(tool, str) else "", call, workspace)
@@ -141,9 +140,10 @@ def _source(tool: str, args: Mapping[str, Any], texts: list[str], workspace: Wor
     return next((path for path in outside if path), "")
 
 
-def _of_own_command(content: str, workspace: Workspace) -> Sources:
-    own = ran_in(content)
-    return reach(own.command, workspace.root, workspace).sources if own else Sources()
+def _of_user_command(event: UserEvent, workspace: Workspace) -> Sources:
+    if "ran" not in event:
+        return Sources()
+    return reach(event["ran"]["command"], workspace.root, workspace).sources
 
 
 def _resolved(place: Path) -> Path:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 
 from cogency_tui.agent.metrics import measure_usage
-from cogency_tui.agent.profile.extract import LessonError, ask_for_lesson, heard_words, read_lesson
+from cogency_tui.agent.profile.fact_extraction import LessonError, ask_for_lesson, heard_words, read_lesson
 from cogency_tui.agent.profile.profile import Profile
 from cogency_tui.errors import CogencyError, ProviderProtocolError, StoreError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import Provider, TextDelta, Usage
 from cogency_tui.store.conversations import Store
-from cogency_tui.store.lessons import HEARD, Lessons, Lot
-from cogency_tui.tools.shell.secrets import masked
+from cogency_tui.store.profile_material import HEARD, Lessons, Lot
+from cogency_tui.tools.shell.environment_secrets import masked
 
 LONGEST_ANSWER = 20_000
 """Characters after which the model is stopped."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from cogency_tui.agent.profile.extract import plain
+from cogency_tui.agent.profile.fact_extraction import plain
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import UsageError
-from cogency_tui.store.lessons import Lessons, State
 from cogency_tui.store.profile import KINDS, Fact, Facts, Kind
+from cogency_tui.store.profile_material import Lessons, State
 
 if TYPE_CHECKING:
     from cogency_tui.store.conversations import Store

@@ -16,7 +16,7 @@ from cogency_tui.config import toml
 from cogency_tui.config.schema import AgentSettings
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, problem_of, read_workflow
 from cogency_tui.redaction import Redactor
-from cogency_tui.workspace.names import short_path
+from cogency_tui.workspace.file_names import short_path
 
 FOLDERS = {"commands": ".md", "agents": ".md", "workflows": ".toml"}
 """The folders of such files, and their extensions."""

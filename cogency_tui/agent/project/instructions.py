@@ -19,11 +19,11 @@ from itertools import islice
 from pathlib import Path
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.text import clean
+from cogency_tui.safe_text import clean
 from cogency_tui.workspace.directory import Directory, refusals, require_regular
+from cogency_tui.workspace.file_names import short_path, shown
 from cogency_tui.workspace.ignore import Tree
 from cogency_tui.workspace.journal_path import Place
-from cogency_tui.workspace.names import short_path, shown
 from cogency_tui.workspace.paths import Workspace
 
 NAMES = ("AGENTS.md", "CLAUDE.md")

@@ -17,6 +17,7 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
+from cogency_tui.agent.project.cogency_folder import CONFIG, FOLDER, LARGEST_CONFIG
 from cogency_tui.agent.project.custom_files import (
     CustomCommand,
     CustomFiles,
@@ -24,23 +25,16 @@ from cogency_tui.agent.project.custom_files import (
     project_workflow,
     read_custom,
 )
-from cogency_tui.agent.project.files import FOLDER
 from cogency_tui.agent.project.trust import Standing, Survey, Trust
 from cogency_tui.config import toml
+from cogency_tui.config.config_file import check_options, place_of_workflow
 from cogency_tui.config.layers import Layer, file_layer
-from cogency_tui.config.load import check_options
 from cogency_tui.config.mcp import McpSettings, problem_in
 from cogency_tui.config.options import flattened, options
 from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.config.toml import line_of, line_of_key
 from cogency_tui.config.workflows import WorkflowError, WorkflowSettings, check_workflows, problem_of
 from cogency_tui.errors import ConfigError
-
-FILE = "config.toml"
-"""The file that is read below `.cogency/`."""
-
-_LARGEST = 256 << 10
-"""Bytes of that file."""
 
 _MEND = "Until it is corrected, nothing of it is used."
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -94,7 +88,7 @@ class ProjectSettings:
     @property
     def path(self) -> Path:
         """The file that is read."""
-        return self.project / FOLDER / FILE
+        return self.project / FOLDER / CONFIG
 
     def survey(self) -> Survey:
         """The project's current state of trust."""
@@ -115,7 +109,7 @@ class ProjectSettings:
         if files == self._files and own == self._own:
             return
         self._files, self._own = files, own
-        self._read = data = files[0].get(FILE)
+        self._read = data = files[0].get(CONFIG)
         custom = read_custom(files[0], self.path.parent, own=False)
         own_custom = read_custom(files[1], self._folder, own=True)
         problems = [*custom.problems, *own_custom.problems]
@@ -127,7 +121,8 @@ class ProjectSettings:
             self.now = _fitting(together, custom, problems)
         except WorkflowError as exc:
             self.now = alone
-            problems.append(_misused(exc, (data or b"").decode("utf-8-sig"), self.path).advice)
+            place = place_of_workflow(self.path, (data or b"").decode("utf-8-sig"), exc)
+            problems.append(f"{place}: {exc}. {_MEND}")
         except ConfigError as exc:
             self.now = alone
             problems.append(exc.advice)
@@ -180,14 +175,14 @@ def read_delegates(data: bytes, path: Path) -> Delegates:
     text, table = _parse(data, path)
     for key, value in table.items():
         if key not in _TABLES and not _may_give(key):
-            raise ConfigError(f"{_place(path, _line(text, key, value))}: {_told(key)}.", _MEND)
+            raise ConfigError(f"{toml.place(path, _line(text, key, value))}: {_told(key)}.", _MEND)
     agents = {name: _agent(name, agent, text, path) for name, agent in _tables(table, "agents", text, path)}
     workflows: dict[str, WorkflowSettings] = {}
     for name, workflow in _tables(table, "workflows", text, path):
         try:
             workflows[name] = project_workflow(name, workflow)
         except WorkflowError as exc:
-            raise _misused(exc, text, path) from exc
+            raise ConfigError(f"{place_of_workflow(path, text, exc)}: {exc}.", _MEND) from exc
     servers = {name: _server(name, server, text, path) for name, server in _tables(table, "mcp", text, path)}
     return Delegates(agents, workflows, servers, _options(table, text, path))
 
@@ -232,14 +227,13 @@ def _fitting(delegates: Delegates, files: CustomFiles, problems: list[str]) -> D
 
 
 def _parse(data: bytes, path: Path) -> tuple[str, dict[str, Any]]:
-    if len(data) > _LARGEST:
-        raise ConfigError(f"{path} has {len(data):,} bytes; {_LARGEST:,} are read at most.", _MEND)
+    if len(data) > LARGEST_CONFIG:
+        raise ConfigError(f"{path} has {len(data):,} bytes; {LARGEST_CONFIG:,} are read at most.", _MEND)
     try:
         text = data.decode("utf-8-sig")
-        return text, toml.loads(text)
-    except (ValueError, RecursionError) as exc:
-        # A number of very many digits is no TOMLDecodeError; neither is very deep nesting.
+    except UnicodeDecodeError as exc:
         raise ConfigError(f"{path} is not valid TOML: {exc}.", _MEND) from exc
+    return text, toml.parse(path, text, _MEND)
 
 
 def _line(text: str, key: str, value: Any) -> int:
@@ -274,12 +268,12 @@ def _options(table: dict[str, Any], text: str, path: Path) -> dict[str, Any]:
 def _tables(table: dict[str, Any], key: str, text: str, path: Path) -> list[tuple[str, Any]]:
     found: Any = table.get(key, {})
     if not isinstance(found, dict):
-        raise ConfigError(f'{_place(path, line_of_key(text, (key,)))}: "{key}" is no table.', _MEND)
+        raise ConfigError(f'{toml.place(path, line_of_key(text, (key,)))}: "{key}" is no table.', _MEND)
     entries = cast("dict[str, Any]", found)
     for name in entries:
         if not _NAME.fullmatch(name):
             told = "a name has letters, digits, - _ and . only, at most 64"
-            raise ConfigError(f"{_place(path, line_of(text, (key, name)))}: {key}: {told}.", _MEND)
+            raise ConfigError(f"{toml.place(path, line_of(text, (key, name)))}: {key}: {told}.", _MEND)
     return list(entries.items())
 
 
@@ -293,7 +287,7 @@ def _agent(name: str, agent: Any, text: str, path: Path) -> AgentSettings:
             return msgspec.convert(agent, AgentSettings)
         line = line_of_key(text, (*keys, chosen)) or line
         problem = f'"{chosen}" is not for a project to set: its agents have the model of who calls them'
-    raise ConfigError(f'{_place(path, line)}: agent "{name}": {problem}.', _MEND)
+    raise ConfigError(f'{toml.place(path, line)}: agent "{name}": {problem}.', _MEND)
 
 
 def _server(name: str, server: Any, text: str, path: Path) -> McpSettings:
@@ -303,14 +297,4 @@ def _server(name: str, server: Any, text: str, path: Path) -> McpSettings:
         return msgspec.convert(server, McpSettings)
     told = wrong.words if wrong else f'"{key}" is not for a project to set: it names variables of yours'
     line = line_of_key(text, ("mcp", name, key) if key else ("mcp", name))
-    raise ConfigError(f'{_place(path, line)}: MCP server "{name}": {told}.', _MEND)
-
-
-def _misused(error: WorkflowError, text: str, path: Path) -> ConfigError:
-    keys = ("workflows", error.workflow)
-    line = line_of(text, keys) if error.step is None else line_of(text, (*keys, "steps"), error.step)
-    return ConfigError(f"{_place(path, line)}: {error}.", _MEND)
-
-
-def _place(path: Path, line: int) -> str:
-    return f"{path}, line {line}" if line else str(path)
+    raise ConfigError(f'{toml.place(path, line)}: MCP server "{name}": {told}.', _MEND)

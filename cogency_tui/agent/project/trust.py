@@ -17,10 +17,10 @@ from typing import Any, cast
 
 import msgspec
 
-from cogency_tui.agent import user_file
-from cogency_tui.agent.project.files import FOLDER, Entry, list_files, read_files
-from cogency_tui.agent.project.server_programs import Programs, programs_of
-from cogency_tui.config.edit import changing
+from cogency_tui.agent.project.cogency_folder import FOLDER, Entry, list_files, read_files
+from cogency_tui.agent.project.server_files import Programs, programs_of
+from cogency_tui.config import toml
+from cogency_tui.config.edit import changing, write_table
 from cogency_tui.config.workflows import problem_of
 from cogency_tui.errors import ConfigError, UsageError, WorkspaceError
 
@@ -190,7 +190,8 @@ class Trust:
         Raises:
             ConfigError: the file cannot be read, or is invalid.
         """
-        text, table = user_file.read(self.path)
+        text = toml.read_text(self.path)
+        table = toml.parse(self.path, text)
         projects = self._entries(text, table, "projects", Trusted)
         refused = self._entries(text, table, "refused", Refused)
         if table:
@@ -208,7 +209,7 @@ class Trust:
         entries = cast("list[Any]", found)
         for index, entry in enumerate(entries):
             if problem := problem_of(entry, kind):
-                place = user_file.place_in(self.path, text, key, index)
+                place = toml.place(self.path, toml.line_of(text, (key,), index))
                 raise ConfigError(f"{place}: {key}, entry {index + 1}: {problem}.", _MEND)
         return entries
 
@@ -227,7 +228,7 @@ class Trust:
 
     def _write(self, decisions: Decisions) -> None:
         table: dict[str, Any] = {key: value for key, value in msgspec.to_builtins(decisions).items() if value}
-        user_file.write(self.path, _HEADING, table)
+        write_table(self.path, _HEADING, table)
 
 
 def _today() -> str:

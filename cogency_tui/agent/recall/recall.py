@@ -9,21 +9,22 @@ and a caller that cancels one stops it. Every list is paged by key: the caller p
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, TypeVar
 
+from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.agent.recall.results import Hit, Indexed, Page, Preview, hit_of, listed
-from cogency_tui.child_processes import start_interpreter
+from cogency_tui.child_processes import Job
 from cogency_tui.errors import UsageError
-from cogency_tui.protocol.events import Event
-from cogency_tui.store import events, transfer, usage
+from cogency_tui.protocol.transcript import user_text
+from cogency_tui.store import events, export_import, usage
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.events import missing
-from cogency_tui.store.file_versions import Kind, net
+from cogency_tui.store.file_versions import Kind
 from cogency_tui.store.forks import Forks, Tree
 from cogency_tui.store.open_locks import Mark, Presence
 from cogency_tui.store.search.index import BLOBS
@@ -40,7 +41,7 @@ class Branch:
     changed, with the kind of change; `tokens` sent and generated, `cost` in USD if it is known.
     """
 
-    conversation: Conversation
+    conversation: StoredConversation
     prompts: tuple[str, ...]
     answers: tuple[str, ...]
     files: tuple[tuple[str, Kind], ...]
@@ -79,16 +80,12 @@ async def _branch(store: Store, id: str, after: int) -> Branch:
     parted = events[0]["timestamp"]
     edits = [edit for edit in await Edits(store.database).of_conversation(id) if edit.timestamp >= parted]
     tokens, cost = await store.database.read(lambda connection: usage.since(connection, id, parted))
-    files: tuple[tuple[str, Kind], ...] = tuple((each.change.path, each.change.kind) for each in net(edits))
-    return Branch(conversation, _said(events, "user"), _said(events, "respond"), files, tokens, cost)
-
-
-def _said(events: list[Event], kind: str) -> tuple[str, ...]:
-    return tuple(
-        event["content"]
-        for event in events
-        if event["type"] == kind and (event["type"] == "user" or event["type"] == "respond")
+    files: tuple[tuple[str, Kind], ...] = tuple(
+        (each.change.path, each.change.kind) for each in histories(edits)
     )
+    prompts = tuple(user_text(event) for event in events if event["type"] == "user")
+    answers = tuple(event["content"] for event in events if event["type"] == "respond")
+    return Branch(conversation, prompts, answers, files, tokens, cost)
 
 
 T = TypeVar("T")
@@ -102,7 +99,7 @@ _WORK = "work"
 BACKLOG = 300
 """Events missing from the index from which on an update in a separate process pays off."""
 
-_UPDATE = "from cogency_tui.store.search.child import main; main()"
+_UPDATE = Job("cogency_tui.store.search.child", nice=10)
 
 
 class Recall:
@@ -185,7 +182,7 @@ class Recall:
         """Restore a conversation from the trash."""
         await Trash((await self._store()).database).restore(id)
 
-    async def fork(self, id: str, through: int | None = None) -> Conversation:
+    async def fork(self, id: str, through: int | None = None) -> StoredConversation:
         """A new conversation with the events up to the number `through`, or all.
 
         Raises:
@@ -211,21 +208,21 @@ class Recall:
             connection = searcher.view.connection
             connection.execute("BEGIN")
             try:
-                lines = transfer.exported(connection, id, blobs)
+                lines = export_import.exported(connection, id, blobs)
                 return [json.dumps(line, ensure_ascii=True, separators=(",", ":")) for line in lines]
             finally:
                 connection.execute("ROLLBACK")
 
         return await self._search(work)
 
-    async def import_lines(self, lines: Sequence[str]) -> Conversation:
+    async def import_lines(self, lines: Sequence[str]) -> StoredConversation:
         """Store the lines of `export_lines`, all or nothing.
 
         Raises:
             UsageError: it is no export; the message names the invalid line.
         """
         store, blobs = await self._store(), await self._blobs()
-        id = await store.database.write(partial(transfer.imported, lines=lines, blobs=blobs))
+        id = await store.database.write(partial(export_import.imported, lines=lines, blobs=blobs))
         found = await store.conversation(id)
         assert found is not None
         return found
@@ -290,16 +287,10 @@ class Recall:
             return
         async with self._indexing:
             directory = (await self._store()).database.path.parent
-            child = await start_interpreter(_UPDATE, str(directory))
-            assert child.stdout is not None
-            try:
-                async for line in child.stdout:
+            async with aclosing(_UPDATE.lines(str(directory))) as lines:
+                async for line in lines:
                     done, total = line.split()
                     yield Indexed(int(done), int(total))
-            finally:
-                with suppress(ProcessLookupError):
-                    child.terminate()
-                await child.wait()
 
     async def _search(self, work: Callable[[Searcher], T]) -> T:
         return await (await self._searching()).run(work)

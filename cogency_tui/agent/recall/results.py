@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.column_text import to_column
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.open_locks import Mark
 from cogency_tui.store.search.documents import Document, Kind
 from cogency_tui.store.search.matching import Match
@@ -45,7 +45,7 @@ class Listed:
     files it changed and of its forks, and the process that has it open.
     """
 
-    conversation: Conversation
+    conversation: StoredConversation
     hits: tuple[Hit, ...]
     more: bool
     files: int

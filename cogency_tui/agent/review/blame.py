@@ -8,19 +8,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cogency_tui.agent.edits.history import is_agents
+from cogency_tui.agent.edits.file_history import history_at, is_agents
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.review.hunk_cache import content
+from cogency_tui.agent.review.hunk_cache import content, is_readable
 from cogency_tui.agent.review.model import LARGEST
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.file_versions import Edit, Version
 from cogency_tui.store.reviews import Reviews
-from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.diff import differences
-from cogency_tui.workspace.merge import lines
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.merge import line_differences, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +63,10 @@ async def blame_of(journal: Journal, store: Store, path: str) -> Blame:
             for edit in own
             if edit.path == name and edit.old_path and edit.old_path not in names
         ]
-    history = history_of(path, [found[id] for id in sorted(found)])
-    contents, blobs = await journal.contents(), await journal.blobs()
-    async with journal.lock:
-        told = await in_thread(lambda: blame(path, history, contents.now(path, LARGEST), blobs))
+    history = history_at(path, [found[id] for id in sorted(found)])
+    told = await journal.reading(
+        lambda contents, blobs: blame(path, history, contents.now(path, LARGEST), blobs)
+    )
     origins = {line.edit.origin for line in told if line.edit is not None}
     prompts: dict[tuple[str, int], str] = {}
     for conversation in {origin.conversation for origin in origins}:
@@ -99,19 +97,6 @@ def blame(path: str, edits: Sequence[Edit], now: Version, blobs: Blobs) -> list[
     return [Blamed(n, text, edit) for n, (text, edit) in enumerate(zip(texts, owners, strict=True), 1)]
 
 
-def history_of(path: str, edits: Sequence[Edit]) -> list[Edit]:
-    """The edits of the file that is now at `path`, out of a project's edits, oldest first."""
-    found: list[Edit] = []
-    for edit in reversed(edits):
-        if edit.old_path == path:
-            # The previous file at this path was moved elsewhere.
-            break
-        if edit.path == path and edit.kind != "snapshot":
-            found.append(edit)
-            path = edit.old_path or path
-    return found[::-1]
-
-
 class _History:
     """Walks from version to version, and maintains the owner of each line."""
 
@@ -125,7 +110,7 @@ class _History:
 
     def add(self, edit: Edit) -> None:
         """Process the next edit."""
-        if not all(_is_readable(side) for side in (edit.before, edit.after)):
+        if not all(is_readable(side) for side in (edit.before, edit.after)):
             self._version = None
             return
         if self._version is None or not self._version.holds(edit.before):
@@ -162,7 +147,7 @@ class _History:
         old, new = sides
         found: _Origins = []
         done = 0
-        for a, a_end, b, b_end in differences(_texts(old), _texts(new)):
+        for a, a_end, b, b_end in line_differences(old, new):
             found += self._owners[done:a]
             for line, owner in zip(old[a:a_end], self._owners[a:a_end], strict=True):
                 self._lost[line].append(owner)
@@ -174,11 +159,3 @@ class _History:
 
 def _nobodys(count: int) -> _Origins:
     return [None for _ in range(count)]
-
-
-def _texts(data: Sequence[bytes]) -> list[str]:
-    return [line.decode("latin-1") for line in data]
-
-
-def _is_readable(version: Version) -> bool:
-    return version.kind == "absent" or (version.kind == "file" and version.kept and version.size <= LARGEST)

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.history import REVIEW
-from cogency_tui.agent.edits.preview import Plan, Planned, difference
+from cogency_tui.agent.edits.file_history import REVIEW, UNDO
 from cogency_tui.agent.edits.reverse import Obstacle
-from cogency_tui.agent.edits.selection import UNDO, Step, steps, to_undo
+from cogency_tui.agent.edits.undo_preview import Plan, Planned, difference, plan_of
+from cogency_tui.agent.edits.undo_selection import Step
 from cogency_tui.agent.review.decisions import applied
 from cogency_tui.agent.review.hunk_patch import Replaced, encoded, undone
+from cogency_tui.agent.review.hunk_selection import Wish, wishes_of
 from cogency_tui.agent.review.model import Target
-from cogency_tui.agent.review.selection import Wish, looking, tried, wishes_of
 from cogency_tui.agent.review.snapshot import Book, Page
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.file_versions import Edit, FileChange, State, Version
+from cogency_tui.store.file_versions import Edit, FileChange, State
 from cogency_tui.store.reviews import NewAction, Part
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,12 @@ async def _plan(book: Book, page: Page, target: Target) -> Plan:
                 whole |= set(wish.edits)
             elif chosen:
                 wanted = [Replaced(each, reverted=True) for each in chosen]
-                undoes = undone(wanted, wish.outlines, page.standing, wish.chain)
+                undoes = undone(wanted, wish.outlines, page.standing, wish.history)
                 found += wish.sheet(blobs).steps(wanted, undoes)
-        found += steps(to_undo(page.edits, whole), page.edits) if whole else []
-        return tried(UNDO, found, contents, blobs)
+        found += page.steps(whole)
+        return plan_of(UNDO, found, contents, blobs)
 
-    return await looking(book, look)
+    return await book.journal.reading(look)
 
 
 def _is_in_conflict(wish: Wish) -> bool:
@@ -113,7 +113,7 @@ def _settled(obstacle: Obstacle, choices: Sequence[Choice], blobs: Blobs) -> Fil
         (choice,) = choices
         then = ours if choice == "ours" else theirs
         if isinstance(choice, Text):
-            then = _stored(choice.text.encode(), ours, blobs)
+            then = blobs.version(choice.text.encode(), obstacle.mode)
         if then.kind != "absent" and not then.kept and not then.holds(ours):
             raise WorkspaceError(f"What {shown(obstacle.path)} held was not kept.", "Choose something else.")
         return FileChange(obstacle.path, ours, then, undoes=obstacle.undoes)
@@ -125,9 +125,4 @@ def _settled(obstacle: Obstacle, choices: Sequence[Choice], blobs: Blobs) -> Fil
         else:
             pieces.append(place.ours if choice == "ours" else place.theirs)
     data = obstacle.merged.resolved(pieces)
-    return FileChange(obstacle.path, ours, _stored(data, ours, blobs), undoes=obstacle.undoes)
-
-
-def _stored(data: bytes, like: Version, blobs: Blobs) -> Version:
-    stored = blobs.put_bytes(data)
-    return Version("file", stored.digest, stored.size, like.mode or 0o644, stored.kept)
+    return FileChange(obstacle.path, ours, blobs.version(data, obstacle.mode), undoes=obstacle.undoes)

@@ -8,21 +8,22 @@ raise `UsageError` for a missing target, `WorkspaceError` for an impossible acti
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.history import REVIEW
-from cogency_tui.agent.edits.preview import Plan
-from cogency_tui.agent.edits.selection import UNDO, Step, steps, taken_back, to_undo
+from cogency_tui.agent.edits.file_history import REVIEW, UNDO
 from cogency_tui.agent.edits.undo import Undo
+from cogency_tui.agent.edits.undo_preview import Plan, plan_of
+from cogency_tui.agent.edits.undo_selection import Step, taken_back
 from cogency_tui.agent.review.hunk_patch import Replaced, undone
+from cogency_tui.agent.review.hunk_selection import Wish, wishes_of
 from cogency_tui.agent.review.model import Target
-from cogency_tui.agent.review.selection import Wish, looking, tried, wishes_of
 from cogency_tui.agent.review.snapshot import Book, Page
 from cogency_tui.errors import UsageError, WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import Edit, State, Undone
 from cogency_tui.store.reviews import MarkChange, NewAction, Part
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 
 @dataclass(slots=True)
@@ -63,7 +64,7 @@ class Decisions:
             made = wish.sheet(blobs).steps([Replaced(outline) for outline in back], undoes)
             return _Trial(made, dict.fromkeys(wish.parts, "kept"))
 
-        trial = await looking(self._book, plan)
+        trial = await self._book.journal.reading(plan)
         return await self._carry_out(NewAction("keep", target.path), page, wishes, REVIEW, trial)
 
     async def revert(self, target: Target, *, for_good: bool = False) -> list[Edit]:
@@ -76,7 +77,7 @@ class Decisions:
         def plan(contents: Contents, blobs: Blobs) -> _Trial:
             trial = _Trial()
             ids = {id for wish in whole for id in wish.edits}
-            trial.steps += steps(to_undo(page.edits, ids), page.edits) if ids else []
+            trial.steps += page.steps(ids)
             for wish in wishes:
                 if wish in whole:
                     trial.marks |= dict.fromkeys([*wish.parts, *map(Part, wish.edits)], "reverted")
@@ -84,7 +85,7 @@ class Decisions:
                     _revert_lines(wish, contents, blobs, trial)
             return trial
 
-        trial = await looking(self._book, plan)
+        trial = await self._book.journal.reading(plan)
         action = NewAction("revert", target.path)
         return await self._carry_out(action, page, wishes, UNDO, trial, for_good=for_good)
 
@@ -95,7 +96,7 @@ class Decisions:
         if len(wishes) != 1 or len(wishes[0].chosen) != 1:
             raise UsageError("One hunk at a time is edited.", "Choose one that has lines.")
         wish, outline = wishes[0], wishes[0].chosen[0]
-        if wish.chain.change.after.kind != "file":
+        if wish.history.change.after.kind != "file":
             raise UsageError(f"{shown(wish.path)} was deleted: there are no lines to edit.", "Revert it.")
 
         def plan(_contents: Contents, blobs: Blobs) -> _Trial:
@@ -103,7 +104,7 @@ class Decisions:
             made = wish.sheet(blobs).steps([Replaced(outline, text)], undoes)
             return _Trial(made, dict.fromkeys(outline.parts, "edited"))
 
-        trial = await looking(self._book, plan)
+        trial = await self._book.journal.reading(plan)
         return await self._carry_out(NewAction("edit", target.path, text=text), page, wishes, REVIEW, trial)
 
     async def comment(self, target: Target, text: str) -> None:
@@ -133,7 +134,7 @@ class Decisions:
         *,
         for_good: bool = False,
     ) -> list[Edit]:
-        plan = await looking(self._book, lambda contents, blobs: tried(tool, trial.steps, contents, blobs))
+        plan = await self._book.journal.reading(partial(plan_of, tool, trial.steps))
         marks: dict[Part, State] = trial.marks
         if action.kind == "revert":
             failed = {each.edit for obstacle in plan.obstacles for each in obstacle.undoes}
@@ -154,12 +155,12 @@ class Decisions:
         return await applied(self._book, replace(action, parts=parts, marks=changes), plan, for_good=for_good)
 
 
-async def applied(book: Book, action: NewAction, plan: Plan | None, *, for_good: bool = False) -> list[Edit]:
+async def applied(book: Book, action: NewAction, plan: Plan, *, for_good: bool = False) -> list[Edit]:
     """Apply a plan, and record the action with the edits that it made; with nothing to change, the action
     alone.
     """
     reviews, conversation = await book.reviews(), book.conversation
-    if plan is None or not (plan.changes or plan.unchanged or plan.obstacles):
+    if not (plan.changes or plan.unchanged or plan.obstacles):
         await reviews.add(conversation, action)
         return []
 
@@ -191,7 +192,7 @@ def _revert_lines(wish: Wish, contents: Contents, blobs: Blobs, trial: _Trial) -
     except WorkspaceError:
         # The plan reports why the file cannot be read.
         good = wanted
-    undoes = undone(good, wish.outlines, standing, wish.chain)
+    undoes = undone(good, wish.outlines, standing, wish.history)
     trial.steps += sheet.steps(good, undoes)
     trial.marks |= {Part(each.edit, each.hunk): "reverted" for each in undoes}
     for each in wanted:

@@ -7,16 +7,16 @@ can be addressed by its numbers, however long. Construction blocks.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from cogency_tui.agent.edits.history import Chain
+from cogency_tui.agent.edits.file_history import FileHistory
 from cogency_tui.agent.review.hunk_cache import content
 from cogency_tui.agent.review.intraline import Span, marks, twins
-from cogency_tui.agent.review.marks import Standing
 from cogency_tui.agent.review.model import ChangedFile, Hunk, Row
+from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.workspace.diff import Check, Difference, differences
-from cogency_tui.workspace.merge import Range, lines
-from cogency_tui.workspace.text import decode, lines_of
+from cogency_tui.workspace.diff import Check, Difference
+from cogency_tui.workspace.merge import Range, line_differences, lines
+from cogency_tui.workspace.text_files import decode, lines_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class FileDiff:
 
 
 def load(
-    file: ChangedFile, chain: Chain, standing: Standing, blobs: Blobs, check: Check | None = None
+    file: ChangedFile, history: FileHistory, standing: Standing, blobs: Blobs, check: Check | None = None
 ) -> FileDiff:
     """The lines and hunks of a changed file.
 
@@ -104,10 +104,10 @@ def load(
         StoreError: a stored content cannot be read.
     """
     edits = {edit.id: edit for edit in file.edits}
-    notes = [*_notes(chain)]
+    notes = [*_notes(history)]
     if file.no_lines or not file.hunks:
         return FileDiff(file, (), (), (), tuple(notes))
-    before, after = (content(side, blobs) for side in (chain.change.before, chain.change.after))
+    before, after = (content(side, blobs) for side in (history.change.before, history.change.after))
     sides = lines(before, after)
     assert sides is not None, "It was outlined, so it is text."
     try:
@@ -118,18 +118,16 @@ def load(
     done = 0
     hunks: list[Hunk] = []
     comments = file.comments
-    raw_new = [*map(_raw, sides[1])]
     for outline, state in zip(file.hunks, file.states, strict=True):
         if check is not None:
             check()
         first, end = outline.new
         base, base_end = outline.base
         merged_old += [*new[done:first], *old[base:base_end]]
-        gone = [*map(_raw, sides[0][base:base_end])]
         done = end
         changes = tuple(
             (a + outline.old[0], a_end + outline.old[0], b + first, b_end + first)
-            for a, a_end, b, b_end in differences(gone, raw_new[first:end], check)
+            for a, a_end, b, b_end in line_differences(sides[0][base:base_end], sides[1][first:end], check)
         )
         own = tuple(comment for comment in comments if comment.hunk == outline.id)
         made = tuple(edits[id] for id in dict.fromkeys(part.edit for part in outline.parts))
@@ -143,12 +141,8 @@ def _decoded(data: bytes, file: ChangedFile) -> list[str]:
     return lines_of(decode(data, file.path).plain)
 
 
-def _raw(line: bytes) -> str:
-    return line.decode("latin-1")
-
-
-def _notes(chain: Chain) -> Iterator[str]:
-    change = chain.change
+def _notes(history: FileHistory) -> Iterator[str]:
+    change = history.change
     before, after = change.before, change.after
     if change.old_path:
         yield f"Renamed from {change.old_path}."

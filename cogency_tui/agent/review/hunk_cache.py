@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from cogency_tui.agent.edits.history import Chain, Step
+from cogency_tui.agent.edits.file_history import FileHistory, Revision
 from cogency_tui.agent.review.model import LARGEST, MOST_LINES, NoLines, Outline
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import Version
 from cogency_tui.store.reviews import Part
-from cogency_tui.workspace.diff import Check, differences
-from cogency_tui.workspace.merge import Hunk, Range, hunks, is_text, lines
-from cogency_tui.workspace.text import decode
+from cogency_tui.workspace.diff import Check
+from cogency_tui.workspace.merge import Hunk, Range, hunks, is_text, line_differences, lines
+from cogency_tui.workspace.text_files import decode
 
 
 class Change(NamedTuple):
@@ -105,29 +105,29 @@ _FORM = 1
 
 @dataclass(frozen=True, slots=True)
 class Outlines:
-    """The hunks of a chain, or why there are none; `parts` are all hunks of each of its edits."""
+    """The hunks of a history, or why there are none; `parts` are all hunks of each of its edits."""
 
     hunks: tuple[Outline, ...]
     no_lines: NoLines = ""
     parts: tuple[Part, ...] = ()
 
 
-def key_of(chain: Chain) -> str:
-    """The cache key of a chain's outlines; it changes when stored contents are removed."""
-    versions = [version for edit in chain.edits for version in (edit.before, edit.after)]
-    said = f"{[edit.id for edit in chain.edits]} {[version.kept for version in versions]}"
+def cache_key(history: FileHistory) -> str:
+    """The cache key of a history's outlines; it changes when stored contents are removed."""
+    versions = [version for edit in history.edits for version in (edit.before, edit.after)]
+    said = f"{[edit.id for edit in history.edits]} {[version.kept for version in versions]}"
     return f"{_FORM}:{hashlib.sha256(said.encode()).hexdigest()[:32]}"
 
 
-def outlines_of(chain: Chain, blobs: Blobs, check: Check | None = None) -> Outlines:
+def outlines_of(history: FileHistory, blobs: Blobs, check: Check | None = None) -> Outlines:
     """The hunks of the agent's changes of a file.
 
     Raises:
         StoreError: a stored content cannot be read.
     """
-    if all(edit.before.holds(edit.after) for edit in chain.edits):
+    if all(edit.before.holds(edit.after) for edit in history.edits):
         return Outlines(())
-    steps = chain.steps
+    steps = history.revisions
     if why := _no_lines(steps):
         return Outlines((), why)
     versions = [steps[0].before, *(step.after for step in steps)]
@@ -179,7 +179,13 @@ def content(version: Version, blobs: Blobs) -> bytes:
     return blobs.read(version.digest, version.size) if version.kind != "absent" else b""
 
 
-def _no_lines(steps: Sequence[Step]) -> NoLines:
+def is_readable(version: Version) -> bool:
+    """Whether the lines of a version can be read."""
+    is_small_file = version.kind == "file" and version.kept and version.size <= LARGEST
+    return is_small_file or version.kind == "absent"
+
+
+def _no_lines(steps: Sequence[Revision]) -> NoLines:
     versions = [version for step in steps for version in (step.before, step.after)]
     if any(version.kind == "link" for version in versions):
         return "link"
@@ -200,7 +206,7 @@ def _not_comparable(contents: Sequence[bytes]) -> NoLines:
     return "too large" if 2 * most > MOST_LINES else ""
 
 
-def _changes(step: Step, found: Sequence[Hunk]) -> list[Change]:
+def _changes(step: Revision, found: Sequence[Hunk]) -> list[Change]:
     edit = step.edit
     return [Change(hunk.old, hunk.new, Part(edit.id, hunk.id) if edit else None) for hunk in found]
 
@@ -218,7 +224,7 @@ def _outlined(regions: Sequence[Region], first: bytes, last: bytes) -> list[Outl
         before, after = old_lines[start:end], new_lines[new_start:new_end]
         old = new_start + shift, new_start + shift + len(before)
         shift += len(before) - len(after)
-        changes = [*differences([*map(_text, before)], [*map(_text, after)])]
+        changes = line_differences(before, after)
         if not changes:
             # The agent changed these lines, and then changed them back.
             continue
@@ -227,10 +233,6 @@ def _outlined(regions: Sequence[Region], first: bytes, last: bytes) -> list[Outl
         id = _id(region.parts)
         found.append(Outline(id, region.parts, region.base, old, region.new, added, removed, region.others))
     return found
-
-
-def _text(line: bytes) -> str:
-    return line.decode("latin-1")
 
 
 def _id(parts: Sequence[Part]) -> str:

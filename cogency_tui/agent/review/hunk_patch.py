@@ -10,18 +10,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.history import Chain
-from cogency_tui.agent.edits.selection import Step
+from cogency_tui.agent.edits.file_history import FileHistory
+from cogency_tui.agent.edits.undo_selection import Step
 from cogency_tui.agent.review.hunk_cache import Outlines, content
-from cogency_tui.agent.review.marks import Standing
 from cogency_tui.agent.review.model import LARGEST, Outline
+from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import FileChange, Undone, Version
 from cogency_tui.store.reviews import Part
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.merge import hunks, lines, merge, without_hunk
-from cogency_tui.workspace.names import shown
-from cogency_tui.workspace.text import decode
+from cogency_tui.workspace.text_files import decode
 
 _MOST_TRIED = 64
 """Hunks that are merged one by one if they cannot be merged together."""
@@ -45,13 +45,15 @@ class Sheet:
         StoreError: a stored content cannot be read.
     """
 
-    def __init__(self, chain: Chain, outlines: Outlines, standing: Standing, path: str, blobs: Blobs) -> None:
-        self._chain = chain
+    def __init__(
+        self, history: FileHistory, outlines: Outlines, standing: Standing, path: str, blobs: Blobs
+    ) -> None:
+        self._history = history
         self._outlines = outlines
         self._standing = standing
         self._path = path
         self._blobs = blobs
-        change = chain.change
+        change = history.change
         self._after = content(change.after, blobs)
         sides = lines(content(change.before, blobs), self._after)
         if sides is None:
@@ -64,7 +66,7 @@ class Sheet:
         `undoes` are recorded with the change.
         """
         found: list[Step] = []
-        last = self._chain.edits[-1].id
+        last = self._history.edits[-1].id
         plain = [each for each in wanted if not (each.reverted and each.outline.mixed)]
         then, now = self._versions(plain)
         if not then.holds(now):
@@ -111,12 +113,9 @@ class Sheet:
 
     def _versions(self, wanted: Sequence[Replaced]) -> tuple[Version, Version]:
         """The file as it would be, and as it is assumed to be."""
-        mode = self._chain.change.after.mode
-        then, now = (self._blobs.put_bytes(data) for data in self._contents(wanted))
-        return (
-            Version("file", then.digest, then.size, mode, then.kept),
-            Version("file", now.digest, now.size, mode, now.kept),
-        )
+        mode = self._history.change.after.mode
+        then, now = (self._blobs.version(data, mode) for data in self._contents(wanted))
+        return then, now
 
     def _contents(self, wanted: Sequence[Replaced]) -> tuple[bytes, bytes]:
         chosen = {each.outline.id: each for each in wanted}
@@ -160,15 +159,14 @@ class Sheet:
     def _part_steps(self, outline: Outline, undoes: Sequence[Undone]) -> Iterator[Step]:
         """Revert the hunks of single edits, the latest first: lines of others are between them."""
         own = {part: _undone(part) for part in outline.parts}
-        edits = {edit.id: edit for edit in self._chain.edits}
+        edits = {edit.id: edit for edit in self._history.edits}
         for part in sorted(outline.parts, reverse=True):
             if self._standing.part(part) == "reverted":
                 continue
             edit = edits[part.edit]
             before, after = content(edit.before, self._blobs), content(edit.after, self._blobs)
             hunk = next(each for each in hunks(before, after) if each.id == part.hunk)
-            stored = self._blobs.put_bytes(without_hunk(before, after, hunk))
-            then = Version("file", stored.digest, stored.size, edit.after.mode, stored.kept)
+            then = self._blobs.version(without_hunk(before, after, hunk), edit.after.mode)
             whole = tuple(each for each in undoes if each.edit == part.edit and not each.hunk)
             yield Step(FileChange(self._path, then, edit.after), (own[part], *whole), edit.id)
 
@@ -190,13 +188,15 @@ def encoded(text: str, like: bytes, path: str) -> bytes:
         ) from None
 
 
-def undone(wanted: Iterable[Replaced], outlines: Outlines, standing: Standing, chain: Chain) -> list[Undone]:
+def undone(
+    wanted: Iterable[Replaced], outlines: Outlines, standing: Standing, history: FileHistory
+) -> list[Undone]:
     """The targets that reverting these hunks undoes: their parts, and the edits of which nothing is left."""
     parts = _parts(wanted)
     gone = {*parts} | {part for part in outlines.parts if standing.part(part) == "reverted"}
     shown_parts = {part for outline in outlines.hunks for part in outline.parts}
     found = [_undone(part) for part in parts]
-    for edit in chain.edits:
+    for edit in history.edits:
         own = {part for part in shown_parts if part.edit == edit.id}
         plain = not edit.old_path and edit.before.mode == edit.after.mode and edit.kind == "changed"
         if own and own <= gone and not own.isdisjoint(parts) and plain:

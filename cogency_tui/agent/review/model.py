@@ -27,11 +27,12 @@ NoLines = Literal["", "binary", "too large", "not kept", "link"]
 
 class FileKey(NamedTuple):
     """A changed file: the agent's changes in `turn` (None: in the conversation) of the file that ended up
-    at `path`.
+    at `path`. `replaced` is the number of the last of them if another file has come to that path, else 0.
     """
 
     turn: int | None
     path: str
+    replaced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +179,14 @@ class Hunk:
 class Target:
     """The target of a decision: hunks of a file, a file (no `hunks`), or a whole turn (no `path`).
 
-    With neither turn nor path it is everything that the agent did in the conversation.
+    With neither turn nor path it is everything that the agent did in the conversation. `replaced` as in
+    `FileKey`.
     """
 
     turn: int | None
     path: str = ""
     hunks: tuple[str, ...] = ()
+    replaced: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,15 @@ listed at the top, in lines that `git apply` skips.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cogency_tui.agent.edits.history import Chain
+from cogency_tui.agent.edits.file_history import FileHistory
 from cogency_tui.agent.review.hunk_cache import Outlines, content
 from cogency_tui.agent.review.hunk_patch import Sheet
-from cogency_tui.agent.review.marks import Standing
+from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import FileChange, Version
 from cogency_tui.store.reviews import Part
 from cogency_tui.workspace import diff
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 _SAMPLE = 8_000
 """Bytes that git searches for a zero byte to detect a binary file."""
@@ -31,7 +31,7 @@ class Patch:
     left_out: tuple[str, ...]
 
 
-def patch_of(found: Iterable[tuple[Chain, Outlines]], standing: Standing, blobs: Blobs) -> Patch:
+def patch_of(found: Iterable[tuple[FileHistory, Outlines]], standing: Standing, blobs: Blobs) -> Patch:
     """A patch of everything that is not reverted; edits of the user are in it as they wrote them.
 
     Raises:
@@ -40,16 +40,16 @@ def patch_of(found: Iterable[tuple[Chain, Outlines]], standing: Standing, blobs:
     pieces: list[bytes] = []
     files: list[str] = []
     left_out: list[str] = []
-    for chain, outlines in found:
-        change = chain.change
-        if _is_taken_back(chain, outlines, standing):
+    for history, outlines in found:
+        change = history.change
+        if _is_taken_back(history, outlines, standing):
             continue
         if why := _why_not(change, outlines):
             left_out.append(f"{shown(change.path)}: {why}")
             continue
         after = content(change.after, blobs)
         if outlines.hunks and change.after.kind == "file":
-            after = Sheet(chain, outlines, standing, change.path, blobs).as_decided()
+            after = Sheet(history, outlines, standing, change.path, blobs).as_decided()
         before = content(change.before, blobs)
         if b"\0" in before[:_SAMPLE] or b"\0" in after[:_SAMPLE]:
             left_out.append(f"{shown(change.path)}: binary")
@@ -61,11 +61,11 @@ def patch_of(found: Iterable[tuple[Chain, Outlines]], standing: Standing, blobs:
     return Patch(b"".join((*notes, *pieces)), tuple(files), tuple(left_out))
 
 
-def _is_taken_back(chain: Chain, outlines: Outlines, standing: Standing) -> bool:
-    if all(standing.marked(Part(edit.id)) == "reverted" for edit in chain.edits):
+def _is_taken_back(history: FileHistory, outlines: Outlines, standing: Standing) -> bool:
+    if all(standing.marked(Part(edit.id)) == "reverted" for edit in history.edits):
         return True
-    change = chain.change
-    states = standing.states(outlines.hunks, [edit.id for edit in chain.edits])
+    change = history.change
+    states = standing.states(outlines.hunks, [edit.id for edit in history.edits])
     comes_or_goes = "absent" in (change.before.kind, change.after.kind)
     return comes_or_goes and set(states) == {"reverted"}
 
@@ -131,6 +131,8 @@ def _escape(byte: int) -> bytes:
     return b"\\%03o" % byte if byte < 32 or byte == 127 else b"%c" % byte
 
 
-def chosen(chains: Sequence[Chain], outlines: Sequence[Outlines]) -> list[tuple[Chain, Outlines]]:
-    """Chains with their hunks, by path."""
-    return sorted(zip(chains, outlines, strict=True), key=lambda each: each[0].change.path)
+def chosen(
+    histories: Sequence[FileHistory], outlines: Sequence[Outlines]
+) -> list[tuple[FileHistory, Outlines]]:
+    """Histories with their hunks, by path."""
+    return sorted(zip(histories, outlines, strict=True), key=lambda each: each[0].change.path)

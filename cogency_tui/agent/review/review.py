@@ -14,19 +14,18 @@ event loop is never blocked.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Literal
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.edits.history import path_today
+from cogency_tui.agent.edits.file_history import REDO, UNDO, path_today
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.edits.preview import Plan
 from cogency_tui.agent.edits.reverse import Obstacle
-from cogency_tui.agent.edits.selection import REDO, UNDO, steps, to_undo
+from cogency_tui.agent.edits.undo_preview import plan_of
 from cogency_tui.agent.review import conflicts
 from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.decisions import Decisions, applied, reverse
 from cogency_tui.agent.review.file_diff import FileDiff, load
-from cogency_tui.agent.review.marks import counted
 from cogency_tui.agent.review.model import (
     ChangedFile,
     FileKey,
@@ -37,8 +36,8 @@ from cogency_tui.agent.review.model import (
     Target,
 )
 from cogency_tui.agent.review.patch import Patch, chosen, patch_of
-from cogency_tui.agent.review.selection import looking, tried
 from cogency_tui.agent.review.snapshot import Book, Page, stoppable
+from cogency_tui.agent.review.stored_decisions import counted
 from cogency_tui.agent.review.survival import fates_of
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
@@ -86,13 +85,8 @@ async def redo(book: Book) -> tuple[Action, list[Edit]]:
 async def _take_back(book: Book, page: Page, action: Action, reversal: NewAction) -> list[Edit]:
     marks = reverse(action.marks)
     new = NewAction(reversal.kind, reversal.path, action.parts, marks, undoes=action.id)
-    chosen = to_undo(page.edits, set(action.edits))
-    plan: Plan | None = None
-    if chosen:
-        tool = UNDO if reversal.kind == "undo" else REDO
-        plan = await looking(
-            book, lambda contents, blobs: tried(tool, steps(chosen, page.edits), contents, blobs)
-        )
+    tool = UNDO if reversal.kind == "undo" else REDO
+    plan = await book.journal.reading(partial(plan_of, tool, page.steps(action.edits)))
     return await applied(book, new, plan)
 
 
@@ -125,7 +119,7 @@ class Review:
         """
         page = await self._book.page()
         prompts = await (await self._book.reviews()).prompts(self._book.conversation)
-        files = await self._book.files(page, page.chains_by_turn())
+        files = await self._book.files(page, page.histories_by_turn())
         groups = _by_turn(files, prompts) if by == "turn" else _by_file(files)
         can_undo, can_redo = next_undo(page) is not None, next_redo(page) is not None
         return Overview(tuple(groups), counted(files), can_undo, can_redo)
@@ -137,8 +131,8 @@ class Review:
             UsageError: there is no such change.
         """
         page = await self._book.page()
-        (chain,) = page.targeted(Target(*key))
-        return (await self._book.files(page, [(key.turn, chain)]))[0]
+        history = page.history(key)
+        return (await self._book.files(page, [(key.turn, history)]))[0]
 
     async def diff(self, key: FileKey) -> FileDiff:
         """The lines and hunks of a changed file; cancelling this ends the work soon.
@@ -150,22 +144,22 @@ class Review:
             UsageError: there is no such change.
         """
         page = await self._book.page()
-        (chain,) = page.targeted(Target(*key))
-        (file,) = await self._book.files(page, [(key.turn, chain)])
+        history = page.history(key)
+        (file,) = await self._book.files(page, [(key.turn, history)])
         blobs = await self._book.journal.blobs()
-        return await stoppable(lambda check: load(file, chain, page.standing, blobs, check))
+        return await stoppable(lambda check: load(file, history, page.standing, blobs, check))
 
     async def fates(self, key: FileKey) -> list[HunkFate]:
         """The survival of each hunk, and its place in the current file. Errors as `diff`."""
         page = await self._book.page()
-        (chain,) = page.targeted(Target(*key))
-        (file,) = await self._book.files(page, [(key.turn, chain)])
-        path = path_today(key.path, page.edits, chain.edits[-1].id)
+        history = page.history(key)
+        (file,) = await self._book.files(page, [(key.turn, history)])
+        path = path_today(key.path, page.renames, history.edits[-1].id)
 
         def work(contents: Contents, blobs: Blobs) -> list[HunkFate]:
-            return fates_of(chain.change, file.hunks, path, contents, blobs)
+            return fates_of(history.change, file.hunks, path, contents, blobs)
 
-        return await looking(self._book, work)
+        return await self._book.journal.reading(work)
 
     async def keep(self, target: Target) -> Outcome:
         """Mark new or conflicting parts as kept. Named hunks that were reverted or edited are restored as

@@ -3,16 +3,17 @@
 import asyncio
 import threading
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from cogency_tui.agent.edits.history import Chain, chains
+from cogency_tui.agent.edits.file_history import FileHistory, Renames, agents_histories, renames
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.review.hunk_cache import Outlines, key_of, outlines_of, packed, unpacked
-from cogency_tui.agent.review.marks import Standing
+from cogency_tui.agent.edits.undo_selection import Step, steps, to_undo
+from cogency_tui.agent.review.hunk_cache import Outlines, cache_key, outlines_of, packed, unpacked
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Target
+from cogency_tui.agent.review.stored_decisions import Standing
 from cogency_tui.errors import UsageError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
@@ -20,7 +21,7 @@ from cogency_tui.store.file_versions import Edit
 from cogency_tui.store.reviews import Action, Reviews, in_effect
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.diff import Check
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 Result = TypeVar("Result")
 
@@ -38,25 +39,41 @@ class Page:
         """The actions that are not undone, oldest first."""
         return in_effect(self.actions)
 
-    def chains_by_turn(self) -> list[tuple[int, Chain]]:
+    @cached_property
+    def renames(self) -> dict[int, Renames]:
+        """The renames by each edit."""
+        return renames(self.edits)
+
+    def steps(self, ids: Collection[int]) -> list[Step]:
+        """The steps that revert these edits."""
+        return steps(to_undo(self.edits, ids), self.edits)
+
+    def histories_by_turn(self) -> list[tuple[int, FileHistory]]:
         """The agent's changes of each file in each turn: the latest turn first, then by path."""
         turns: defaultdict[int, list[Edit]] = defaultdict(list)
         for edit in self.edits:
             turns[edit.origin.turn].append(edit)
-        found = [(turn, chain) for turn, edits in turns.items() for chain in chains(edits)]
+        found = [(turn, each) for turn, edits in turns.items() for each in agents_histories(edits)]
         return sorted(found, key=lambda each: (-each[0], each[1].change.path))
 
-    def chains(self, turn: int | None) -> list[Chain]:
+    def histories(self, turn: int | None) -> list[FileHistory]:
         """The agent's changes of each file in a turn, or in the conversation."""
-        return chains(edit for edit in self.edits if turn is None or edit.origin.turn == turn)
+        return agents_histories(edit for edit in self.edits if turn is None or edit.origin.turn == turn)
 
-    def targeted(self, target: Target) -> list[Chain]:
-        """The chains that a target is about.
+    def history(self, key: FileKey) -> FileHistory:
+        """The agent's changes of one file; errors as `targeted`."""
+        (found,) = self.targeted(Target(key.turn, key.path, replaced=key.replaced))
+        return found
+
+    def targeted(self, target: Target) -> list[FileHistory]:
+        """The changes that a target is about.
 
         Raises:
             UsageError: there is no such change.
         """
-        found = [chain for chain in self.chains(target.turn) if target.path in ("", chain.change.path)]
+        wanted = target.path, target.replaced
+        found = self.histories(target.turn)
+        found = [each for each in found if not target.path or key_of(target.turn, each)[1:] == wanted]
         if not found:
             where = f"In turn {target.turn} the agent" if target.turn is not None else "The agent"
             what = shown(target.path) if target.path else "no file"
@@ -93,11 +110,13 @@ class Book:
         """Compute the hunks of the last turn's changes, so that the review opens at once."""
         edits = await self.journal.edits()
         origin = await edits.origin(self.conversation)
-        await self.outlined(chains(await edits.of_conversation(self.conversation, turn=origin.turn)))
+        await self.outlined(
+            agents_histories(await edits.of_conversation(self.conversation, turn=origin.turn))
+        )
 
-    async def outlined(self, wanted: Sequence[Chain]) -> list[Outlines]:
-        """The hunks of each chain: from memory, from the store, or else computed and stored."""
-        keys = [key_of(chain) for chain in wanted]
+    async def outlined(self, wanted: Sequence[FileHistory]) -> list[Outlines]:
+        """The hunks of each history: from memory, from the store, or else computed and stored."""
+        keys = [cache_key(each) for each in wanted]
         reviews, blobs = await self.reviews(), await self.journal.blobs()
         missing = [key for key in keys if key not in self._outlines]
         if missing:
@@ -109,9 +128,9 @@ class Book:
                 await reviews.keep_outlines({key: packed(each) for key, each in made.items()})
         return [self._outlines[key] for key in keys]
 
-    async def files(self, page: Page, wanted: Sequence[tuple[int | None, Chain]]) -> list[ChangedFile]:
-        """The list's entries for these chains, each with the turn that it is shown for."""
-        outlined = await self.outlined([chain for _, chain in wanted])
+    async def files(self, page: Page, wanted: Sequence[tuple[int | None, FileHistory]]) -> list[ChangedFile]:
+        """The list's entries for these histories, each with the turn that it is shown for."""
+        outlined = await self.outlined([history for _, history in wanted])
         pairs = [*zip(wanted, outlined, strict=True)]
         return await in_thread(lambda: [_file(page.standing, *one, outlines) for one, outlines in pairs])
 
@@ -140,26 +159,31 @@ async def stoppable(work: Callable[[Check], Result]) -> Result:
         raise
 
 
-def _worked_out(chains: dict[str, Chain], blobs: Blobs, check: Check) -> dict[str, Outlines]:
+def _worked_out(histories: dict[str, FileHistory], blobs: Blobs, check: Check) -> dict[str, Outlines]:
     found: dict[str, Outlines] = {}
-    for key, chain in chains.items():
+    for key, history in histories.items():
         check()
-        found[key] = outlines_of(chain, blobs, check)
+        found[key] = outlines_of(history, blobs, check)
     return found
 
 
-def _file(standing: Standing, turn: int | None, chain: Chain, outlines: Outlines) -> ChangedFile:
-    change, hunks = chain.change, outlines.hunks
-    ids = [edit.id for edit in chain.edits]
+def key_of(turn: int | None, history: FileHistory) -> FileKey:
+    """The key of the agent's changes of a file in a turn, or in the conversation."""
+    return FileKey(turn, history.change.path, history.edits[-1].id if history.is_replaced else 0)
+
+
+def _file(standing: Standing, turn: int | None, history: FileHistory, outlines: Outlines) -> ChangedFile:
+    change, hunks = history.change, outlines.hunks
+    ids = [edit.id for edit in history.edits]
     return ChangedFile(
-        key=FileKey(turn, change.path),
+        key=key_of(turn, history),
         old_path=change.old_path,
         kind=change.kind,
         no_lines=outlines.no_lines,
         hunks=hunks,
         states=standing.states(hunks, ids),
         comments=standing.comments(hunks, ids),
-        edits=chain.edits,
+        edits=history.edits,
         size=(change.before.size, change.after.size),
         mode=(change.before.mode, change.after.mode),
     )

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cogency_tui.agent.edits.content_cache import Contents
-from cogency_tui.agent.review.hunk_cache import content
+from cogency_tui.agent.review.hunk_cache import content, is_readable
 from cogency_tui.agent.review.model import LARGEST, Fate, HunkFate, Outline
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.file_versions import FileChange, Version
-from cogency_tui.workspace.diff import Check, Difference, differences
-from cogency_tui.workspace.merge import Range, hunks, lines
+from cogency_tui.workspace.diff import Check, Difference
+from cogency_tui.workspace.merge import Range, hunks, line_differences, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,7 @@ def fates_of(
         # Lines that were removed with the file are still removed.
         lost: Fate = "still there" if change.after.kind == "absent" else "gone"
         return [HunkFate(each.id, lost, path, 0) for each in outlines]
-    if not _is_readable(now):
-        return [HunkFate(each.id, "changed since", path, 0) for each in outlines]
-    sides = lines(*(content(side, blobs) for side in (change.before, change.after, now)))
+    sides = _lines(change, now, blobs)
     if sides is None:
         return [HunkFate(each.id, "changed since", path, 0) for each in outlines]
     old, new, present = sides
@@ -97,16 +95,21 @@ def _content(change: FileChange, now: Version, blobs: Blobs) -> list[Fate]:
         return []
     if now.holds(after) or now.holds(before):
         return ["still there" if now.holds(after) else "gone"]
-    if after.kind != "file" or not all(_is_readable(side) for side in (before, after, now)):
-        return ["changed since"]
-    contents = [content(side, blobs) for side in (before, after, now)]
-    sides, found = lines(*contents), hunks(contents[0], contents[1])
-    if not found or sides is None:
+    sides = _lines(change, now, blobs)
+    if sides is None or after.kind != "file":
         return ["changed since"]
     old, new, present = sides
+    found = hunks(b"".join(old), b"".join(new))
     fates = _found(new, present, [(hunk.new, old[slice(*hunk.old)]) for hunk in found], None)
     # A moved hunk is not as the edit left it.
-    return ["changed since" if fate == "moved" else fate for fate, _ in fates]
+    return ["changed since" if fate == "moved" else fate for fate, _ in fates] or ["changed since"]
+
+
+def _lines(change: FileChange, now: Version, blobs: Blobs) -> list[list[bytes]] | None:
+    """The lines before and after a change, and now; None if these are not known, or no lines."""
+    versions = change.before, change.after, now
+    readable = all(map(is_readable, versions))
+    return lines(*(content(each, blobs) for each in versions)) if readable else None
 
 
 def _found(
@@ -118,7 +121,7 @@ def _found(
     """For hunks, given by their lines in `new` with the lines before the edit: the state of each, and its
     current or last line in `present`.
     """
-    changes = [*differences(_texts(new), _texts(present), check)]
+    changes = line_differences(new, present, check)
     ends = [change[1] for change in changes]
     found: list[tuple[Fate, int]] = []
     for (start, end), before in wanted:
@@ -172,15 +175,6 @@ def _place(own: Sequence[bytes], present: Sequence[bytes], changes: Sequence[Dif
             if present[index] == own[0] and list(present[index : index + len(own)]) == list(own):
                 return index
     return None
-
-
-def _texts(data: Sequence[bytes]) -> list[str]:
-    return [line.decode("latin-1") for line in data]
-
-
-def _is_readable(version: Version) -> bool:
-    is_small_file = version.kind == "file" and version.kept and version.size <= LARGEST
-    return is_small_file or version.kind == "absent"
 
 
 def _side(now: int, before: int, after: int) -> Fate:

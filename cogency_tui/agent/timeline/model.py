@@ -7,8 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cogency_tui.protocol.events import Event, Measure, Message
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.protocol.events import Event, Measure, Message, begins_turn
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.file_versions import Edit, FileChange, Version
 from cogency_tui.store.requests import Request
 
@@ -16,7 +16,7 @@ from cogency_tui.store.requests import Request
 @dataclass(frozen=True, slots=True)
 class Point:
     """One stored event. `events` ends with it; for the result of a call, its sub-agents' events up to then
-    come first. `turn` counts the user's messages from 1.
+    come first. `turn` counts from 1; it is 0 before the first.
     """
 
     number: int
@@ -108,7 +108,7 @@ class Past:
     the points that it has from the conversation that it was forked from.
     """
 
-    conversation: Conversation
+    conversation: StoredConversation
     points: Sequence[Point]
     asked: Sequence[Asked]
     edits: Sequence[Placed]
@@ -119,26 +119,28 @@ class Past:
     shared: int
     _through: list[int] = field(init=False)
     _placed: list[int] = field(init=False)
-    _users: list[int] = field(init=False)
+    turn_starts: Sequence[int] = field(init=False)
+    """The indices of the points at which turns begin."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "_through", [asked.request.through for asked in self.asked])
         put(self, "_placed", [each.at for each in self.edits])
-        users = [index for index, point in enumerate(self.points) if point.event["type"] == "user"]
-        put(self, "_users", users)
+        starts = [index for index, point in enumerate(self.points) if begins_turn(point.event)]
+        put(self, "turn_starts", starts)
 
     @property
     def turns(self) -> int:
-        return len(self._users)
+        return len(self.turn_starts)
 
     def turn_begins(self, index: int, step: int) -> int:
-        """The index of the user's next message; with -1 that of the one before, or of this turn."""
+        """The index at which the next turn begins; with -1 that of the one before, or of this turn."""
+        starts = self.turn_starts
         if step > 0:
-            place = bisect_right(self._users, index)
-            return self._users[place] if place < len(self._users) else len(self.points) - 1
-        place = bisect_left(self._users, index) - 1
-        return self._users[place] if place >= 0 else 0
+            place = bisect_right(starts, index)
+            return starts[place] if place < len(starts) else len(self.points) - 1
+        place = bisect_left(starts, index) - 1
+        return starts[place] if place >= 0 else 0
 
     def index_of(self, number: int) -> int:
         """The index of the point whose event has this number, or of the last one before."""

@@ -12,21 +12,23 @@ Invariant: only `apply` changes anything. The event loop is never blocked.
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from cogency_tui.agent.context import messages_of
-from cogency_tui.agent.edits.history import path_today
+from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.file_history import histories, path_today, renames
 from cogency_tui.agent.edits.journal import Journal
-from cogency_tui.agent.edits.preview import Plan, difference
 from cogency_tui.agent.edits.undo import Undo
+from cogency_tui.agent.edits.undo_preview import Plan, difference
+from cogency_tui.agent.timeline.loader import CurrentFrame, read_past
 from cogency_tui.agent.timeline.model import Asked, Exchange, Past, PastFile
-from cogency_tui.agent.timeline.reading import CurrentFrame, read_past
 from cogency_tui.errors import StoreError, UsageError, WorkspaceError
 from cogency_tui.protocol.events import Message
 from cogency_tui.providers.base import unanswered
+from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.conversations import Store
-from cogency_tui.store.file_versions import Edit, FileChange, net
+from cogency_tui.store.file_versions import Edit, FileChange
 from cogency_tui.store.requests import Request
 from cogency_tui.store.summaries import Summaries
 from cogency_tui.tools.threads import in_thread
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 
 def files_at(past: Past, index: int) -> list[PastFile]:
@@ -36,26 +38,32 @@ def files_at(past: Past, index: int) -> list[PastFile]:
     A file that was not touched by then is as it was before its first edit.
     """
     before, after = past.edits_until(index), past.edits_after(index)
+    renamed = renames(sorted((*before, *after), key=_number))
     changed = [
         PastFile(
             each.change.path,
             each.change.after,
-            path_today(each.change.path, after, 0),
+            path_today(each.change.path, renamed, each.edits[-1].id),
             each.change,
             each.edits,
         )
-        for each in net(before)
+        for each in histories(before)
+        if not each.is_replaced
     ]
     known = {file.path for file in changed}
     untouched: dict[str, PastFile] = {}
     made = set[str]()
-    for place, edit in enumerate(after):
+    for edit in after:
         path = edit.old_path or edit.path
         if path not in known and path not in made and edit.kind != "snapshot":
-            today = path_today(edit.path, after[place + 1 :], 0)
+            today = path_today(edit.path, renamed, edit.id)
             untouched.setdefault(path, PastFile(path, edit.before, today, None, ()))
         made.add(edit.path)
     return sorted(changed, key=_path) + sorted(untouched.values(), key=_path)
+
+
+def _number(edit: Edit) -> int:
+    return edit.id
 
 
 def _path(file: PastFile) -> str:
@@ -116,9 +124,8 @@ class Timeline:
         found = files_at(past, index)
         if not past.here:
             return [(file, None) for file in found]
-        contents = await self._journal.contents()
 
-        def look() -> list[tuple[PastFile, bool | None]]:
+        def look(contents: Contents, _blobs: Blobs) -> list[tuple[PastFile, bool | None]]:
             looked: list[tuple[PastFile, bool | None]] = []
             for file in found:
                 try:
@@ -130,8 +137,7 @@ class Timeline:
                 looked.append((file, now.equals(file.then) if known else None))
             return looked
 
-        async with self._journal.lock:
-            return await in_thread(look)
+        return await self._journal.reading(look)
 
     async def difference(self, file: PastFile) -> str:
         """The difference from the file as it was to the current file, as text; empty if there is none.
@@ -139,17 +145,15 @@ class Timeline:
         Raises:
             WorkspaceError: the current file cannot be read.
         """
-        contents, blobs = await self._journal.contents(), await self._journal.blobs()
 
-        def work() -> str:
+        def work(contents: Contents, blobs: Blobs) -> str:
             now = contents.now(file.path_today)
             old = file.path if file.path != file.path_today else ""
             gone = now.kind == "absent" or file.then.kind == "absent"
             change = FileChange(file.path_today, file.then, now, "" if gone else old)
             return difference(change, blobs)
 
-        async with self._journal.lock:
-            return await in_thread(work)
+        return await self._journal.reading(work)
 
     async def content(self, file: PastFile) -> bytes:
         """The content of the file.

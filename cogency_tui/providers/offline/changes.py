@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from cogency_tui.providers.offline import results, shapes
 from cogency_tui.providers.offline.conversation import Call, Result, Step
-from cogency_tui.providers.offline.planning import Answer, Fetched, Plan, fetch, shown
+from cogency_tui.providers.offline.plan_parts import Answer, Fetched, Plan, fetch, shown
 from cogency_tui.providers.offline.requests import AppendText, CreateFile, ReplaceAcross, ReplaceText
 from cogency_tui.providers.offline.results import FileText, file_text
 from cogency_tui.providers.offline.wire import Reply, code, fence

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from cogency_tui.providers.offline import results, shapes
 from cogency_tui.providers.offline.conversation import Call
-from cogency_tui.providers.offline.planning import Answer, Fetched, Plan, fetch, shown
+from cogency_tui.providers.offline.plan_parts import Answer, Fetched, Plan, fetch, shown
 from cogency_tui.providers.offline.requests import (
     CountLines,
     ExplainFiles,

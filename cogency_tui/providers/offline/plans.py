@@ -4,7 +4,7 @@ import re
 
 from cogency_tui.providers.offline import changes, lookups, results
 from cogency_tui.providers.offline.conversation import Call, Result
-from cogency_tui.providers.offline.planning import Answer, Past, Plan, shown
+from cogency_tui.providers.offline.plan_parts import Answer, Past, Plan, shown
 from cogency_tui.providers.offline.requests import (
     AppendText,
     CountLines,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.search.documents import Document
 from cogency_tui.store.search.folding import fold
 from cogency_tui.store.search.query import Query
@@ -26,7 +26,7 @@ class Condition:
 class Match:
     """A conversation that matches; `hits` are the documents to show, `more` whether there are others."""
 
-    conversation: Conversation
+    conversation: StoredConversation
     hits: list[Document] = field(default_factory=list[Document])
     more: bool = False
 
@@ -39,7 +39,7 @@ def conditions_of(query: Query) -> list[Condition]:
     return found + [Condition(_failed(text), text, "e") for text in query.errors]
 
 
-def admits(query: Query, conversation: Conversation) -> bool:
+def admits(query: Query, conversation: StoredConversation) -> bool:
     """Whether the conversation's own row meets the query."""
     if query.since is not None and conversation.updated < query.since:
         return False
@@ -55,7 +55,7 @@ def admits(query: Query, conversation: Conversation) -> bool:
 
 
 def match(
-    conversation: Conversation,
+    conversation: StoredConversation,
     conditions: Sequence[Condition],
     documents: Iterable[Document],
     most: int,
@@ -82,7 +82,7 @@ def match(
     return None if open_conditions else found
 
 
-def title_of(conversation: Conversation) -> Document:
+def title_of(conversation: StoredConversation) -> Document:
     """Build a document of the user's own title, so that it can be found."""
     id, title = conversation.id, conversation.title
     return Document(0, id, "title", title, conversation.updated)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cogency_tui.store.blobs import Blobs
 from cogency_tui.store.column_text import from_column, to_column
-from cogency_tui.store.conversations import COLUMNS, Conversation, conversation_of
+from cogency_tui.store.conversations import COLUMNS, StoredConversation, conversation_of
 from cogency_tui.store.search.candidates import Candidates
 from cogency_tui.store.search.documents import Document, all_of, read_documents
 from cogency_tui.store.search.folding import PAD, key
@@ -111,13 +111,13 @@ class View:
         self._members.refresh(self.connection)
         return Candidates(self.connection, self._members, conditions)
 
-    def rows(self, clauses: str, *values: object) -> Iterator[Conversation]:
+    def rows(self, clauses: str, *values: object) -> Iterator[StoredConversation]:
         """Yield the conversations that SQL clauses select, read lazily."""
         sql = f"SELECT {COLUMNS} FROM conversations {clauses}"
         return map(conversation_of, self.connection.execute(sql, values))
 
     def documents(
-        self, conversation: Conversation, candidates: Candidates | None, conditions: Sequence[Condition]
+        self, conversation: StoredConversation, candidates: Candidates | None, conditions: Sequence[Condition]
     ) -> Iterator[Document]:
         """Yield the documents of a conversation that may match: those outside the index, then those of the
         slices that meet most conditions."""

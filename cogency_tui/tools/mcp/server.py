@@ -25,12 +25,12 @@ from cogency_tui.child_processes import interpreter
 from cogency_tui.config.mcp import McpSettings
 from cogency_tui.errors import ToolError
 from cogency_tui.redaction import Veil
-from cogency_tui.text import clean, one_line
+from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tools.bounded_output import Kept
 from cogency_tui.tools.mcp import wire
-from cogency_tui.tools.shell.own_environment import conceal
-from cogency_tui.tools.shell.secrets import scrubbed
-from cogency_tui.tools.shell.supervised import Supervised
+from cogency_tui.tools.shell.concealed_environment import conceal
+from cogency_tui.tools.shell.environment_secrets import scrubbed
+from cogency_tui.tools.shell.supervised_process import Supervised
 from cogency_tui.tools.threads import completed, in_thread
 
 _LEAVE = 1.0

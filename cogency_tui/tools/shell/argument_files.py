@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile
 from urllib.parse import unquote
 
-from cogency_tui.tools.shell.words import LISTED, Simple, Word
+from cogency_tui.tools.shell.git_command import git_command
+from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 
 _ANY = re.compile(r"(.*)", re.DOTALL)
 _MARKED = re.compile(r"@(.*)", re.DOTALL)
@@ -175,14 +176,13 @@ def is_listed(simple: Simple) -> bool:
 
 def _program(simple: Simple) -> tuple[_Program | None, tuple[Word, ...]]:
     """Return the entry of a program, or of its git command, and its arguments."""
-    command = next(iter(simple.operands("Cc")), None) if simple.program == "git" else None
-    if command is None:
+    git = git_command(simple)
+    if git is None or not git.words:
         return _PROGRAMS.get(simple.program), simple.arguments
-    _, *rest = dropwhile(lambda word: word is not command, simple.arguments)
-    arguments = tuple(rest)
-    if _compares_files(command.text, arguments):
+    command, arguments = git.words[0].text, git.arguments
+    if _compares_files(command, arguments):
         return _OPERANDS, arguments
-    return _PROGRAMS.get(f"git {command.text}"), arguments
+    return _PROGRAMS.get(f"git {command}"), arguments
 
 
 def _compares_files(command: str, arguments: tuple[Word, ...]) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cogency_tui.tools.bounded_output import Output
-from cogency_tui.tools.shell.supervised import TREE, Supervised
+from cogency_tui.tools.shell.supervised_process import TREE, Supervised
 from cogency_tui.tools.threads import completed
 
 Result = TypeVar("Result")

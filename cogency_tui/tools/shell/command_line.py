@@ -10,53 +10,37 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from cogency_tui.tools.shell.file_trees import Splitting
 from cogency_tui.tools.shell.find_expression import RUNNING, Expression
+from cogency_tui.tools.shell.misread_names import Splitting
 from cogency_tui.tools.shell.options import read_arguments, table
-from cogency_tui.tools.shell.programs import NETWORK_COMMANDS, PROGRAMS, SCRIPTS, facts, is_interpreter
-from cogency_tui.tools.shell.scan import ASSIGNMENT, DEEPEST, scan
-from cogency_tui.tools.shell.words import LISTED, SOME_NAME, TOO_DEEP, TOO_MANY, Redirection, Simple, Word
+from cogency_tui.tools.shell.programs import (
+    NETWORK_COMMANDS,
+    facts,
+    is_interpreter,
+    is_known,
+    letters_of,
+    options_of,
+    programs_with,
+)
+from cogency_tui.tools.shell.scanner import ASSIGNMENT, DEEPEST, scan
+from cogency_tui.tools.shell.simple_command import (
+    LISTED,
+    SOME_NAME,
+    TOO_DEEP,
+    TOO_MANY,
+    Redirection,
+    Simple,
+    Word,
+)
 
-WRAPPERS: dict[str, tuple[str, int]] = {
-    "builtin": ("", 0),
-    "busybox": ("", 0),
-    "chroot": ("", 1),
-    "command": ("", 0),
-    "doas": ("uC", 0),
-    "env": ("uCS", 0),
-    "exec": ("a", 0),
-    "fakeroot": ("", 0),
-    "flock": ("wE", 1),
-    "ionice": ("cnpt", 0),
-    "nice": ("n", 0),
-    "nohup": ("", 0),
-    "parallel": ("CINadjn", 0),
-    "setsid": ("", 0),
-    "stdbuf": ("ioe", 0),
-    "strace": ("oe", 0),
-    "sudo": ("ughpCrtTUDR", 0),
-    "time": ("of", 0),
-    "timeout": ("sk", 1),
-    "unbuffer": ("", 0),
-    "watch": ("n", 0),
-    "xargs": ("nIPLsEda", 0),
-}
-"""Programs that run another one: their options that take a value, and the number of words before it."""
-
-_LONG_VALUES = {
-    "env": ("--chdir", "--split-string", "--unset"),
-    "nice": ("--adjustment",),
-    "parallel": ("--arg-file", "--colsep", "--delimiter", "--jobs", "--joblog", "--max-args", "--results"),
-    "stdbuf": ("--error", "--input", "--output"),
-    "sudo": ("--chdir", "--chroot", "--group", "--host", "--prompt", "--user"),
-    "time": ("--format", "--output"),
-    "timeout": ("--kill-after", "--signal"),
-    "xargs": ("--arg-file", "--delimiter", "--max-args", "--max-chars", "--max-lines", "--max-procs"),
-}
-"""Their long options that take the next word."""
+_WRAPPERS = programs_with("wrapper")
+_LED = programs_with("led")
+_SHELLS = programs_with("shell")
+_SCRIPTS = programs_with("scripts")
+_CODE = programs_with("joins", "runs-text") | {"eval"}
 
 _OPTIONAL_VALUES = {"xargs": "eil"}
-"""Letters of their options that take only an attached value."""
+"""Letters of its options that take only an attached value."""
 
 _XARGS = table(
     "0oprtx",
@@ -70,14 +54,6 @@ _BELOW_FOUND = re.compile(r"\{\}\S*/")
 """A path through an entry that `find` has found, which may be a link."""
 
 _DELIMITERS: Mapping[str, Splitting] = {"\n": "lines", r"\n": "lines", r"\0": "nul"}
-
-_MOVING = {"env": ("-C", "--chdir"), "sudo": ("-D", "--chdir")}
-"""Wrappers that change the directory, and the options for that."""
-
-_LOGGING = {"time": ("-o", "--output"), "strace": ("-o", "--output")}
-"""Wrappers that write a file, and the options for that."""
-
-SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "fish"))
 
 _ATTACHED_PLACE = re.compile(r"(?:-i|--replace=)(.+)")
 """Options of `xargs`, besides `-I`, that set the placeholder of a name."""
@@ -124,7 +100,7 @@ def _fed(simple: Simple, before: Simple | None, scripts: Mapping[str, str]) -> s
     """Return the text that a shell reads from its input, or from a file that the same command writes; empty
     where that is not written out."""
     simple = _innermost(simple)
-    if simple.program in (".", "source") or simple.program in SHELLS:
+    if simple.program in (".", "source") or simple.program in _SHELLS:
         operand = next(iter(simple.operands()), None)
         if operand is not None and operand.text not in ("-", "/dev/stdin"):
             return scripts.get(_plain(operand), "")
@@ -139,7 +115,7 @@ def _fed(simple: Simple, before: Simple | None, scripts: Mapping[str, str]) -> s
 
 def _innermost(simple: Simple) -> Simple:
     """Strip the wrappers of a command."""
-    while simple.program in WRAPPERS and (inner := inside(simple)) is not None:
+    while simple.program in _WRAPPERS and (inner := inside(simple)) is not None:
         simple = inner
     return simple
 
@@ -188,17 +164,17 @@ def _plain(word: Word) -> str:
 def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
     """Yield the command, and those that it runs."""
     for _ in range(DEEPEST):
-        inner = inside(simple) if simple.program in WRAPPERS else None
+        inner = inside(simple) if simple.program in _WRAPPERS else None
         yield from _aside(simple, depth)
         if inner is None:
             break
         simple = inner
     program = simple.program
-    if (program in WRAPPERS and inside(simple) is not None) or depth > DEEPEST:
+    if (program in _WRAPPERS and inside(simple) is not None) or depth > DEEPEST:
         yield TOO_DEEP
         return
     yield simple
-    if program in SHELLS:
+    if program in _SHELLS:
         for index, word in enumerate(simple.arguments[:-1]):
             if re.fullmatch(r"-[a-z]*c[a-z]*", word.text):
                 yield from _script([simple.arguments[index + 1]], depth)
@@ -214,7 +190,7 @@ def _unwrapped(simple: Simple, depth: int) -> Iterator[Simple]:
     elif program == "alias":
         for word in simple.operands():
             yield from _script([word.after(word.text[: word.text.find("=") + 1])], depth)
-    elif program not in WRAPPERS and (launched := _launched(simple)) is not None:
+    elif program not in _WRAPPERS and (launched := _launched(simple)) is not None:
         yield from _unwrapped(launched, depth + 1)
     elif program == "find":
         expression = Expression(simple)
@@ -229,12 +205,12 @@ def _launched(simple: Simple) -> Simple | None:
     """Return the command that another program starts: from the first of its arguments that names a known
     program."""
     texts = [word.text for word in simple.arguments if not word.text.startswith("-")]
-    runs = texts[:1] in (["run"], ["exec"]) and simple.program not in SCRIPTS
+    runs = texts[:1] in (["run"], ["exec"]) and simple.program not in _SCRIPTS
     if "launcher" not in facts(simple.program) and not runs:
         return None
     for index, word in enumerate(simple.words[1:], 1):
         name = word.text.rpartition("/")[2]
-        is_program = name in PROGRAMS or name in NETWORK_COMMANDS or is_interpreter(name)
+        is_program = is_known(name) or name in NETWORK_COMMANDS or is_interpreter(name)
         # The dot of `go run .` is a directory.
         if word.known and name != "." and is_program:
             return Simple(simple.words[index:], simple.redirections, simple.then, simple.assignments)
@@ -244,16 +220,17 @@ def _launched(simple: Simple) -> Simple | None:
 def _aside(simple: Simple, depth: int) -> Iterator[Simple]:
     """Yield a wrapper's other effects: changing to a directory, writing a file, splitting a command."""
     program = simple.program
-    for word in option_values(simple, _MOVING.get(program, ())):
+    for word in option_values(simple, options_of("moving", program)):
         yield Simple((Word("cd"), Word("", known=False) if "{}" in word.text else word))
-    logs = option_values(simple, _LOGGING.get(program, ()))
+    logs = option_values(simple, options_of("logging", program))
     if program == "flock":
-        logs = simple.operands("wE")[:1]
+        logs = simple.operands(letters_of("wrapping", program))[:1]
     for word in logs:
         yield Simple((), (Redirection(">>", word),))
     if program == "env":
         for word in option_values(simple, ("-S", "--split-string")):
-            rest = (replace(each, text=shlex.quote(each.text)) for each in simple.operands("uCS"))
+            operands = simple.operands(letters_of("wrapping", program))
+            rest = (replace(each, text=shlex.quote(each.text)) for each in operands)
             yield from _script([word, *rest], depth)
 
 
@@ -306,7 +283,6 @@ def _with_name(word: Word, place: str, given: Word) -> Word:
 
 def inside(simple: Simple) -> Simple | None:
     """Return the command that a wrapper runs; None where it runs nothing."""
-    before = WRAPPERS[simple.program][1]
     words = list(simple.arguments)
     assignments = list(simple.assignments)
     while words and (words[0].text.startswith("-") or ASSIGNMENT.match(words[0].text)):
@@ -316,11 +292,11 @@ def inside(simple: Simple) -> Simple | None:
         if option == "--":
             break
         long = option.startswith("--") and any(
-            name.startswith(option) for name in _LONG_VALUES.get(simple.program, ())
+            name.startswith(option) for name in options_of("wrapping", simple.program)
         )
         if (long or _takes_next(option, simple.program)) and words:
             words.pop(0)
-    del words[:before]
+    del words[: int(simple.program in _LED)]
     if not words:
         return None
     if simple.program in ("xargs", "parallel"):
@@ -343,16 +319,17 @@ def inside(simple: Simple) -> Simple | None:
 def _runs_text(word: Word) -> bool:
     """Whether a word names a program that runs its arguments."""
     name = word.text.rpartition("/")[2]
-    return name in SHELLS or is_interpreter(name) or name in ("eval", "ssh", "watch") or " " in word.text
+    return name in _SHELLS or is_interpreter(name) or name in _CODE or " " in word.text
 
 
 def _takes_next(option: str, program: str) -> bool:
     """Whether the last of an option's letters takes the next word; text behind another is its value."""
     if option.startswith("--") or not option.startswith("-"):
         return False
-    ending = WRAPPERS[program][0] + _OPTIONAL_VALUES.get(program, "")
+    valued = letters_of("wrapping", program)
+    ending = valued + _OPTIONAL_VALUES.get(program, "")
     at = next((at for at, letter in enumerate(option[1:], 2) if letter in ending), 0)
-    return at == len(option) and option[-1] in WRAPPERS[program][0]
+    return at == len(option) and option[-1] in valued
 
 
 def _splitting(own: Simple) -> Splitting:

@@ -13,17 +13,16 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.shell.argument_files import is_listed
 from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.confinement import alters, configures_git, formats_json, unconfined
-from cogency_tui.tools.shell.git_updates import settles_conflict
+from cogency_tui.tools.shell.confined_commands import alters, configures_git, formats_json, unconfined
+from cogency_tui.tools.shell.created_files import MadeFiles
+from cogency_tui.tools.shell.files_from_commits import settles_conflict
+from cogency_tui.tools.shell.indirect_reads import IndirectReads, indirect_reads
 from cogency_tui.tools.shell.link_targets import link_targets, moves_links
-from cogency_tui.tools.shell.listed_names import ListedNames, functions_in
 from cogency_tui.tools.shell.listening_ports import ListeningPorts
 from cogency_tui.tools.shell.loopback import Address, Visit, only_probes, visit
-from cogency_tui.tools.shell.made_files import MadeFiles
-from cogency_tui.tools.shell.named_in_code import guarded_in_code, paths_in_code, unsure_code
 from cogency_tui.tools.shell.named_paths import (
     UNSURE_READING,
     Named,
@@ -33,23 +32,24 @@ from cogency_tui.tools.shell.named_paths import (
     placed,
     unsure_writing,
 )
-from cogency_tui.tools.shell.network import (
+from cogency_tui.tools.shell.names_from_listings import ListedNames, functions_in
+from cogency_tui.tools.shell.network_commands import (
     indirect_network,
     network_in_input,
     network_program,
     opens_device,
     settings_in,
 )
-from cogency_tui.tools.shell.paths import Places, joined
+from cogency_tui.tools.shell.paths_in_code import guarded_in_code, paths_in_code, unsure_code
 from cogency_tui.tools.shell.program_lookup import shadows_modules
 from cogency_tui.tools.shell.programs import PROGRAMS, facts, goes_to_network, is_interpreter
-from cogency_tui.tools.shell.reads import IndirectReads, indirect_reads
+from cogency_tui.tools.shell.shell_variables import NameLoop
+from cogency_tui.tools.shell.simple_command import LISTED, TOO_MANY, Simple, Word
 from cogency_tui.tools.shell.system_files import is_home, is_own_temporary, is_public
-from cogency_tui.tools.shell.variables import NameLoop
-from cogency_tui.tools.shell.words import LISTED, TOO_MANY, Simple, Word
-from cogency_tui.workspace.guarded_files import Leading, own_files
-from cogency_tui.workspace.names import shown
+from cogency_tui.tools.shell.word_paths import Places, joined
+from cogency_tui.workspace.file_names import shown
 from cogency_tui.workspace.paths import Location, Workspace
+from cogency_tui.workspace.protected_files import Leading, own_files
 
 _TOO_LONG = "the command: it names too much to be looked at"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from pathlib import Path
 
-from cogency_tui.tools.shell.words import Simple, Word
+from cogency_tui.tools.shell.simple_command import Simple, Word
 
 _FLAGS = frozenset(
     ("-d", "-daystart", "-depth", "-ignore_readdir_race", "-mount", "-noignore_readdir_race", "-noleaf")

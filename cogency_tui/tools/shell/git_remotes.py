@@ -11,11 +11,12 @@ import re
 from pathlib import Path
 from threading import Lock
 
+from cogency_tui.tools.shell.allowed_options import GIT_TRANSFERS
 from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.confinement import alters, unconfined
-from cogency_tui.tools.shell.paths import Places
-from cogency_tui.tools.shell.programs import GIT_TRANSFERS
-from cogency_tui.tools.shell.words import Simple
+from cogency_tui.tools.shell.confined_commands import alters, unconfined
+from cogency_tui.tools.shell.programs import git_with, programs_with
+from cogency_tui.tools.shell.simple_command import Simple
+from cogency_tui.tools.shell.word_paths import Places
 from cogency_tui.workspace.git.facts import Repository
 
 _NAME = re.compile(r"\w[\w.-]*")
@@ -23,7 +24,7 @@ _ALL = "*"
 _DEFAULT = "origin"
 """Remote of a transfer that names none, unless its branch follows another."""
 
-_LASTING = frozenset(("export", "set"))
+_LASTING = programs_with("names") | {"set"}
 """Builtins that change the environment of later commands; so does `printf` with `-v`."""
 
 _IRRELEVANT = re.compile(
@@ -137,7 +138,7 @@ def _settings(directory: Path) -> Settings:
     return frozenset([("", str(directory))] if found is None else [(key, value) for _, key, value in found])
 
 
-_CONFIGURING = frozenset(("branch", "config", "remote"))
+_ADDRESSING = git_with("addresses")
 
 
 def destinations(command: str) -> frozenset[str]:
@@ -152,7 +153,7 @@ def destinations(command: str) -> frozenset[str]:
 
 def _destinations(simple: Simple) -> list[str]:
     name, *others = [word.text for word in simple.arguments if word.known] or [""]
-    if name in _CONFIGURING:
+    if name in _ADDRESSING:
         return others
     # Its hooks may do more; and a name does not show where the remote of this name is.
     return [each for each in others if ":" in each or "/" in each] if name == "push" else []

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from cogency_tui.tools.shell.words import LISTED, Simple, Word
+from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word
 
 _OPTION = re.compile(r"-(?:(?![WXM])[A-Za-z0-9.]{0,4}[ceE]|p|r)|--eval|--print")
 """Options that code follows."""

@@ -3,12 +3,10 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from cogency_tui.tools.shell.words import Simple, Word
+from cogency_tui.tools.shell.programs import letters_of, programs_with
+from cogency_tui.tools.shell.simple_command import Simple, Word
 
-_MOVING = frozenset(
-    ("bsdtar", "cp", "cpio", "install", "mv", "pax", "prename", "rename", "rsync", "tar", "zip")
-)
-"""Programs that may move a link to another directory unchanged."""
+_MOVING = programs_with("moves-links")
 
 
 def moves_links(simple: Simple) -> bool:
@@ -21,7 +19,7 @@ def moves_links(simple: Simple) -> bool:
 def link_targets(simple: Simple) -> Mapping[int, Sequence[Word]]:
     """Return the targets of links, by the identity of the word for each, relative to the command's
     directory."""
-    operands = simple.operands("St")
+    operands = simple.operands(letters_of("copying", "ln"))
     plain = all(word.known and not word.pattern for word in operands)
     elsewhere = simple.has("rt", "relative", "target-directory")
     if simple.program != "ln" or not _is_symbolic(simple) or elsewhere or not plain or len(operands) < 2:

@@ -15,7 +15,7 @@ from pathlib import Path
 from cogency_tui.child_processes import run_helper
 from cogency_tui.tools.shell.programs import facts
 from cogency_tui.tools.supervision.process_tree import descendants
-from cogency_tui.workspace.names import shown
+from cogency_tui.workspace.file_names import shown
 
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _LISTENING = "0A"

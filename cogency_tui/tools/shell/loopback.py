@@ -20,9 +20,9 @@ from pathlib import Path
 
 from cogency_tui.tools.shell.listening_ports import ListeningPorts
 from cogency_tui.tools.shell.program_lookup import is_of_system, shadows_modules
-from cogency_tui.tools.shell.programs import is_interpreter
-from cogency_tui.tools.shell.variables import is_one_word
-from cogency_tui.tools.shell.words import Simple, Word, alternatives
+from cogency_tui.tools.shell.programs import is_interpreter, programs_with
+from cogency_tui.tools.shell.shell_variables import is_one_word
+from cogency_tui.tools.shell.simple_command import Simple, Word, alternatives
 from cogency_tui.workspace.paths import Workspace
 
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
@@ -160,7 +160,7 @@ _PROBING = _Options(
 _HTTPIE = _Options(_with(None, "-b -h -v -j -f --body --headers --verbose --json --form --ignore-stdin"))
 _SHOWING_OF_WGET = frozenset(("-S", "--server-response"))
 _NC = _Options({**_with(None, "-z -v -n -N"), **_with(_NUMBER, "-w -q")})
-_UNPROXIED = ("nc", "ncat", "netcat")
+_UNPROXIED = programs_with("unproxied")
 
 _HTTPIE_METHOD = re.compile("[A-Z]+")
 _HTTPIE_PORT = re.compile(r":(\d*)(/[^\s\\]*)?")
@@ -186,7 +186,7 @@ def visit(simple: Simple, environ: Mapping[str, str] = os.environ) -> Visit | No
             found = _wget(texts, environ)
         case "http" | "https" | "xh":
             found = _httpie(texts, simple.program)
-        case "nc" | "ncat" | "netcat":
+        case program if program in _UNPROXIED:
             found = _nc(texts)
         case _ if is_interpreter(simple.program) and _INLINE_OPTIONS.intersection(texts):
             found = _inline(texts) if all(word.known for word in simple.arguments) else None
@@ -210,7 +210,7 @@ def only_probes(simple: Simple) -> bool:
         case "wget":
             given = _read(texts, _WGET)
             silent = given is not None and "--spider" in given.names and not given.names & _SHOWING_OF_WGET
-        case "nc" | "ncat" | "netcat":
+        case program if program in _UNPROXIED:
             given = _read(texts, _NC)
             silent = given is not None and "-z" in given.names
         case _:
@@ -447,9 +447,8 @@ _FILTERS: Mapping[str, re.Pattern[str]] = {
 }
 """Programs that print, wait, or end processes of the same command, with their arguments, NUL between them."""
 
-_BUILTIN = frozenset(("echo", "kill", "true", "wait"))
-_OF_JOBS = frozenset(("kill", "wait"))
-_CLIENTS = frozenset(("curl", "wget"))
+_BUILTIN = programs_with("known-builtin")
+_CLIENTS = programs_with("fetches")
 _SERVERS = frozenset(("python", "python3"))
 _LOCAL = r"(?:localhost|127\.0\.0\.1|::1)"
 _SERVING = re.compile(
@@ -522,6 +521,6 @@ def _kind(words: Sequence[str], cwd: Path, workspace: Workspace, ports: Listenin
     if program in _SERVERS:
         return "server" if _SERVING.fullmatch(arguments) and not shadows_modules(cwd, workspace) else ""
     pattern = _FILTERS.get(program)
-    if "$!" in arguments and program not in _OF_JOBS:
+    if "$!" in arguments and program not in ("kill", "wait"):
         return ""
     return "filter" if pattern is not None and pattern.fullmatch(arguments) else ""

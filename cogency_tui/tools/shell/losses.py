@@ -29,19 +29,22 @@ from pathlib import Path
 from cogency_tui.store.file_versions import Version
 from cogency_tui.tools.shell.command_line import MOST as MOST_COMMANDS
 from cogency_tui.tools.shell.command_line import is_found, option_values, parse
-from cogency_tui.tools.shell.file_trees import Splitting, breaks
 from cogency_tui.tools.shell.find_expression import PRINTING, REMOVING, Expression
-from cogency_tui.tools.shell.listed_names import are_certain
+from cogency_tui.tools.shell.git_command import git_command
+from cogency_tui.tools.shell.listing_commands import lists_names
+from cogency_tui.tools.shell.misread_names import Splitting, breaks
 from cogency_tui.tools.shell.moved_files import MovedFiles
-from cogency_tui.tools.shell.name_lists import lists_names
-from cogency_tui.tools.shell.paths import MOST, Places, joined
-from cogency_tui.tools.shell.scan import MOST_WORDS
+from cogency_tui.tools.shell.names_from_listings import are_certain
+from cogency_tui.tools.shell.programs import letters_of, programs_with
+from cogency_tui.tools.shell.scanner import MOST_WORDS
+from cogency_tui.tools.shell.shell_variables import is_new_temporary
+from cogency_tui.tools.shell.simple_command import LISTED, TOO_DEEP, TOO_MANY, Simple, Word
 from cogency_tui.tools.shell.system_files import is_own_temporary
-from cogency_tui.tools.shell.variables import is_new_temporary
-from cogency_tui.tools.shell.words import LISTED, TOO_DEEP, TOO_MANY, Simple, Word
-from cogency_tui.workspace.git.facts import Answers, CachedRepository, Entry, Repository
+from cogency_tui.tools.shell.word_paths import MOST, Places, joined
+from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.git.cached_facts import Answers, CachedRepository
+from cogency_tui.workspace.git.facts import Entry, Repository
 from cogency_tui.workspace.ignore import ALWAYS
-from cogency_tui.workspace.names import shown
 from cogency_tui.workspace.paths import Workspace
 
 _NAMED = 5
@@ -300,7 +303,6 @@ def _holds_anything(path: Path) -> bool:
     return stat.S_ISREG(found.st_mode) and found.st_size > 0
 
 
-_WITH_VALUE = frozenset(("-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"))
 _ALL_CHANGES = "all uncommitted changes"
 _BRANCHES = "refs/heads/"
 _MOST_NAMED = 3
@@ -309,19 +311,14 @@ _LONGEST_NAME = 80
 
 def examine_git(simple: Simple, places: Places, stakes: Stakes) -> None:
     """Add the losses of `simple`, a command of git."""
-    directories = places.directories
-    rest = list(simple.arguments)
-    while rest and rest[0].text.startswith("-"):
-        option = rest.pop(0).text
-        if option == "-C" and rest:
-            target = rest.pop(0).text
-            directories = [joined(place, target) for place in directories]
-        elif option in _WITH_VALUE and rest:
-            rest.pop(0)
-    examine = _COMMANDS.get(rest[0].text) if rest else None
-    if examine is None:
+    git = git_command(simple)
+    examine = _COMMANDS.get(git.words[0].text) if git and git.words else None
+    if git is None or examine is None:
         return
-    command = Simple(tuple(rest))
+    directories = places.directories
+    for target in git.values("-C"):
+        directories = [joined(place, target.text) for place in directories]
+    command = Simple(git.words)
     for directory in directories:
         if directory.is_dir():
             examine(command, directory, stakes)
@@ -550,6 +547,10 @@ _COMMANDS: dict[str, Callable[[Simple, Path, Stakes], None]] = {
 }
 
 
+_ENTERING = programs_with("enters")
+_FORMATTING = programs_with("formats")
+_REMOVING = programs_with("removes")
+_COPYING = programs_with("copies")
 UNKNOWN = "files whose names are not known beforehand"
 _UNREADABLE = {
     TOO_DEEP: "what it does cannot be told: it is nested too deeply",
@@ -589,9 +590,7 @@ def at_stake(
             examine_git(simple, places, stakes)
         elif simple.program.startswith("mkfs") or simple.program in _FORMATTING:
             _format(simple, places, stakes)
-        elif simple.program in ("cp", "install", "ln", "mv"):
-            _copy(simple, places, stakes, moves, sure=sure)
-        elif simple.program in ("rm", "srm", "unlink"):
+        elif simple.program in _REMOVING:
             found = before if before is not None and (certain or not before.piped) else None
             if found is None or not _remove_found(found, simple, places, stakes):
                 _remove(
@@ -599,6 +598,8 @@ def at_stake(
                 )
         elif examine := _PROGRAMS.get(simple.program):
             examine(simple, places, stakes)
+        elif simple.program in _COPYING:
+            _copy(simple, places, stakes, moves, sure=sure)
         places.follow(simple)
         before = simple
     if places.lookups.used_up:
@@ -672,7 +673,7 @@ def _moves_unknown(simple: Simple) -> bool:
     if any(word.text.startswith("--remove") for word in words):
         return True
     into = words if simple.has("t", "target-directory") else simple.operands()[-1:]
-    moves = {"cd": words, "pushd": words, "mv": into}.get(simple.program, ())
+    moves = words if simple.program in _ENTERING else into if simple.program == "mv" else ()
     return not all(word.known and not word.pattern for word in moves)
 
 
@@ -693,11 +694,11 @@ def _remove_found(find: Simple, simple: Simple, places: Places, stakes: Stakes) 
 
 
 def _shred(simple: Simple, places: Places, stakes: Stakes) -> None:
-    _spoil(simple.operands("ns"), places, stakes)
+    _spoil(simple.operands(letters_of("value", simple.program)), places, stakes)
 
 
 def _truncate(simple: Simple, places: Places, stakes: Stakes) -> None:
-    _spoil(simple.operands("sr"), places, stakes)
+    _spoil(simple.operands(letters_of("value", "truncate")), places, stakes)
 
 
 def _spoil(words: Iterable[Word], places: Places, stakes: Stakes) -> None:
@@ -723,7 +724,7 @@ def _copy(simple: Simple, places: Places, stakes: Stakes, moves: Moves, *, sure:
     loss."""
     if simple.has("nb", "no-clobber", "backup") or (simple.program == "ln" and not simple.has("f", "force")):
         return
-    operands = simple.operands("tSmog")
+    operands = simple.operands(letters_of("copying", simple.program))
     into = _target_directory(simple)
     if into is None:
         if len(operands) < 2:
@@ -790,7 +791,7 @@ def _found(
 
 
 def _rsync(simple: Simple, places: Places, stakes: Stakes) -> None:
-    operands = simple.operands("e")
+    operands = simple.operands(letters_of("value", "rsync"))
     if len(operands) < 2 or not any(word.text.startswith("--del") for word in simple.arguments):
         return
     for path in places.paths(operands[-1]) or ():
@@ -798,7 +799,7 @@ def _rsync(simple: Simple, places: Places, stakes: Stakes) -> None:
 
 
 def _format(simple: Simple, places: Places, stakes: Stakes) -> None:
-    for path in places.all_of(simple.operands("tLbO"))[0]:
+    for path in places.all_of(simple.operands(letters_of("value", "mkfs")))[0]:
         if path.is_absolute() and path.is_block_device():
             stakes.add(f"everything on {shown(str(path))}")
         else:
@@ -818,8 +819,6 @@ def _overwritten(paths: Iterable[Path], stakes: Stakes) -> None:
         else:
             stakes.add_contents([target])
 
-
-_FORMATTING = frozenset(("blkdiscard", "fdisk", "mkswap", "parted", "sfdisk", "sgdisk", "wipefs"))
 
 _PROGRAMS: dict[str, Callable[[Simple, Places, Stakes], None]] = {
     "dd": _dd,

@@ -11,40 +11,47 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cogency_tui.tools.shell.argument_files import addressed, files_in_arguments
-from cogency_tui.tools.shell.command_line import SHELLS, option_values
-from cogency_tui.tools.shell.confinement import formats_json
+from cogency_tui.tools.shell.command_line import option_values
+from cogency_tui.tools.shell.confined_commands import formats_json
 from cogency_tui.tools.shell.find_expression import Expression
+from cogency_tui.tools.shell.git_command import git_command, git_name
 from cogency_tui.tools.shell.interpreter_code import inline_code
-from cogency_tui.tools.shell.paths import LONGEST_PATH, Places, joined
-from cogency_tui.tools.shell.programs import GIT_READING, PLACE_OPTIONS, base_name, facts, is_interpreter
-from cogency_tui.tools.shell.stream_scripts import AWK, stream_script
+from cogency_tui.tools.shell.programs import (
+    base_name,
+    facts,
+    git_with,
+    is_interpreter,
+    letters_of,
+    options_of,
+    programs_with,
+)
+from cogency_tui.tools.shell.shell_variables import TOPMOST
+from cogency_tui.tools.shell.simple_command import LISTED, Simple, Word, all_alternatives
+from cogency_tui.tools.shell.stream_scripts import stream_script
 from cogency_tui.tools.shell.system_files import is_public
-from cogency_tui.tools.shell.variables import TOPMOST
-from cogency_tui.tools.shell.words import LISTED, Simple, Word, all_alternatives
-from cogency_tui.workspace.names import protected, shown
+from cogency_tui.tools.shell.word_paths import LONGEST_PATH, Places, joined
+from cogency_tui.workspace.file_names import protected, shown
 from cogency_tui.workspace.paths import Location, Workspace
 
 _OPTION = "--separate-git-dir"
 _SHORTEST = "--se"
 """Git accepts every unambiguous beginning of an option."""
 
-_MAKING = frozenset(("clone", "init"))
-
 
 def moved_by_git(simple: Simple) -> Iterator[Word]:
     """Yield the places of `.git` from which a command moves the repository, or that it makes lead
     elsewhere, without naming them."""
-    if simple.program != "git" or not any(map(_separates, simple.arguments)):
-        return
-    operands = simple.operands("Cc")
-    if not operands or operands[0].text not in _MAKING:
+    command = git_command(simple)
+    if command is None or command.name not in ("clone", "init"):
         return
     values = [
         value for option, value in pairwise(simple.arguments) if _separates(option) and "=" not in option.text
     ]
-    start = "".join(f"{value.text}/" for option, value in pairwise(simple.arguments) if option.text == "-C")
-    here = [Word(".")] if operands[0].text == "init" else []
-    for word in (*here, *operands[1:]):
+    if not any(map(_separates, simple.arguments)):
+        return
+    start = "".join(f"{value.text}/" for value in command.values("-C"))
+    here = [Word(".")] if command.name == "init" else []
+    for word in (*here, *Simple(command.words).operands()):
         if "://" not in word.text and not any(word is value for value in values):
             yield Word(f"{start}{word.text}/.git", known=word.known)
 
@@ -62,13 +69,15 @@ _OPTION_PATH = re.compile(r"-[A-Za-z]+((?:/|~|\.\.).*)|(?:--?)?[\w.-]+=(.*)")
 _BUNDLE = re.compile(r"-[A-Za-z]")
 _MOST_LETTERS = 8
 
-_COPYING = frozenset(("cp", "install", "ln", "mv", "rsync"))
-"""Programs that write their last operand."""
+_SHELLS = programs_with("posix")
+_AWK = programs_with("awk")
+_COPYING = programs_with("copies")
+_MODE_FIRST = programs_with("mode-first")
+_DECLARING = programs_with("declares")
+_PATTERN_FIRST = programs_with("pattern-first")
+_PATTERN_OPTION = programs_with("pattern-option")
+_GIT_READING = git_with("reading")
 
-_SAYING_FIRST = frozenset(("chgrp", "chmod", "chown", "sed"))
-"""Programs whose first operand is no file."""
-
-_DECLARING = frozenset(("declare", "export", "local", "readonly", "typeset"))
 _KNOWN_BY_NAME = "stat"
 """A program that reads no contents, as stand-in: variables may name programs of the system."""
 
@@ -90,16 +99,8 @@ _BUNDLED_OUTPUT = re.compile(r"-[A-Za-z]+?o")
 UNSURE = "where it writes is known only when it runs, and may be outside the project"
 UNSURE_READING = "what it reads is known only when it runs, and may be outside the project"
 
-_PATTERN_FIRST = frozenset(("ack", "ag", "awk", "egrep", "fgrep", "gawk", "grep", "jq", "rg", "sed", "tr"))
-_SCRIPTED = frozenset(("egrep", "fgrep", "grep", "rg", "sed")) | AWK
 _SCRIPT_OPTION = re.compile(r"-[EHIinoqrsuvwz]*e|--expression|--regexp")
 """Options of these programs before a pattern or a script."""
-
-_SEPARATING = {
-    **dict.fromkeys(AWK, "-F"),
-    **{"column": "-s", "cut": "-d", "join": "-t", "numfmt": "-d", "paste": "-d", "sort": "-t", "xargs": "-d"},
-}
-"""Options whose values are field separators."""
 
 
 class Named(NamedTuple):
@@ -169,21 +170,21 @@ def _assigned(simple: Simple) -> Iterator[Word]:
 
 def _takes_commits(simple: Simple) -> bool:
     """Whether `HEAD` is a commit for a program, though a file of a repository has the same name."""
-    return simple.program == "git" and all(word.text != "mv" for word in simple.operands("Cc")[:1])
+    return simple.program == "git" and git_name(simple) != "mv"
 
 
 def only_reads(simple: Simple) -> bool:
     """Whether a program is known to write none of the files that its arguments name."""
     program = base_name(simple.program)
     if program == "git":
-        return next((word.text for word in simple.operands("Cc")), "") in GIT_READING
+        return git_name(simple) in _GIT_READING
     if program in ("uniq", "xxd"):
-        return len(simple.operands("fswlsco")) <= 1
+        return len(simple.operands(letters_of("value", program))) <= 1
     if program == "sed":
         return not _writes(simple)
     if formats_json(simple):
         return True
-    if program in AWK:
+    if program in _AWK:
         return not simple.has("i", "include")
     return "prints" in facts(simple.program)
 
@@ -224,7 +225,7 @@ def _guarded_pieces(simple: Simple) -> Iterator[Word]:
 
 
 def _is_code(simple: Simple) -> bool:
-    return simple.program == "sed" or simple.program in AWK or bool(inline_code(simple))
+    return simple.program == "sed" or simple.program in _AWK or bool(inline_code(simple))
 
 
 def _writes(simple: Simple) -> bool:
@@ -235,7 +236,7 @@ def _writes(simple: Simple) -> bool:
 
 def placed(simple: Simple) -> list[Word]:
     """Return the values of options that select where a program works or writes."""
-    names = PLACE_OPTIONS.get(base_name(simple.program), ())
+    names = options_of("place", base_name(simple.program))
     found = option_values(simple, names)
     for word in simple.arguments:
         name, equals, _ = word.text.partition("=")
@@ -259,7 +260,7 @@ def unsure_writing(simple: Simple, places: Places, *, listed: bool) -> str:
     written = [each.target for each in simple.redirections if each.writes] + placed(simple)
     if _writes(simple):
         operands = simple.operands()
-        first = -1 if simple.program in _COPYING else int(simple.program in _SAYING_FIRST)
+        first = -1 if simple.program in _COPYING else int(simple.program in _MODE_FIRST)
         written += operands[first:]
     for word in written:
         if places.targets(word) is None and not (word is LISTED and listed):
@@ -271,7 +272,7 @@ def _path_words(simple: Simple) -> Iterator[Word]:
     """Yield the arguments that may be paths, also those behind an option's `=`."""
     arguments: Iterable[Word] = _without_patterns(simple)
     if simple.program in _PATTERN_FIRST and not simple.has("ef", "regexp", "file", "expression"):
-        pattern = next(iter(simple.operands("Fv" if "awk" in simple.program else "ABCm")), None)
+        pattern = next(iter(simple.operands(letters_of("value", simple.program))), None)
         arguments = [word for word in arguments if word is not pattern]
     for word in _unexcluded(arguments):
         if found := _OPTION_PATH.fullmatch(word.text):
@@ -295,10 +296,10 @@ def _unexcluded(arguments: Iterable[Word]) -> Iterator[Word]:
 def _without_patterns(simple: Simple) -> Iterator[Word]:
     """Yield the arguments without slashes between fields, and without the values of options for patterns."""
     passed_over = Expression(simple).passed_over() if simple.program == "find" else []
-    separating = _SEPARATING.get(simple.program, "")
+    separating = next(iter(options_of("separator", simple.program)), "")
     before = ""
     for word in simple.arguments:
-        is_pattern = simple.program in _SCRIPTED and _SCRIPT_OPTION.fullmatch(before)
+        is_pattern = simple.program in _PATTERN_OPTION and _SCRIPT_OPTION.fullmatch(before)
         is_slash = separating and (word.text == f"{separating}/" or (before, word.text) == (separating, "/"))
         before = word.text
         is_branch = _REQUESTED.fullmatch(word.text) and simple.program == "git"
@@ -334,4 +335,4 @@ def _may_be(path: Path, text: str) -> bool:
 
 def runs_files(simple: Simple) -> bool:
     """Whether a program runs the file that is its first operand."""
-    return simple.program in SHELLS or is_interpreter(simple.program)
+    return simple.program in _SHELLS or is_interpreter(simple.program)

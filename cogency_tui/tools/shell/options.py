@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cogency_tui.tools.shell.words import LISTED, NAME_OR_NOTHING, SOME_NAME, Word
+from cogency_tui.tools.shell.simple_command import LISTED, NAME_OR_NOTHING, SOME_NAME, Word
 
 _EXPANDING = re.compile(r"[*?\[]|\{[^}]*(?:,|\.\.)")
 _NUMBER = re.compile(r"-\d+")

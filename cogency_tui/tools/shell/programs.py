@@ -1,111 +1,550 @@
-"""The programs of the shell: facts about each, and the arguments that a permission rule may allow.
+"""The table of the shell's programs: each one once, with all that is known about it.
 
-The one table, as data: `tools/shell/effects.py` derives a command's effects from it, and
-`agent/permissions/rules.py` the calls that a rule may allow.
+`PROGRAMS` has the facts about a program, `GIT` those about a command of git, `NETWORK_COMMANDS` the network
+commands of programs with many, and `options_of` options with a meaning of their own. Each module of this
+package asks the table by a fact, and has no list of programs of its own. The options that a permission rule
+may allow are in `tools/shell/allowed_options.py`.
 
-Invariant: rules exist only for what is named here. A program, a subcommand or an option that is missing has
-none.
+Invariant: a program that is missing here may do anything.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, cast
 
 Fact = Literal[
-    "launcher", "shell", "interpreter", "network", "reader", "destructive", "writer", "words", "prints"
+    "launcher",  # runs another program, or as another user
+    "wrapper",  # runs the program that its arguments name, found by its options of the role `wrapping`
+    "led",  # of these, one with a word before the program
+    "plain-wrapper",  # does nothing else
+    "shell",  # is a shell
+    "posix",  # of these, one whose language `scanner.py` reads
+    "builtin",  # a word of the shell that runs or changes something else
+    "known-builtin",  # a word of the shell whose effects are known, whatever file has its name
+    "interpreter",  # an argument can be a program
+    "awk",  # its language is awk
+    "network",  # contacts the network or other machines, or installs what comes from there
+    "client",  # of these, one that code may run by its name
+    "fetches",  # of these, one whose visits of this machine are known
+    "unproxied",  # of these, one that uses no proxy
+    "reader",  # prints untrusted content of the network
+    "destructive",  # its work cannot be undone
+    "formats",  # creates a file system or a partition table
+    "writer",  # writes the files that it names
+    "creates",  # creates files with names from its arguments
+    "copies",  # writes its last operand
+    "removes",  # removes its operands
+    "patches",  # writes files whose names a text has
+    "unpacks",  # creates files with names that are not in the command
+    "moves-links",  # may move a link to another directory unchanged
+    "words",  # its arguments are no files
+    "text",  # treats names as text
+    "prints",  # writes no file but that of an option for its output; without `writer`, others may write each
+    "lists",  # lists the directories in its arguments
+    "status",  # shows a file's status, and not its content
+    "entry",  # reads and writes nothing through a link
+    "enters",  # changes to the directory in its arguments
+    "reads",  # reads the files in its arguments
+    "files-only",  # reads no directory by default
+    "pattern-first",  # its first operand is surely no file, but a pattern or a script
+    "pattern-option",  # its option `-e` has a pattern or a script
+    "mode-first",  # its first operand is a mode, an owner or a script
+    "confined",  # reads and writes files that its arguments name, and nothing else
+    "written-out",  # as `confined`, where its arguments are written out and no option starts a program
+    "inert",  # opens no file named in its arguments
+    "of-git",  # runs where git brings commits
+    "beside",  # may run beside a transfer of git without a doubt
+    "acts",  # brings nothing, but evaluates its arguments, starts another program, or ends others
+    "starts",  # an option or a script may start another program
+    "runs-text",  # its arguments or its input may contain commands
+    "joins",  # has a shell run its arguments
+    "takes-code",  # runs the text behind its option `-c`
+    "evaluates",  # a word of the shell that runs its arguments, or parses them as the shell does
+    "sources",  # of these, one that runs them in the same shell
+    "declares",  # sets variables, with their values in its arguments
+    "names",  # takes names of variables; the shell evaluates a subscript in one
+    "subscripts",  # the shell evaluates a subscript in its arguments
+    "copied",  # no client, but may be used like one under another name
+    "any-option",  # a rule may allow it, with any option
+    "attached",  # reads a letter's value from the rest of its word
+    "module",  # `python -m` may run it under a rule
+    "scripts",  # runs scripts of a package
 ]
-"""A fact about a program.
+"""A fact about a program."""
 
-`launcher`: runs another program, or as another user. `shell`: is a shell, or a word of it that runs or
-changes something else. `interpreter`: an argument can be a program. `network`: contacts the network or
-other machines, or installs what comes from there. `reader`: prints untrusted content of the network.
-`destructive`: its work cannot be undone. `writer`: writes the files that it names. `words`: its arguments
-are no files. `prints`: it writes no file but that of an option for its output; a program with neither this
-nor `writer` may write each file that it names.
-"""
-
-_BY_FACT: Mapping[Fact, str] = {
+_PROGRAMS: Mapping[str, str] = {
     "launcher": """
-        at batch busctl busybox bwrap capsh catchsegv chroot chrt chpst crontab daemonize dbus-launch
-        dbus-run-session dbus-send doas dumb-init entr env eatmydata expect faketime fakeroot firejail flock
-        gdb gdbserver gdbus heaptrack hyperfine ionice linux32 linux64 lldb logsave ltrace mpiexec mpirun
-        mprof nice nohup nsenter numactl parallel perf pkexec prlimit proot proxychains proxychains4 py-spy
-        rlwrap run-parts runcon runuser screen script scriptreplay setarch setpriv setsid sg softlimit split
-        sshpass ssh-agent start-stop-daemon stdbuf strace su sudo systemctl systemd-inhibit systemd-run
-        taskset tini time timeout tmux toolbox torsocks toybox unbuffer unshare valgrind watch watchexec
-        watchman xargs xvfb-run zellij
+        busctl bwrap capsh catchsegv chpst chrt daemonize dbus-launch dbus-run-session dbus-send dumb-init
+        eatmydata entr expect faketime firejail gdbus heaptrack linux32 linux64 logsave ltrace mpiexec mpirun
+        mprof nsenter numactl pkexec prlimit proot proxychains proxychains4 py-spy rlwrap run-parts runcon
+        scriptreplay setarch setpriv softlimit ssh-agent sshpass systemd-inhibit taskset tini torsocks toybox
+        unshare valgrind xvfb-run
     """,
-    "shell": """
-        . alias ash bash bg bind builtin case cd command complete coproc csh dash declare disown do done
-        elif else enable esac eval exec exit export fg fi fish for function hash if in kill ksh let local
-        mapfile nu popd pushd pwsh rbash read readarray readonly return select set sh shift shopt source
-        tcsh then trap typeset ulimit umask unalias unset until wait while xonsh zsh
+    "launcher wrapper": "doas fakeroot ionice setsid stdbuf strace sudo unbuffer",
+    "launcher wrapper led": "chroot",
+    "launcher wrapper plain-wrapper": "nice nohup xargs",
+    "launcher wrapper led plain-wrapper": "timeout",
+    "launcher wrapper plain-wrapper known-builtin": "time",
+    "launcher wrapper plain-wrapper inert": "env",
+    "launcher wrapper runs-text": "parallel",
+    "launcher wrapper joins": "watch",
+    "launcher wrapper led takes-code": "flock",
+    "launcher wrapper copied": "busybox",
+    "launcher interpreter runs-text": "gdb lldb",
+    "launcher destructive": "systemctl",
+    "launcher unpacks reads written-out starts": "split",
+    "launcher runs-text": """
+        at batch crontab gdbserver hyperfine perf screen start-stop-daemon systemd-run tmux toolbox watchexec
+        watchman zellij
     """,
+    "launcher runs-text takes-code": "script su",
+    "launcher takes-code": "runuser sg",
+    "wrapper plain-wrapper builtin known-builtin": "command",
+    "wrapper builtin": "builtin exec",
+    "shell": "csh nu pwsh rbash tcsh xonsh",
+    "shell posix": "ash bash dash fish ksh sh zsh",
+    "builtin": """
+        bg case disown do done elif else esac fg fi for function if in select then unalias until while
+    """,
+    "builtin known-builtin words inert": "exit",
+    "builtin known-builtin prints enters confined beside": "cd",
+    "builtin known-builtin confined inert subscripts": "wait",
+    "builtin known-builtin confined acts": "kill",
+    "builtin known-builtin inert": "set",
+    "builtin words inert acts declares names subscripts": "export",
+    "builtin text inert names subscripts": "read",
+    "builtin prints": "popd",
+    "builtin prints enters": "pushd",
+    "builtin prints reads evaluates sources": ". source",
+    "builtin inert": "return shift shopt ulimit umask",
+    "builtin inert runs-text evaluates": "trap",
+    "builtin inert declares names subscripts": "declare local readonly typeset",
+    "builtin inert names subscripts": "unset",
+    "builtin runs-text": "coproc",
+    "builtin runs-text evaluates": "alias bind complete enable hash",
+    "builtin evaluates sources": "eval",
+    "builtin evaluates subscripts": "let",
+    "builtin names subscripts": "getopts mapfile readarray",
+    "known-builtin words status inert beside subscripts": "test",
+    "known-builtin words inert beside subscripts": "[",
+    "known-builtin words inert beside any-option": "echo false true",
+    "known-builtin words inert subscripts": "printf",
+    "known-builtin prints confined": "type",
+    "known-builtin prints inert beside any-option": "pwd",
     "interpreter": """
-        R Rscript awk bc bpython bun clojure dc deno ed elixir emacs emacsclient erl ex gawk gdb gdl ghci
-        gnuplot groovy guile iex info ipython irb jshell julia kotlinc less lldb lua luajit m4 man mariadb
-        mawk mongo mongosh more most mysql nano nawk node nvim ocaml octave osascript perl php pico pry psql
-        pypy python r racket redis-cli ruby sbcl scala sed sqlite3 swipl tclsh tsx ts-node vi view vim
-        vimdiff wish
+        R Rscript bc bpython clojure deno elixir erl gdl ghci groovy guile iex info ipython irb jshell julia
+        kotlinc lua luajit mariadb most nano node ocaml octave osascript php pico pry pypy python r racket
+        ruby sbcl scala swipl tclsh ts-node tsx wish
     """,
+    "interpreter awk reads files-only pattern-first pattern-option starts": "awk gawk",
+    "interpreter awk reads files-only pattern-option starts": "mawk nawk",
+    "interpreter network": "mongo mongosh mysql redis-cli",
+    "interpreter network runs-text": "psql",
+    "interpreter writer reads files-only pattern-first pattern-option mode-first starts": "sed",
+    "interpreter prints reads files-only": "less more",
+    "interpreter prints starts": "man",
+    "interpreter reads runs-text": "ed nvim vi view vim",
+    "interpreter starts": "sqlite3",
+    "interpreter runs-text": "dc emacs emacsclient ex gnuplot m4 vimdiff",
+    "interpreter copied": "perl",
+    "interpreter scripts": "bun",
     "network": """
-        ansible ansible-galaxy ansible-playbook apk apt apt-get aptitude aria2c aws az brew bunx conda cpan
-        cpanm curl dig dnf dpkg easy_install elinks finger firebase flatpak fly flyctl ftp gcloud gh glab
-        gsutil helm heroku host http https kubectl kubectx lftp links luarocks lwp-request lynx mail mamba
-        micromamba minikube mosh mutt nc ncat netcat netlify nix nix-build nix-channel nix-env nix-shell
-        nmap npx nslookup oc opkg pacman paru ping pipx pkg pnpx port pulumi rclone restic rpm rustup s3cmd
-        scp sdk sendmail serverless sftp skopeo snap socat ssh ssh-copy-id steampipe supabase svn telnet
-        terraform tofu traceroute trivy twine uvx vagrant vercel w3m wget whois wrangler xh yay yt-dlp yum
-        zypper
-        ab autossh axel azcopy b2 bower browsh chromium cloudflared croc curlie dbclient doctl drill
-        firefox gdown getent google-chrome gpg gpg2 grpcurl hcloud hf httpx huggingface-cli hurl iperf
-        iperf3 k6 kaggle kdig mailx mosquitto_pub mosquitto_sub msmtp mtr ncu ngrok nping openssl pssh
-        resolvectl rexec rlogin rsh siege smbclient sshfs swaks tailscale tftp tracepath wandb websocat
-        wget2 wkhtmltopdf wormhole wrk xdg-open youtube-dl
-        aichat aider amp arping bzr certbot claude codex cogency-tui copilot cursor-agent cvs darcs fossil
-        fping gemini goose hping3 httpie ipfs ldapsearch llm logger lp lpr lwp-download mods mongo mongosh
-        mount mysql mysqldump nsupdate ntpdate ollama opencode pg_dump psql redis-cli rdate sgpt snmpget
-        snmpwalk ssh-keyscan sqlcmd tcpdump telegram-send tshark unison
+        ab aichat aider amp ansible ansible-galaxy ansible-playbook apk apt apt-get aptitude arping autossh
+        aws axel az azcopy b2 bower brew browsh bunx bzr certbot chromium claude cloudflared codex cogency-tui
+        conda copilot cpan cpanm croc cursor-agent cvs darcs dbclient dnf doctl drill easy_install finger
+        firebase firefox flatpak fly flyctl fossil fping gcloud gdown gemini google-chrome goose gpg2
+        grpcurl gsutil hcloud helm heroku hf host hping3 httpx huggingface-cli hurl iperf iperf3 ipfs k6
+        kaggle kdig kubectl kubectx ldapsearch llm logger lp lpr luarocks lwp-download lwp-request mail mailx
+        mamba micromamba minikube mods mosh mosquitto_pub mosquitto_sub msmtp mtr mutt mysqldump ncu netlify
+        ngrok nix nix-build nix-channel nix-env nix-shell nmap nping npx nsupdate ntpdate oc ollama opencode
+        opkg pacman paru pg_dump pipx pkg pnpx port pssh pulumi rclone rdate resolvectl restic rexec rlogin
+        rpm rsh rustup s3cmd sdk sendmail serverless sgpt siege skopeo snap snmpget snmpwalk sqlcmd
+        ssh-copy-id ssh-keyscan sshfs steampipe supabase swaks tailscale tcpdump telegram-send terraform tofu
+        tracepath traceroute trivy tshark twine unison uvx vagrant vercel wandb websocat whois wkhtmltopdf
+        wormhole wrangler wrk yay youtube-dl yt-dlp yum zypper
     """,
-    "reader": """
-        aria2c curl elinks ftp gh glab http https lftp links lynx nc ncat netcat socat ssh telnet w3m wget
-        xh
+    "network of-git": "gpg",
+    "network client": "dig getent nslookup openssl ping",
+    "network client fetches reader": "curl wget",
+    "network client unproxied reader": "nc ncat netcat",
+    "network client reader": "socat telnet",
+    "network client reader starts": "sftp",
+    "network client reader joins of-git": "ssh",
+    "network client starts": "scp",
+    "network reader": """
+        aria2c curlie elinks ftp gh glab http httpie https lftp links links2 lynx ncftp smbclient tftp w3m
+        wget2 xh xhs
     """,
+    "network destructive": "dpkg mount svn xdg-open",
     "destructive": """
-        7z ar blkdiscard bzip2 chattr chgrp chmod chown cp cpio csplit dd dpkg dropdb fdisk gunzip gzip halt
-        hg insmod install iptables jj killall launchctl ln losetup mkfs mkswap modprobe mount mv nft open
-        parted passwd patch pkill poweroff reboot rm rmdir rsync service setfacl sfdisk sgdisk shred
-        shutdown srm svn sysctl systemctl tar tee truncate ufw umount unlink unrar unzip useradd usermod
-        visudo wipe wipefs xdg-open xz zip zstd
+        chattr dropdb halt hg insmod iptables jj killall launchctl losetup mkfs modprobe nft open passwd pkill
+        poweroff reboot service setfacl shutdown sysctl ufw umount useradd usermod visudo
     """,
-    "writer": """
-        chgrp chmod chown cp dd install ln mkdir mkfifo mknod mktemp mv patch rm rmdir rsync sed shred srm
-        tee touch truncate unlink wipe
+    "destructive formats": "blkdiscard fdisk mkswap parted sfdisk sgdisk wipefs",
+    "destructive writer": "shred wipe",
+    "destructive writer creates copies moves-links reads": "install",
+    "destructive writer creates copies moves-links reads confined": "cp mv",
+    "destructive writer creates copies moves-links reads starts": "rsync",
+    "destructive writer creates copies reads confined": "ln",
+    "destructive writer creates reads": "dd",
+    "destructive writer creates confined": "tee truncate",
+    "destructive writer removes": "srm",
+    "destructive writer removes entry confined": "rm",
+    "destructive writer removes confined": "unlink",
+    "destructive writer patches unpacks written-out acts": "patch",
+    "destructive writer entry confined": "rmdir",
+    "destructive writer mode-first": "chgrp chown",
+    "destructive writer mode-first confined": "chmod",
+    "destructive unpacks moves-links": "7z ar unrar",
+    "destructive unpacks moves-links reads": "cpio",
+    "destructive unpacks moves-links reads starts": "tar unzip",
+    "destructive unpacks reads": "csplit gunzip",
+    "destructive moves-links reads starts": "zip",
+    "destructive reads": "bzip2 gzip xz zstd",
+    "writer creates": "mkfifo mknod",
+    "writer creates confined": "mkdir mktemp touch",
+    "unpacks moves-links": "prename rename unar",
+    "unpacks moves-links reads": "pax",
+    "unpacks moves-links reads starts": "bsdtar",
+    "unpacks reads": "bunzip2 unxz",
+    "words confined any-option": "expr",
+    "words inert acts subscripts": "[[",
+    "text prints confined any-option": "basename dirname",
+    "prints lists status confined beside any-option": "ls",
+    "prints lists status confined any-option": "du",
+    "prints status entry reads confined any-option": "readlink",
+    "prints status entry confined any-option": "realpath stat",
+    "prints status reads confined": "tree",
+    "prints status reads written-out starts": "find",
+    "prints reads": "bat cloc colordiff scc tokei wdiff",
+    "prints reads files-only pattern-first pattern-option confined beside any-option": "grep",
+    "prints reads files-only pattern-first pattern-option confined any-option": "egrep fgrep",
+    "prints reads files-only confined": "rev",
+    "prints reads files-only confined beside any-option": "cat head tail wc",
+    "prints reads files-only confined any-option": """
+        cksum cmp comm cut expand fmt fold hexdump join md5sum nl od paste sha1sum sha256sum sha512sum strings
+        tac unexpand
     """,
-    "words": "[ [[ echo exit export expr false printf test true",
-    "prints": """
-        . ack ag arch b2sum base64 basename bat cat cd cksum cloc cmp colordiff column comm cut date df diff
-        dirname du egrep expand fd fgrep find fmt fold getconf grep head hexdump id jq join less ls lsblk
-        man md5sum more nl nproc od paste pgrep popd pr printenv ps pushd pwd readlink realpath rev rg scc seq
-        sha1sum sha224sum sha256sum sha384sum sha512sum shellcheck sort source stat strings sum tac tail tokei
-        tr tree tsort type uname unexpand uniq uptime wc wdiff which whoami
+    "prints reads files-only confined attached": "uniq",
+    "prints reads files-only written-out starts attached": "sort",
+    "prints reads files-only any-option": "b2sum base64 sha224sum sha384sum sum",
+    "prints reads pattern-first": "ack ag",
+    "prints reads pattern-first pattern-option written-out starts attached": "rg",
+    "prints reads pattern-first written-out any-option": "jq",
+    "prints reads written-out": "shellcheck",
+    "prints reads written-out starts attached": "diff",
+    "prints reads any-option": "pr tsort",
+    "prints reads attached": "column",
+    "prints files-only pattern-first confined any-option": "tr",
+    "prints confined any-option": "df id nproc ps seq uname which whoami",
+    "prints written-out attached": "date",
+    "prints inert any-option": "printenv",
+    "prints any-option": "arch getconf lsblk pgrep uptime",
+    "prints attached": "fd",
+    "status entry reads written-out starts attached": "file",
+    "reads": "batcat bzcat iconv pandoc ptx xzcat yq zless zstdcat",
+    "reads files-only": "base32 hd zcat zgrep",
+    "reads files-only confined": "xxd",
+    "reads confined": "shuf",
+    "reads written-out": "gofmt",
+    "confined": "yes",
+    "confined beside": "sleep",
+    "inert": "break continue",
+    "inert beside": ":",
+    "starts": "gmake make",
+    "of-git patches starts copied attached": "git",
+    "starts attached": "uv",
+    "starts scripts": "npm",
+    "any-option": "free lscpu numfmt",
+    "attached": "cargo coverage docker nox pip podman pre-commit tox",
+    "attached module": "black flake8 isort mypy pylint pytest ruff unittest",
+    "module": "basedpyright compileall pyright",
+    "scripts": "lerna pnpm turbo yarn",
+    "": """
+        actionlint ant bazel biome bundle cabal cc clang clang++ clang-format cmake composer ctest dart dotnet
+        eslint fdfind flutter g++ gcc gem go golangci-lint gradle gradlew hadolint hatch jest just ktlint ld
+        markdownlint meson mix mocha mvn mvnw ninja nx pdm phpstan phpunit pipenv poetry prettier rails rake
+        rspec rubocop rustc rustfmt rye stack staticcheck stylelint swift swiftlint task tsc vitest vue-tsc
+        yamllint zig
     """,
 }
+"""Programs by their facts; each program is in one row."""
+
+GitFact = Literal[
+    "network",  # contacts another repository
+    "confined",  # contacts none
+    "reading",  # writes no file that it names
+    "keeps-links",  # reads and writes nothing through the links in its arguments
+    "keeps-names",  # writes, and every name was in the directory or in git before
+    "moves-refs",  # a revision may be another one then, though it creates no files
+    "patches",  # reads names of files from a text
+    "brings",  # brings files of the project with commits
+    "fetches",  # brings commits of other repositories
+    "sends",  # sends what is there, or records it
+    "looks",  # changes no file of the project
+    "addresses",  # its arguments set the destination of transfers
+]
+"""A fact about a command of git."""
+
+_GIT: Mapping[str, str] = {
+    "addresses": "config",
+    "brings": "bisect",
+    "confined": "clean init symbolic-ref",
+    "confined brings": "cherry-pick merge rebase revert stash switch worktree",
+    "confined keeps-links brings": "checkout reset restore",
+    "confined keeps-links keeps-names": "mv rm",
+    "confined patches": "apply",
+    "confined reading": """
+        blame cat-file cherry describe diff-tree for-each-ref grep ls-tree name-rev rev-list shortlog show-ref
+        whatchanged
+    """,
+    "confined reading keeps-links": "check-ignore",
+    "confined reading keeps-links keeps-names sends": "add",
+    "confined reading keeps-links looks": "log ls-files show",
+    "confined reading keeps-names sends": "commit",
+    "confined reading looks": "diff merge-base rev-parse status",
+    "confined reading moves-refs": "notes reflog",
+    "confined reading moves-refs looks": "tag",
+    "confined reading moves-refs looks addresses": "branch",
+    "network": """
+        clone daemon fetch-pack http-fetch http-push imap-send instaweb lfs maintenance p4 request-pull
+        send-email send-pack svn
+    """,
+    "network brings": "submodule",
+    "network brings fetches": "pull",
+    "network looks fetches": "fetch",
+    "network reading": "ls-remote",
+    "network reading keeps-names moves-refs sends": "push",
+    "network reading moves-refs addresses": "remote",
+    "patches": "am checkout-index fast-import mktree update-index",
+    "reading": "diff-files diff-index range-diff verify-commit",
+    "reading keeps-links": "check-attr",
+    "": """
+        archive bundle check-mailmap check-ref-format column commit-graph commit-tree count-objects
+        fast-export fmt-merge-msg format-patch fsck gc hash-object help index-pack interpret-trailers mailinfo
+        merge-file merge-tree pack-objects pack-refs patch-id prune read-tree repack replace rerere
+        sparse-checkout stripspace unpack-objects update-ref update-server-info var verify-pack verify-tag
+        version write-tree
+    """,
+}
+"""Commands of git's own by their facts; any other word is an alias, or a program beside git."""
 
 
-def _by_program() -> dict[str, frozenset[Fact]]:
-    found: dict[str, set[Fact]] = {}
-    for fact, names in _BY_FACT.items():
-        for name in names.split():
-            found.setdefault(name, set()).add(fact)
-    return {name: frozenset(known) for name, known in found.items()}
+_NETWORK_COMMANDS: Mapping[str, str] = {
+    "bun": "a add audit create i info install link outdated patch publish update upgrade x",
+    "bundle": "add install lock outdated update",
+    "cargo": "add fetch generate-lockfile install login logout owner publish search update yank",
+    "composer": "create-project global install outdated require search self-update update",
+    "dart": "pub",
+    "docker": """
+        attach build builder buildx commit compose context cp create exec image import load login manifest
+        plugin pull push restart run scout search service stack start swarm trust update
+    """,
+    "dotnet": "add nuget restore tool workload",
+    "flutter": "pub upgrade",
+    "gem": "fetch install owner push query search signin sources update yank",
+    "go": "get install mod",
+    "hg": "clone identify in incoming out outgoing pull push",
+    "jj": "git",
+    "mix": "archive.install deps.get deps.update hex.publish local.hex",
+    "npm": """
+        access add adduser audit bugs ci create dedupe deprecate diff dist-tag dist-tags docs doctor exec find
+        hook i info init in innit install install-ci-test install-test it login logout org outdated owner
+        pack ping profile publish repo s se search show sponsor star stars team token trust undeprecate
+        unpublish unstar up update upgrade v view whoami x
+    """,
+    "pdm": "add install lock publish sync update",
+    "pip": "download index install search wheel",
+    "pipenv": "install lock sync update upgrade",
+    "pnpm": """
+        add audit ci create dlx fetch i import info install login outdated publish search self-update show up
+        update view whoami
+    """,
+    "podman": "attach build commit cp create exec import load login pull push restart run search start",
+    "poetry": "add install lock publish search self source sync update",
+    "rye": "add fetch install lock publish self sync",
+    "stack": "install new update upgrade",
+    "swift": "package",
+    "uv": "add lock pip publish python self sync tool",
+    "yarn": """
+        add audit create dlx global info init install login npm outdated owner publish tag team up upgrade
+        upgrade-interactive whoami
+    """,
+    "zig": "fetch",
+}
+"""Network commands of programs with many, besides git."""
+
+_BARE_NETWORK = frozenset(("bundle", "yarn"))
+"""Programs that install when they are given no command."""
+
+Role = Literal[
+    "copying",  # a word of a program that copies, and no operand
+    "following",  # the program follows the links that it meets
+    "logging",  # a file that it writes
+    "moving",  # the directory that the program which it runs starts in
+    "naming",  # it takes names of files from a file or from its input
+    "place",  # the place where it works or writes
+    "selecting",  # a pattern, or a choice of files
+    "separator",  # a separator of fields
+    "starting",  # it starts another program
+    "value",  # a word that is no operand, and no file that it reads
+    "wrapping",  # a word before the program that it runs
+]
+"""A meaning of options, or of the value that they take."""
+
+_OPTIONS: Mapping[Role, Mapping[str, str]] = {
+    "copying": {
+        "cp ln mv": "-S -t",
+        "install": "-S -g -m -o -t",
+    },
+    "following": {
+        "ack": "--follow",
+        "ag rg": "-L -f --follow",
+        "bsdtar tar": "-h -L --dereference",
+        "cp cpio": "-L --dereference",
+        "diff": "-r --recursive",
+        "du": "-L -D -H --dereference",
+        "fd find": "-L --follow",
+        "egrep fgrep grep zgrep": "-R --dereference-recursive",
+        "pax": "-L",
+        "rsync": "-L -k -H --copy-links --copy-unsafe-links --copy-dirlinks",
+        "tree": "-l",
+        "zip": "-r --recurse-paths",
+    },
+    "logging": {"strace time": "-o --output"},
+    "moving": {"env": "-C --chdir", "sudo": "-D --chdir"},
+    "naming": {
+        "bsdtar tar": "-T --files-from",
+        "cpio": "-i -o -p --create --extract --pass-through",
+        "du sort wc": "--files0-from",
+        "file": "-f --files-from",
+        "pax": "-w",
+        "rsync": "--files-from --include-from",
+        "zip": "-@ --names-stdin",
+    },
+    "place": {
+        "bsdtar": "-C",
+        "cargo": "-C --target-dir",
+        "cc clang clang++ g++ gcc iconv ld less rustc shuf sort tree": "-o --output",
+        "cmake": "-B --prefix",
+        "cp install ln mv": "-t --target-directory",
+        "curl": "-o --output --output-dir",
+        "find": "-fls -fprint -fprint0 -fprintf",
+        "git": "-C --git-dir --work-tree",
+        "gmake make tar": "-C --directory",
+        "go": "-C -o",
+        "hg": "-R --cwd",
+        "just": "-d --working-directory",
+        "ninja": "-C",
+        "npm": "-C --prefix",
+        "patch": "-d -o --directory --output",
+        "pip": "-t --target --prefix --root",
+        "pnpm": "-C --dir",
+        "tsc": "--outDir --outFile",
+        "unzip": "-d",
+        "uv": "--directory --project",
+        "wget": "-O -P --output-document --directory-prefix",
+    },
+    "selecting": {
+        "egrep fgrep grep": "-e",
+        "rg": "-T -e -g -t",
+    },
+    "separator": {
+        "awk gawk mawk nawk": "-F",
+        "column": "-s",
+        "cut numfmt paste xargs": "-d",
+        "join sort": "-t",
+    },
+    "starting": {
+        "diff": "-l --paginate",
+        "file": "-z -Z --uncompress --uncompress-noreport",
+        "git": "-O --exec --ext-diff --open-files-in-pager --receive-pack --textconv --upload-pack",
+        "rg": "--hostname-bin --pre",
+        "sort": "--compress-program",
+        "split": "--filter",
+    },
+    "value": {
+        "ack ag": "-A -B -C -m",
+        "awk gawk mawk nawk": "-F -v",
+        "cut": "-b -c -d -f",
+        "diff": "-C -I -U -x",
+        "egrep fgrep grep rg": "-A -B -C -m",
+        "fold": "-w",
+        "git": "-C -c --config-env --git-dir --namespace --work-tree",
+        "head": "-c -n",
+        "mkdir": "-m",
+        "mkfs": "-L -O -b -t",
+        "nl": "-b -d -f -h -i -l -n -s -v -w",
+        "od": "-A -N -j -t -w",
+        "rsync": "-e",
+        "sed": "-l",
+        "shred wipe": "-n -s",
+        "sort": "-S -k -t",
+        "split": "-a -b -l -n",
+        "tail": "-c -n -s",
+        "truncate": "-r -s",
+        "uniq": "-f -s -w",
+        "xxd": "-c -l -o -s",
+    },
+    "wrapping": {
+        "doas": "-C -u",
+        "env": "-C -S -u --chdir --split-string --unset",
+        "exec": "-a",
+        "flock": "-E -w",
+        "ionice": "-c -n -p -t",
+        "nice": "-n --adjustment",
+        "parallel": """
+            -C -I -N -a -d -j -n --arg-file --colsep --delimiter --jobs --joblog --max-args --results
+        """,
+        "stdbuf": "-e -i -o --error --input --output",
+        "strace": "-e -o",
+        "sudo": """
+            -C -D -R -T -U -g -h -p -r -t -u --chdir --chroot --group --host --prompt --user
+        """,
+        "time": "-f -o --format --output",
+        "timeout": "-k -s --kill-after --signal",
+        "watch": "-n",
+        "xargs": """
+            -E -I -L -P -a -d -n -s --arg-file --delimiter --max-args --max-chars --max-lines --max-procs
+        """,
+    },
+}
+"""Options of programs by their meaning."""
 
 
-PROGRAMS: Mapping[str, frozenset[Fact]] = _by_program()
+def _rows(table: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """Return the words of the row of each name in a table."""
+    found: dict[str, frozenset[str]] = {}
+    for words, names in table.items():
+        found |= dict.fromkeys(names.split(), frozenset(words.split()))
+    return found
+
+
+def _by_fact(rows: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    """Return the names with each fact."""
+    found: dict[str, set[str]] = {}
+    for name, known in rows.items():
+        for fact in known:
+            found.setdefault(fact, set()).add(name)
+    return {fact: frozenset(names) for fact, names in found.items()}
+
+
+def _by_program(table: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(words.split()) for names, words in table.items() for name in names.split()}
+
+
+PROGRAMS = cast("Mapping[str, frozenset[Fact]]", _rows(_PROGRAMS))
 """Facts about each program, by its name."""
 
+GIT = cast("Mapping[str, frozenset[GitFact]]", _rows(_GIT))
+"""Facts about each command of git, by its name."""
+
+_WITH_FACT = _by_fact(PROGRAMS)
+_GIT_WITH_FACT = _by_fact(GIT)
+_OPTIONS_OF = {role: _by_program(table) for role, table in _OPTIONS.items()}
+
 _NO_FACTS = frozenset[Fact]()
+_OF_RULES = frozenset[Fact](("any-option", "attached", "module", "scripts"))
 
 _INTERPRETERS = re.compile(r"(?:python|pypy|node|ruby|perl|php|lua|julia|deno|bun|Rscript|osascript)[\d.]*")
 
@@ -115,106 +554,42 @@ def facts(program: str) -> frozenset[Fact]:
     return PROGRAMS.get(program, PROGRAMS.get(base_name(program), _NO_FACTS))
 
 
+def programs_with(*wanted: Fact) -> frozenset[str]:
+    """Return the programs with one of these facts, by their exact names."""
+    return frozenset[str]().union(*(_WITH_FACT[fact] for fact in wanted))
+
+
+def git_with(*wanted: GitFact) -> frozenset[str]:
+    """Return the commands of git with one of these facts."""
+    return frozenset[str]().union(*(_GIT_WITH_FACT[fact] for fact in wanted))
+
+
+def options_of(role: Role, program: str) -> Sequence[str]:
+    """Return the options of a program that have this meaning, with their dashes."""
+    return _OPTIONS_OF[role].get(program, ())
+
+
+def letters_of(role: Role, program: str) -> str:
+    """Return the letters of these options."""
+    return "".join(option[1] for option in options_of(role, program) if not option.startswith("--"))
+
+
 def base_name(program: str) -> str:
     """Return the name without the version at its end, as `pip` for `pip3`; unchanged where a digit belongs
     to it."""
-    return program if program in RULES else program.rstrip("0123456789.")
+    return program if program in PROGRAMS else program.rstrip("0123456789.")
 
 
-PLACE_OPTIONS: Mapping[str, Sequence[str]] = {
-    program: names.split()
-    for program, names in {
-        **dict.fromkeys(("cp", "install", "ln", "mv"), "-t --target-directory"),
-        **dict.fromkeys(
-            ("cc", "clang", "clang++", "g++", "gcc", "iconv", "ld", "less", "rustc", "shuf", "sort", "tree"),
-            "-o --output",
-        ),
-        "bsdtar": "-C",
-        "cargo": "-C --target-dir",
-        "cmake": "-B --prefix",
-        "curl": "-o --output --output-dir",
-        "git": "-C --git-dir --work-tree",
-        "gmake": "-C --directory",
-        "find": "-fls -fprint -fprint0 -fprintf",
-        "go": "-C -o",
-        "hg": "-R --cwd",
-        "just": "-d --working-directory",
-        "make": "-C --directory",
-        "ninja": "-C",
-        "npm": "-C --prefix",
-        "patch": "-d -o --directory --output",
-        "pip": "-t --target --prefix --root",
-        "pnpm": "-C --dir",
-        "tar": "-C --directory",
-        "tsc": "--outDir --outFile",
-        "unzip": "-d",
-        "uv": "--directory --project",
-        "wget": "-O -P --output-document --directory-prefix",
-    }.items()
-}
-"""Options that select where a program works or writes."""
+def is_known(program: str) -> bool:
+    """Whether the table has the effects of a program of this exact name."""
+    return not PROGRAMS.get(program, _NO_FACTS) <= _OF_RULES
 
-_GIT_READING = """
-    add blame branch cat-file check-attr check-ignore cherry commit describe diff diff-files diff-index
-    diff-tree for-each-ref grep log ls-files ls-remote ls-tree merge-base name-rev notes push range-diff
-    reflog remote rev-list rev-parse shortlog show show-ref status tag verify-commit whatchanged
-"""
-GIT_READING = frozenset(_GIT_READING.split())
-"""Commands of git that write no file that they name."""
 
 NETWORK_COMMANDS: Mapping[str, frozenset[str]] = {
-    program: frozenset(commands.split())
-    for program, commands in {
-        "bun": "a add audit create i info install link outdated patch publish update upgrade x",
-        "bundle": "add install lock outdated update",
-        "cargo": "add fetch generate-lockfile install login logout owner publish search update yank",
-        "composer": "create-project global install outdated require search self-update update",
-        "dart": "pub",
-        "docker": """
-        attach build builder buildx commit compose context cp create exec image import load login manifest
-        plugin pull push restart run scout search service stack start swarm trust update
-    """,
-        "dotnet": "add nuget restore tool workload",
-        "flutter": "pub upgrade",
-        "gem": "fetch install owner push query search signin sources update yank",
-        "git": """
-        clone daemon fetch fetch-pack http-fetch http-push imap-send instaweb lfs ls-remote maintenance p4
-        pull push remote request-pull send-email send-pack submodule svn
-    """,
-        "go": "get install mod",
-        "hg": "clone identify in incoming out outgoing pull push",
-        "jj": "git",
-        "mix": "archive.install deps.get deps.update hex.publish local.hex",
-        "npm": """
-        access add adduser audit bugs ci create dedupe deprecate diff dist-tag dist-tags docs doctor exec find
-        hook i info init in innit install install-ci-test install-test it login logout org outdated owner
-        pack ping profile publish repo s se search show sponsor star stars team token trust undeprecate
-        unpublish unstar up update upgrade v view whoami x
-    """,
-        "pdm": "add install lock publish sync update",
-        "pip": "download index install search wheel",
-        "pipenv": "install lock sync update upgrade",
-        "pnpm": """
-        add audit ci create dlx fetch i import info install login outdated publish search self-update show up
-        update view whoami
-    """,
-        "podman": "attach build commit cp create exec import load login pull push restart run search start",
-        "poetry": "add install lock publish search self source sync update",
-        "rye": "add fetch install lock publish self sync",
-        "stack": "install new update upgrade",
-        "swift": "package",
-        "uv": "add lock pip publish python self sync tool",
-        "yarn": """
-        add audit create dlx global info init install login npm outdated owner publish tag team up upgrade
-        upgrade-interactive whoami
-    """,
-        "zig": "fetch",
-    }.items()
+    **{program: frozenset(commands.split()) for program, commands in _NETWORK_COMMANDS.items()},
+    "git": git_with("network"),
 }
-"""Network commands of programs with many commands."""
-
-_BARE_NETWORK = frozenset(("bundle", "yarn"))
-"""Programs that install when they are given no command."""
+"""Network commands of programs with many."""
 
 
 def goes_to_network(program: str, arguments: Sequence[str]) -> bool:
@@ -237,891 +612,3 @@ def goes_to_network(program: str, arguments: Sequence[str]) -> bool:
 def is_interpreter(program: str) -> bool:
     """Whether a program runs code in an argument or in a file of its language."""
     return bool(_INTERPRETERS.fullmatch(program))
-
-
-Kind = Literal["flag", "value", "optional", "name"]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The options that a rule allows, and its further conditions on the arguments.
-
-    `every` is for programs none of whose options runs or writes anything. `refused` are the first
-    characters of words that the program reads options from. `free` states whether the project's own command
-    interprets the words after `--` (`led`: only where they begin with an option, else it may be a command).
-    `most` is the limit of operands. `attached` states whether the value of a letter may follow it in the
-    same word. No word may contain `barred`.
-    """
-
-    kinds: Mapping[str, Kind]
-    every: bool = False
-    free: bool = False
-    refused: str = "@"
-    most: int | None = None
-    attached: bool = False
-    led: bool = False
-    barred: str = "\0"
-
-    def allow(self, arguments: Sequence[str]) -> bool:
-        """Whether each option is known, and each operand is nothing else."""
-        if self.every:
-            return True
-        if any(self.barred in word for word in arguments):
-            return False
-        rest = list(arguments)
-        operands = 0
-        while rest:
-            word = rest.pop(0)
-            if word == "--":
-                if self.free:
-                    if self.led and rest and not rest[0].startswith("-"):
-                        return False
-                    break
-            elif word.startswith("-") and word != "-":
-                if not self._allows_option(word, rest):
-                    return False
-            elif word.startswith(tuple(self.refused)) or (self.most is not None and _GLOB.search(word)):
-                return False
-            else:
-                operands += 1
-        return self.most is None or operands <= self.most
-
-    def _allows_option(self, word: str, rest: list[str]) -> bool:
-        name, equals, value = word.partition("=")
-        kind = self.kinds.get(name)
-        if kind is not None:
-            if not equals:
-                return self._allows_value(kind, value, rest)
-            # It may be passed on to a program that reads it as an option.
-            return _fits(kind, value) and not _OPTION_LIKE.match(value)
-        if _NUMBER.fullmatch(word):
-            return "-#" in self.kinds
-        if (short := _SHORT_NUMBER.fullmatch(word)) and self.kinds.get(short[1], "flag") != "flag":
-            return True
-        return self._clusters and not word.startswith("--") and self._allows_cluster(word[1:], rest)
-
-    def _allows_value(self, kind: Kind, value: str, rest: list[str]) -> bool:
-        if kind in ("flag", "optional"):
-            return True
-        # A value that looks like an option may be one to the program.
-        value = rest.pop(0) if rest else "-"
-        special = _OPTION_LIKE.match(value) or value.startswith(tuple(self.refused))
-        return not special and _fits(kind, value)
-
-    def _allows_cluster(self, letters: str, rest: list[str]) -> bool:
-        for at, letter in enumerate(letters, 1):
-            kind = self.kinds.get(f"-{letter}")
-            if kind is None:
-                return False
-            if kind != "flag":
-                value = letters[at:]
-                if not value:
-                    return self._allows_value(kind, "", rest)
-                # Others read the following letters as options, too, and the next word as the value of one
-                # of them.
-                return self.attached and _fits(kind, value)
-        return True
-
-    @property
-    def _clusters(self) -> bool:
-        """Whether several letters may share a dash; not where names have one dash too."""
-        return not any(len(name) > 2 and name[1] != "-" for name in self.kinds)
-
-
-_GLOB = re.compile(r"[*?\[]")
-_NUMBER = re.compile(r"-\d+")
-_SHORT_NUMBER = re.compile(r"(-[A-Za-z])\d+")
-_OPTION_LIKE = re.compile(r"-(?!\d)")
-_NAME = re.compile(r"[A-Za-z0-9_-]+")
-_KINDS: Mapping[str, Kind] = {"=": "value", "?": "optional", ":": "name"}
-
-
-def _fits(kind: Kind, value: str) -> bool:
-    """Whether an option of this kind may have this value attached."""
-    return kind != "flag" and (kind != "name" or bool(_NAME.fullmatch(value)))
-
-
-def _options(
-    text: str, *, free: bool = False, led: bool = False, refused: str = "@", most: int | None = None
-) -> Options:
-    """Parse the options of a text: `-a` a flag, `-a=` with a value, `-a?` with an optional one, `-a:` with
-    a plain name, `-#` a number."""
-    kinds: dict[str, Kind] = {}
-    for token in text.split():
-        kind = _KINDS.get(token[-1], "flag")
-        kinds[token if kind == "flag" else token[:-1]] = kind
-    return Options(kinds, free=free, led=led, refused=refused, most=most)
-
-
-def _target(text: str) -> Options:
-    """Return the options with which a rule allows building one target, and no other beside it."""
-    return _options(text, most=0)
-
-
-def _git(text: str) -> Options:
-    return _options(text, refused="\0")
-
-
-_EVERY = Options({}, every=True)
-_NONE = _options("")
-
-_PRINTING = """
-    arch b2sum base64 basename cat cksum cmp comm cut df dirname du echo egrep expand expr false fgrep fmt
-    fold free getconf grep head hexdump id join jq ls lsblk lscpu md5sum nl nproc numfmt od paste pgrep pr
-    printenv ps pwd readlink realpath seq sha1sum sha224sum sha256sum sha384sum sha512sum stat
-    strings sum tac tail tr true tsort unexpand uname uptime wc which whoami
-"""
-"""Programs that read and print, with any option."""
-
-_GIT_DIFF = """
-    -p -u -s -z -w -b -a -R -W -M? -C? -B? -U= -S= -G= -# --patch --no-patch --stat? --numstat --shortstat
-    --dirstat? --summary --name-only --name-status --raw --check --color? --no-color --word-diff?
-    --color-words? --cached --staged --unified= --ignore-space-change --ignore-all-space
-    --ignore-blank-lines --ignore-space-at-eol --minimal --patience --histogram --diff-algorithm=
-    --no-ext-diff --no-textconv --no-renames --find-renames? --find-copies? --full-index --abbrev?
-    --diff-filter= --pickaxe-all --pickaxe-regex --relative? --exit-code --quiet --merge-base
-    --function-context --text --no-prefix --inter-hunk-context= --submodule? --ignore-submodules?
-    --compact-summary --patch-with-stat --no-indent-heuristic
-"""
-_GIT_LOG = f"""
-    {_GIT_DIFF} -n= -i -E -F -P -g -m -c -L= --cc --oneline --graph --decorate? --no-decorate --all
-    --branches? --tags? --remotes? --max-count= --skip= --since= --after= --until= --before= --author=
-    --committer= --grep= --all-match --invert-grep --regexp-ignore-case --merges --no-merges --first-parent
-    --follow --full-history --reverse --date= --pretty? --format= --abbrev-commit --no-abbrev-commit
-    --topo-order --date-order --author-date-order --left-right --left-only --right-only --cherry
-    --cherry-pick --cherry-mark --not --simplify-by-decoration --source --no-notes --boundary
-    --relative-date --parents --children --walk-reflogs --no-walk? --fixed-strings --extended-regexp
-    --perl-regexp
-"""
-_CARGO = """
-    -r -p= -F= -v -q -j= --release --all --workspace --package= --lib --bin= --bins --example= --examples
-    --test= --tests --benches --bench= --all-targets --all-features --features= --no-default-features
-    --verbose --quiet --locked --offline --frozen --message-format= --jobs= --no-run --no-fail-fast --doc
-    --exclude= --profile= --keep-going --color= --target: --no-deps --document-private-items
-"""
-_GO = """
-    -v -x -n -a -race -msan -run= -count= -cover -covermode= -coverpkg= -short -timeout= -bench= -benchmem
-    -benchtime= -failfast -json -parallel= -p= -cpu= -tags= -list= -skip= -shuffle= -vet= -mod: -trimpath
-    -fullpath
-"""
-_DOTNET = """
-    -c= -f= -v= --configuration= --framework= --verbosity= --no-build --no-restore --nologo --filter=
-    --list-tests --no-incremental --verify-no-changes --include= --exclude= --severity=
-"""
-_RUFF = """
-    -q -v -s -n -e -w --fix --no-fix --unsafe-fixes --diff --check --watch --quiet --verbose --silent
-    --select= --ignore= --extend-select= --extend-ignore= --fixable= --unfixable= --output-format:
-    --no-cache --statistics --show-fixes --preview --no-preview --line-length= --exclude= --extend-exclude=
-    --target-version= --isolated --exit-zero --exit-non-zero-on-fix --respect-gitignore --force-exclude
-    --show-files --show-settings --version --help
-"""
-_PYRIGHT = """
-    -p= --project= --outputjson --verbose --stats --warnings -w --watch --level= --pythonversion=
-    --pythonplatform= --dependencies --version
-"""
-_ONE_LINT = "-q -v --quiet --verbose --version"
-
-_GETOPT = frozenset(
-    ("black", "cargo", "column", "coverage", "date", "diff", "docker", "fd", "file", "flake8", "git")
-    + ("isort", "mypy", "nox", "pip", "podman", "pre-commit", "pylint", "pytest", "rg", "ruff", "sort")
-    + ("tox", "uniq", "unittest", "uv")
-)
-"""Programs that read a letter's value from the rest of its word."""
-
-_RULES: Mapping[str, Options] = {
-    **dict.fromkeys(_PRINTING.split(), _EVERY),
-    # Builtins of the shell, some options of which name a variable and evaluate its index.
-    "printf": _NONE,
-    "test": _options(
-        """
-        -a -b -c -d -e -f -g -h -k -n -o -p -r -s -t -u -w -x -z -G -L -N -O -S -ef -eq -ge -gt -le -lt -ne
-        -nt -ot
-        """
-    ),
-    # Search and order.
-    "column": _options("-t -s= -o= -n -e -c= --table --separator= --output-separator= --json"),
-    "date": _options("-u -R -I? -d= -r= --utc --date= --iso-8601? --rfc-3339= --reference="),
-    "diff": _options(
-        """
-        -u -U= -c -C= -q -s -r -N -a -b -B -w -i -y -e -n -t -T -p -d -E -Z -W= -x= -I= -# --unified?
-        --context? --brief --recursive --side-by-side --width= --ignore-case --ignore-all-space
-        --ignore-space-change --ignore-blank-lines --new-file --text --color? --exclude=
-        --suppress-common-lines --minimal --report-identical-files --strip-trailing-cr --label=
-        --no-dereference
-        """
-    ),
-    "fd": _options(
-        """
-        -H -I -u -s -i -g -F -a -p -0 -1 -d= -t= -e= -E= -S= -q --hidden --no-ignore --unrestricted --type=
-        --extension= --exclude= --max-depth= --min-depth= --max-results= --glob --full-path --absolute-path
-        --case-sensitive --ignore-case --fixed-strings --print0 --size= --changed-within= --changed-before=
-        --color= --quiet --no-ignore-vcs --strip-cwd-prefix
-        """
-    ),
-    "file": _options("-b -i -h -k -0 --brief --mime --mime-type --mime-encoding --no-dereference"),
-    "find": _options(
-        """
-        -H -P -O0 -O1 -O2 -O3 -name= -iname= -path= -ipath= -wholename= -iwholename= -regex= -iregex=
-        -regextype= -type= -xtype= -size= -mtime= -mmin= -atime= -amin= -ctime= -cmin= -newer= -anewer=
-        -cnewer= -newermt= -perm= -user= -group= -uid= -gid= -maxdepth= -mindepth= -depth -d -prune -print
-        -print0 -printf= -ls -empty -not -and -or -a -o -true -false -readable -writable -executable -links=
-        -inum= -samefile= -quit -daystart -mount -xdev -nouser -nogroup -noleaf -warn -nowarn
-        """,
-    ),
-    "rg": _options(
-        """
-        -n -i -w -l -c -v -F -e= -g= -t= -T= -A= -B= -C= -m= -o -s -S -U -x -u -N -H -I -P -q -0 -r= -M= -d=
-        -# --files --hidden --no-hidden --no-ignore --no-ignore-vcs --glob= --iglob= --type= --type-not=
-        --type-list --count --count-matches --files-with-matches --files-without-match --line-number
-        --no-line-number --ignore-case --case-sensitive --smart-case --fixed-strings --word-regexp
-        --line-regexp --invert-match --multiline --multiline-dotall --max-count= --max-depth= --max-columns=
-        --max-filesize= --context= --after-context= --before-context= --only-matching --json --stats --sort=
-        --sortr= --color= --heading --no-heading --pcre2 --with-filename --no-filename --vimgrep --trim
-        --replace= --column --null --passthru --regexp= --text -a --unrestricted --no-messages --quiet
-        """
-    ),
-    "sort": _options(
-        """
-        -b -d -f -g -i -M -h -n -R -r -V -k= -m -c -C -u -z -s -t= --key= --field-separator= --numeric-sort
-        --general-numeric-sort --human-numeric-sort --version-sort --month-sort --random-sort --reverse
-        --unique --check? --stable --zero-terminated --ignore-case --ignore-leading-blanks
-        --dictionary-order --merge --parallel=
-        """
-    ),
-    "tree": _options(
-        """
-        -a -d -f -i -s -h -p -q -u -g -D -F -J -X -Q -N -C -n -t -c -r -v -U -L= -I= -P= --dirsfirst
-        --gitignore --noreport --prune --filelimit= --du --si --matchdirs --charset= --sort=
-        """
-    ),
-    "uniq": _options("-c -d -D -i -u -z -f= -s= -w= --count --repeated --unique --ignore-case", most=1),
-    **dict.fromkeys(
-        ("cloc", "tokei", "scc"), _options("--json --by-file --quiet --exclude-dir= --vcs= --files")
-    ),
-    # Version control.
-    "git add": _git("-A -u -v -n -N --all --update --verbose --dry-run --intent-to-add"),
-    "git blame": _git(
-        """
-        -w -e -f -n -p -s -l -t -c -L= -M? -C? --date= --since= --first-parent --show-email --show-name
-        --show-number --line-porcelain --porcelain --incremental --root --abbrev=
-        """
-    ),
-    "git branch": _git(
-        """
-        -a -r -v -l -i -q --list --all --remotes --verbose --show-current --contains? --no-contains?
-        --merged? --no-merged? --sort= --format= --points-at= --column? --color? --no-color --ignore-case
-        --abbrev=
-        """
-    ),
-    "git commit": _git(
-        """
-        -m= -a -s -q -v -n --message= --all --amend --no-edit --signoff --quiet --verbose --allow-empty
-        --no-verify --fixup= --squash= --author= --date= --dry-run --short --no-gpg-sign --no-status
-        """
-    ),
-    "git describe": _git(
-        """
-        --tags --always --dirty? --broken? --all --long --abbrev= --match= --exclude= --exact-match
-        --first-parent --contains --candidates=
-        """
-    ),
-    "git diff": _git(_GIT_DIFF),
-    "git grep": _git(
-        """
-        -n -i -w -v -E -F -P -G -l -L -c -h -H -o -p -W -q -I -a -z -A= -B= -C= -e= -m= -# --cached
-        --untracked --name-only --files-with-matches --files-without-match --count --line-number --column
-        --ignore-case --word-regexp --invert-match --heading --break --color? --no-color --max-depth= --and
-        --or --not --all-match --max-count= --show-function --function-context --context= --after-context=
-        --before-context= --extended-regexp --fixed-strings --perl-regexp --only-matching --full-name
-        --quiet
-        """
-    ),
-    "git log": _git(_GIT_LOG),
-    "git ls-files": _git(
-        """
-        -c -d -m -o -i -s -u -k -t -v -z -x= --cached --deleted --modified --others --ignored --stage
-        --unmerged --killed --exclude= --exclude-standard --full-name --error-unmatch --directory
-        --no-empty-directory --eol --deduplicate --abbrev?
-        """
-    ),
-    "git rev-parse": _git(
-        """
-        -q --show-toplevel --abbrev-ref? --short? --verify --quiet --git-dir --absolute-git-dir
-        --git-common-dir --is-inside-work-tree --is-bare-repository --all --branches? --tags? --remotes?
-        --symbolic --symbolic-full-name --show-prefix --show-cdup --show-superproject-working-tree
-        """
-    ),
-    "git shortlog": _git(
-        "-s -n -e -c --summary --numbered --email --since= --until= --group= --no-merges --all"
-    ),
-    "git show": _git(_GIT_LOG),
-    "git status": _git(
-        """
-        -s -b -v -u? -z --short --branch --verbose --long --porcelain? --untracked-files? --ignored?
-        --ignore-submodules? --show-stash --ahead-behind --no-ahead-behind --renames --no-renames --column?
-        --find-renames?
-        """
-    ),
-    # Python.
-    "basedpyright": _options(_PYRIGHT),
-    "black": _options(
-        """
-        -q -v -l= -t= -S -C --check --diff --color --no-color --quiet --verbose --line-length=
-        --target-version= --preview --fast --safe --exclude= --include= --skip-string-normalization
-        --skip-magic-trailing-comma --version
-        """
-    ),
-    "compileall": _options("-q -f -l -j="),
-    **dict.fromkeys(
-        ("coverage report", "coverage combine"),
-        _options("""
-        -m -i --show-missing --skip-covered --skip-empty --fail-under= --precision= --sort= --keep
-    """),
-    ),
-    "flake8": _options(
-        """
-        -q -v --select= --ignore= --extend-ignore= --extend-select= --max-line-length= --max-complexity=
-        --statistics --count --show-source --exclude= --extend-exclude= --exit-zero --version
-        """
-    ),
-    "isort": _options("""
-        -c -q -v -l= --check --check-only --diff --profile: --atomic --quiet --verbose --version
-    """),
-    "mypy": _options(
-        """
-        -p= -m= -v --strict --ignore-missing-imports --no-error-summary --pretty --show-error-codes
-        --show-column-numbers --show-error-context --exclude= --python-version= --platform=
-        --follow-imports= --package= --module= --no-incremental --incremental --namespace-packages
-        --explicit-package-bases --check-untyped-defs --disallow-untyped-defs --warn-unused-ignores
-        --warn-unreachable --hide-error-context --no-color-output --disable-error-code= --enable-error-code=
-        --version --verbose
-        """
-    ),
-    "pip check": _NONE,
-    "pip freeze": _options("-l --local --user --all --exclude="),
-    "pip list": _options("-e -l --editable --local --user --format= --not-required --exclude="),
-    "pip show": _options("-f -v --files --verbose"),
-    "pre-commit run": _options(
-        "-a -v --all-files --files --verbose --show-diff-on-failure --hook-stage= --color="
-    ),
-    "pylint": _options(
-        """
-        -E -v -d= -e= -j= -s= -r= -f: --errors-only --disable= --enable= --jobs= --score= --reports=
-        --output-format: --fail-under= --fail-on= --recursive= --ignore= --ignore-paths= --ignore-patterns=
-        --max-line-length= --version
-        """
-    ),
-    "pyright": _options(_PYRIGHT),
-    "pytest": _options(
-        """
-        -x -q -v -s -l -h -k= -m= -n= -r= -p= -W= --lf --last-failed --ff --failed-first --nf --new-first
-        --sw --stepwise --maxfail= --tb= --co --collect-only --no-header --no-summary --durations=
-        --durations-min= --showlocals --exitfirst --quiet --verbose --verbosity= --capture= --color=
-        --strict-markers --strict-config --disable-warnings --disable-pytest-warnings --cov? --cov-report:
-        --no-cov --cov-branch --cov-append --cov-fail-under= --numprocesses= --dist= --deselect= --ignore=
-        --ignore-glob= --import-mode= --reruns= --timeout= --randomly-seed= --help --version --fixtures
-        --markers --setup-show --setup-plan --full-trace --forked --asyncio-mode= --snapshot-update
-        --runxfail --hypothesis-show-statistics --hypothesis-seed= --hypothesis-profile= --benchmark-skip
-        --benchmark-only --doctest-modules --cache-show --ds= --reuse-db --create-db --nomigrations
-        """
-    ),
-    "ruff": _options(_RUFF),
-    "tox": _options(
-        "-e= -q -v -r -p= -l --recreate --parallel= --skip-missing-interpreters", free=True, led=True, most=0
-    ),
-    "nox": _options(
-        "-s= -e= -k= -t= -r -R -l --session= --sessions= --list --reuse-existing-virtualenvs",
-        free=True,
-        led=True,
-        most=0,
-    ),
-    "unittest": _options("-v -q -f -b -k= -s= -p= -t= --verbose --quiet --failfast --buffer --locals"),
-    "uv tree": _options("-d= --depth= --frozen --locked --offline --invert --no-dedupe --package="),
-    "poetry check": _options("--lock"),
-    "poetry show": _options("-t --tree --only= --top-level --all"),
-    **dict.fromkeys(
-        ("hatch test", "hatch fmt", "rye test", "rye lint", "rye fmt"), _options("-a -q -v --all --check")
-    ),
-    **dict.fromkeys(("pdm list", "pipenv check", "pipenv graph"), _NONE),
-    # JavaScript.
-    **dict.fromkeys(
-        ("biome check", "biome ci", "biome format", "biome lint"),
-        _options("""
-        --write --fix --unsafe --apply --changed --staged --no-errors-on-unmatched --max-diagnostics=
-    """),
-    ),
-    "eslint": _options(
-        """
-        -f: --format: --fix --fix-dry-run --fix-type= --ext= --quiet --max-warnings= --cache --no-cache
-        --no-error-on-unmatched-pattern --color --no-color --debug --ignore-pattern= --rule=
-        --report-unused-disable-directives --no-ignore --no-inline-config --version
-        """
-    ),
-    "jest": _options(
-        """
-        -t= -i -b -u -o -w= --testNamePattern= --testPathPattern= --testPathPatterns= --runInBand --watch?
-        --watchAll? --coverage? --verbose? --silent --ci --bail? --updateSnapshot --passWithNoTests
-        --maxWorkers= --no-cache --onlyChanged --onlyFailures --changedSince= --findRelatedTests --forceExit
-        --detectOpenHandles --colors --no-color --json --listTests --selectProjects= --testTimeout=
-        --version
-        """
-    ),
-    "mocha": _options(
-        """
-        -g= -f= -t= -b -R: --grep= --fgrep= --timeout= --bail --recursive --reporter: --exit --invert
-        --parallel --forbid-only --forbid-pending --colors
-        """
-    ),
-    "prettier": _options(
-        """
-        -w -c -l -u --write --check --list-different --ignore-unknown --no-config --log-level= --loglevel=
-        --parser: --no-error-on-unmatched-pattern --single-quote --tab-width= --print-width= --version
-        """
-    ),
-    "stylelint": _options("-q --fix --quiet --max-warnings= --allow-empty-input --version"),
-    "tsc": _options(
-        """
-        -p= -b -w -v --noEmit --project= --build --watch --pretty? --strict? --skipLibCheck? --incremental?
-        --noEmitOnError --version --listFiles --listFilesOnly --showConfig --traceResolution
-        --noErrorTruncation --force --dry --verbose --diagnostics --extendedDiagnostics
-        """
-    ),
-    "vitest": _options(
-        """
-        -t= -u -w --run --reporter: --testNamePattern= --coverage --update --passWithNoTests --bail=
-        --watch? --silent --no-color --project= --dir= --changed? --hideSkippedTests --allowOnly --no-watch
-        --version
-        """
-    ),
-    "vue-tsc": _options("-p= -b --noEmit --project= --build --skipLibCheck?"),
-    **dict.fromkeys(
-        ("nx test", "nx lint", "nx build", "nx affected", "nx typecheck"),
-        _options("-t= --target= --targets= --skip-nx-cache --verbose --parallel? --all --base= --head="),
-    ),
-    # Rust, Go, C, and the machines of Java and .NET.
-    **dict.fromkeys(("cargo bench", "cargo nextest", "cargo run", "cargo test"), _options(_CARGO, free=True)),
-    **dict.fromkeys(("cargo build", "cargo check", "cargo doc"), _options(_CARGO)),
-    "cargo clippy": _options(f"{_CARGO} -D= -W= -A= --fix --allow-dirty --allow-staged"),
-    "cargo fmt": _options("-p= -v -q --all --check --package= --verbose --quiet"),
-    "cargo metadata": _options("-q --format-version= --no-deps --offline --locked --frozen --quiet"),
-    "cargo tree": _options(
-        """
-        -i= -d -e= -p= -f= --invert= --duplicates --edges= --depth= --prefix= --package= --workspace
-        --offline --locked --no-dedupe --features= --all-features
-        """
-    ),
-    "cargo version": _options("-v --verbose"),
-    "clang-format": _options("-i -n -Werror --dry-run --style= --verbose --sort-includes"),
-    "ctest": _options(
-        """
-        -V -VV -Q -N -j= -R= -E= -L= -LE= -C= --test-dir= --output-on-failure --verbose --parallel=
-        --rerun-failed --timeout= --stop-on-failure --show-only
-        """
-    ),
-    "cmake": _options("-B= -S= -G= -j= --build= --parallel? --config= --preset: --fresh"),
-    "meson test": _options("-C= -v -j= --verbose --suite= --print-errorlogs --no-rebuild --list"),
-    "go build": _options(_GO),
-    "go doc": _options("-all -c -cmd -short -src -u"),
-    "go fmt": _options("-n -x"),
-    "go list": _options("-m -json -f= -deps -test -find -e -tags="),
-    "go test": _options(_GO),
-    "go version": _options("-m -v"),
-    "go vet": _options("-v -n -x -json -tags= -c="),
-    "gofmt": _options("-l -w -d -s -e"),
-    "golangci-lint run": _options("-v --fix --timeout= --fast --verbose --new --new-from-rev= --tests?"),
-    "staticcheck": _options("-checks= -tests= -f= -tags="),
-    "rustfmt": _options("-v -q --check --edition= --verbose --quiet"),
-    **dict.fromkeys(("dotnet build", "dotnet test", "dotnet format"), _options(_DOTNET, refused="@/")),
-    # Others that check and test.
-    **dict.fromkeys(
-        ("bazel build", "bazel test"), _options("-k -c= --keep_going --test_output= --test_filter= --jobs=")
-    ),
-    **dict.fromkeys(
-        ("cabal build", "cabal test", "stack build", "stack test"), _options("-v --fast --pedantic")
-    ),
-    **dict.fromkeys(("composer test", "composer validate"), _options("--strict --no-check-all")),
-    **dict.fromkeys(
-        ("dart analyze", "dart format", "dart test", "flutter analyze", "flutter test"),
-        _options("""
-        -n= -t= -x= --name= --plain-name= --tags= --fatal-infos --fatal-warnings --no-pub --coverage
-    """),
-    ),
-    **dict.fromkeys(
-        ("docker images", "docker info", "docker inspect", "docker logs", "docker ps", "docker version")
-        + ("podman images", "podman info", "podman inspect", "podman logs", "podman ps", "podman version"),
-        _options(
-            """
-        -a -q -f= -n= -l -s -t --all --quiet --filter= --format= --no-trunc --tail= --since= --until=
-        --timestamps --follow --size --type= --last= --latest
-        """
-        ),
-    ),
-    **dict.fromkeys(
-        ("mix compile", "mix credo", "mix format", "mix test"),
-        _options(
-            """
-        --trace --stale --failed --seed= --max-failures= --only= --exclude= --include= --cover --color
-        --check-formatted --warnings-as-errors --strict --force
-        """
-        ),
-    ),
-    "phpstan": _options("-l= --level= --no-progress --memory-limit= --error-format="),
-    "phpunit": _options("""
-        --filter= --testsuite= --group= --exclude-group= --stop-on-failure --testdox --colors?
-    """),
-    **dict.fromkeys(
-        ("rails test", "rails routes"), _options("-v -b -f -n= -e= -c= -g= -s= --verbose --backtrace")
-    ),
-    "rspec": _options("""
-        -b -e= -t= -f: -P= --example= --tag= --format: --fail-fast? --only-failures --next-failure --dry-run
-        --seed=
-    """),
-    "rubocop": _options("""
-        -a -A -x -f: --autocorrect --autocorrect-all --only= --except= --format: --parallel --fail-level=
-    """),
-    "shellcheck": _options("""
-        -a -x -s= -S= -e= -i= -f= --shell= --severity= --exclude= --include= --format= --check-sourced
-    """),
-    **dict.fromkeys(
-        ("swift build", "swift test"), _options("-c= -v --configuration= --filter= --skip= --parallel")
-    ),
-    **dict.fromkeys(("zig fmt", "zig test"), _options("--check")),
-    **dict.fromkeys(
-        ("actionlint", "hadolint", "ktlint", "markdownlint", "swiftlint", "yamllint"), _options(_ONE_LINT)
-    ),
-}
-
-RULES: Mapping[str, Options] = {
-    name: replace(options, attached=name.partition(" ")[0] in _GETOPT) for name, options in _RULES.items()
-}
-"""Programs, or programs with a subcommand, that a rule may allow, with the allowed options."""
-
-GIT_OFFLINE: Mapping[str, Options] = {
-    "git cat-file": _git("-p -t -s -e"),
-    "git check-ignore": _git("-v -n -q --verbose --no-index"),
-    "git checkout": _git("-b= -B= -q -f --quiet --detach --ours --theirs"),
-    "git ls-tree": _git("-r -d -t -l -z --name-only --full-tree --full-name --abbrev?"),
-    "git merge-base": _git("-a --all --is-ancestor --fork-point --octopus"),
-    "git mv": _git("-f -k -n -v"),
-    "git reflog": _git(_GIT_LOG),
-    "git reset": _git("-q --soft --mixed --hard --quiet"),
-    "git restore": _git("-S -W -q -s= --staged --worktree --source= --ours --theirs"),
-    "git rev-list": _git("-n= --all --count --max-count= --since= --until= --left-right --objects --merges"),
-    "git rm": _git("-r -f -n -q --cached --quiet"),
-    "git stash": _git(
-        "-u -q -m= -k -p --all --include-untracked --keep-index --message= --quiet --stat --index"
-    ),
-    "git switch": _git("-c= -C= -q -d --create= --detach --quiet"),
-    "git tag": _git("-l -n -d -a -m= -f --list --sort= --contains? --points-at= --merged? --no-merged?"),
-}
-"""Other commands of git whose arguments neither reach the network nor start a program, with the allowed
-options."""
-
-_LISTING = _options(
-    """
-    -a -l -q -v --all --long --quiet --verbose --json --format= --outdated-exit-code --no-trunc --installed
-    """
-)
-_REMOTE_NAMES = _git(
-    "-v -t= -m= --verbose --tags --no-tags --mirror? --push --all --add --delete --no-progress"
-)
-
-
-def _openssl(text: str) -> Options:
-    # It loads certificates from addresses, and engines from files of a configuration.
-    return replace(_options(text), barred="://")
-
-
-_DIGEST = """
-    -md5 -sha1 -sha224 -sha256 -sha384 -sha512 -sha3-256 -sha3-512 -hex -binary -r -c -out= -sign= -verify=
-    -prverify= -signature= -hmac= -passin=
-"""
-_CIPHERS = """
-    -aes128 -aes192 -aes256 -aes-128-cbc -aes-192-cbc -aes-256-cbc -aes-128-ctr -aes-256-ctr -aes-128-ecb
-    -aes-256-ecb -chacha20 -des3
-"""
-_KEY = f"""
-    {_CIPHERS} -in= -out= -noout -text -check -modulus -pubin -pubout -inform: -outform: -passin= -passout=
-    -traditional -param_enc: -conv_form: -RSAPublicKey_in -RSAPublicKey_out
-"""
-_OPENSSL: Mapping[str, Options] = {
-    **dict.fromkeys(("openssl ec", "openssl pkey", "openssl rsa"), _openssl(_KEY)),
-    **dict.fromkeys(
-        ("openssl dgst", "openssl md5", "openssl sha1", "openssl sha256", "openssl sha512"), _openssl(_DIGEST)
-    ),
-    **dict.fromkeys(
-        ("openssl base64", "openssl enc"),
-        _openssl(
-            f"""
-            {_CIPHERS} -e -d -a -base64 -A -in= -out= -k= -K= -iv= -S= -pass= -kfile= -md: -iter= -salt
-            -nosalt -pbkdf2 -p -P -nopad
-            """
-        ),
-    ),
-    "openssl asn1parse": _openssl("-in= -inform: -i -noout -out= -offset= -length= -dump -strparse="),
-    "openssl ecparam": _openssl("-name: -genkey -noout -in= -out= -inform: -outform: -list_curves -text"),
-    "openssl genpkey": _openssl(f"{_CIPHERS} -algorithm: -pkeyopt= -out= -outform: -pass= -text -quiet"),
-    "openssl genrsa": _openssl(f"{_CIPHERS} -out= -passout= -traditional"),
-    "openssl passwd": _openssl("-1 -5 -6 -apr1 -salt= -stdin -noverify"),
-    "openssl pkcs12": _openssl(
-        """
-        -in= -out= -inkey= -certfile= -name= -export -info -noout -nokeys -nocerts -clcerts -cacerts -nodes
-        -noenc -passin= -passout= -legacy
-        """
-    ),
-    "openssl pkcs8": _openssl("-topk8 -in= -out= -inform: -outform: -nocrypt -passin= -passout="),
-    "openssl rand": _openssl("-a -base64 -hex -out="),
-    "openssl req": _openssl(
-        """
-        -new -x509 -newkey= -nodes -noenc -key= -keyout= -in= -out= -days= -subj= -addext= -sha256 -sha512
-        -batch -utf8 -noout -text -verify -subject -pubkey -passin= -passout=
-        """
-    ),
-    "openssl version": _openssl("-a -d -v"),
-    "openssl x509": _openssl(
-        """
-        -in= -out= -inform: -outform: -noout -text -subject -issuer -dates -startdate -enddate -serial
-        -fingerprint -sha1 -sha256 -sha512 -modulus -pubkey -hash -subject_hash -issuer_hash -email -purpose
-        -ext= -nameopt= -checkend= -req -days= -CA= -CAkey= -CAcreateserial -CAserial= -signkey=
-        -set_serial= -passin=
-        """
-    ),
-}
-
-_LOCAL: Mapping[str, Options] = {
-    **dict.fromkeys(
-        ("git remote", "git remote -v", "git submodule", "npm pack"), _target("-v --dry-run --json")
-    ),
-    **dict.fromkeys(
-        ("git remote add", "git remote get-url", "git remote remove", "git remote rename", "git remote rm")
-        + ("git remote set-branches", "git remote set-url"),
-        _REMOTE_NAMES,
-    ),
-    **dict.fromkeys(
-        ("git submodule deinit", "git submodule init", "git submodule status", "git submodule summary")
-        + ("git submodule sync",),
-        _git("-f -q --all --cached --files --force --quiet --recursive"),
-    ),
-    **dict.fromkeys(
-        ("git lfs env", "git lfs ls-files", "git lfs status", "git lfs track", "git lfs untrack")
-        + ("git lfs version",),
-        _git("-l -n -s --all --long --name-only --porcelain --json --size"),
-    ),
-    # Python.
-    **dict.fromkeys(
-        ("conda env list", "conda info", "conda list", "pipx environment", "pipx list", "poetry source show")
-        + ("uv pip check", "uv pip freeze", "uv pip list", "uv pip show", "uv pip tree", "uv python dir")
-        + ("uv python find", "uv self version", "uv tool dir", "uv tool list"),
-        _LISTING,
-    ),
-    # JavaScript.
-    "npm init": _target("-y --yes -f --force --init-type= -w= --workspace= --scope="),
-    # Go and Rust.
-    **dict.fromkeys(
-        ("go mod edit", "go mod init", "go mod verify"),
-        _options(
-            "-fmt -go= -json -module= -print -require= -droprequire= -replace= -dropreplace= -toolchain="
-        ),
-    ),
-    "cargo install --list": _NONE,
-    **dict.fromkeys(
-        ("rustup component list", "rustup show", "rustup target list", "rustup toolchain list")
-        + ("rustup which",),
-        _LISTING,
-    ),
-    # Others.
-    **dict.fromkeys(("dotnet nuget list", "dotnet tool list", "dotnet workload list"), _LISTING),
-    "gem sources": _target("-l --list"),
-    **dict.fromkeys(
-        ("docker buildx du", "docker buildx inspect", "docker buildx ls", "docker buildx version")
-        + ("docker compose config", "docker compose down", "docker compose images", "docker compose kill")
-        + ("docker compose logs", "docker compose ls", "docker compose pause", "docker compose port")
-        + ("docker compose ps", "docker compose restart", "docker compose stop", "docker compose top")
-        + ("docker compose unpause", "docker compose version"),
-        _options(
-            """
-            -a -f -n= -q -t -v --all --follow --format= --no-color --no-log-prefix --quiet --remove-orphans
-            --services --short --since= --tail= --timeout= --timestamps --volumes
-            """
-        ),
-    ),
-    **dict.fromkeys(
-        ("kubectl config current-context", "kubectl config get-clusters", "kubectl config get-contexts")
-        + ("helm lint", "helm version", "terraform fmt", "terraform validate", "terraform version")
-        + ("tofu fmt", "tofu validate", "tofu version", "gh alias list", "gh config list", "gh version"),
-        _options("-o= -check -diff -json -no-color -recursive --short --strict"),
-    ),
-    "kubectl version --client": _options("-o= --output="),
-    # Packages of the system.
-    **dict.fromkeys(
-        ("apt list", "brew list", "brew --prefix", "dpkg -L", "dpkg -S", "dpkg -l", "dpkg -s", "flatpak list")
-        + (
-            "dpkg --print-architecture",
-            "pacman -Q",
-            "pacman -Qi",
-            "pacman -Ql",
-            "rpm -q",
-            "rpm -qa",
-            "rpm -qi",
-        )
-        + ("rpm -ql", "snap list"),
-        _options("--installed --upgradable --cask --formula --versions"),
-    ),
-    **_OPENSSL,
-    "svn status": _options("-q -v --quiet --verbose"),
-}
-"""Local uses of network programs: a program, its command and that one's own, with the allowed options."""
-
-_INFORMING = frozenset(("-V", "--help", "--version"))
-"""Options that, alone, print information about a program."""
-
-_OFFLINE: Mapping[str, frozenset[str]] = {
-    "cargo": frozenset(("add", "fetch", "generate-lockfile", "install", "update")),
-    "uv": frozenset(("add", "lock", "pip", "sync")),
-}
-"""Commands that obey `--offline`, also for git repositories."""
-
-
-def stays_local(program: str, arguments: Sequence[str]) -> bool:
-    """Whether a program that may use the network, given these words, does not."""
-    if len(arguments) == 1 and arguments[0] in _INFORMING:
-        return True
-    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if _OFFLINE.get(program, frozenset[str]()).intersection(own[:1]) and "--offline" in own:
-        return True
-    return _listed(_LOCAL, program, arguments)
-
-
-_PACKED = """
-    -c -d -f -k -l -n -N -q -r -t -v -# --stdout --decompress --force --keep --list --quiet --recursive
-    --verbose
-"""
-
-_FILE_FORMS: Mapping[str, Options] = {
-    **_OPENSSL,
-    **dict.fromkeys(
-        ("bunzip2", "bzcat", "bzip2", "gunzip", "gzip", "unxz", "xz", "xzcat", "zcat"),
-        _options(_PACKED),
-    ),
-    **dict.fromkeys(("bash -n", "node --check", "node -c", "sh -n"), _NONE),
-    # With a colon its file is on another machine.
-    "tar": replace(
-        _options(
-            """
-            -c -x -t -r -u -z -j -J -a -v -p -k -h -O -f= -C= --create --extract --list --get --append --gzip
-            --bzip2 --xz --zstd --auto-compress --verbose --to-stdout --file= --directory= --exclude=
-            --exclude-vcs --strip-components= --strip= --keep-old-files --overwrite --no-same-owner
-            --same-permissions --numeric-owner --owner= --group= --mtime= --sort= --wildcards
-            """
-        ),
-        barred=":",
-    ),
-    "unzip": _options("-l -o -q -n -p -t -v -j -d= -x="),
-    "zip": _options("-r -q -j -v -u -d -m -x= -i= -#"),
-}
-"""Programs, or programs with a command, that read and write only the files that their arguments name, with
-the allowed options."""
-
-_BUNDLE = re.compile(r"[A-Za-z]+")
-
-
-def names_its_files(program: str, arguments: Sequence[str]) -> bool:
-    """Whether a program, given these words, reads and writes the files that they name, and runs none of
-    them."""
-    given = list(arguments)
-    if program == "tar" and given and _BUNDLE.fullmatch(given[0]):
-        given[0] = f"-{given[0]}"
-    return _listed(_FILE_FORMS, program, given)
-
-
-def _listed(table: Mapping[str, Options], program: str, arguments: Sequence[str]) -> bool:
-    """Whether the longest name of a table that a program and its first words form allows the others."""
-    lengths = range(min(len(arguments), _MOST_NAMED), -1, -1)
-    found = next((length for length in lengths if " ".join((program, *arguments[:length])) in table), None)
-    return found is not None and table[" ".join((program, *arguments[:found]))].allow(arguments[found:])
-
-
-_MOST_NAMED = max(len(each.split()) for each in (*_LOCAL, *_FILE_FORMS)) - 1
-
-GIT_TRANSFERS: Mapping[str, Options] = {
-    "fetch": _git(
-        """
-        -a -p -t -n -q -v -f -k --append --all --prune --prune-tags --tags --no-tags --quiet --verbose
-        --force --keep --dry-run --depth= --deepen= --unshallow --shallow-since= --progress --no-progress
-        --atomic --no-recurse-submodules
-        """
-    ),
-    "pull": _git(
-        """
-        -r? -p -t -q -v -n -f --rebase? --no-rebase --ff --ff-only --no-ff --autostash --no-autostash
-        --prune --tags --no-tags --all --quiet --verbose --stat --no-stat --no-edit --commit --no-commit
-        --squash --force --depth= --unshallow --progress --no-progress --no-recurse-submodules
-        """
-    ),
-    "push": _git(
-        """
-        -u -n -q -v -f -d --set-upstream --all --branches --tags --follow-tags --dry-run --quiet --verbose
-        --porcelain --progress --no-progress --atomic --no-verify --force --force-with-lease?
-        --force-if-includes --delete --prune --mirror --thin --no-thin --no-recurse-submodules
-        """
-    ),
-}
-"""Commands of git that contact a remote, with the options that name neither one nor a program."""
-
-_MAKE = _target("""
-        -j? -k -s -n -B -i -w -r -R -l? --silent --quiet --keep-going --no-print-directory --always-make
-        --dry-run --jobs? --output-sync? --trace --warn-undefined-variables
-    """)
-_GRADLE = _target(
-    """
-        -q -i -s --info --stacktrace --full-stacktrace --no-daemon --daemon --offline --parallel
-        --no-parallel --rerun-tasks --rerun --continue --quiet --console= --warning-mode= --build-cache
-        --no-build-cache --configuration-cache --no-configuration-cache --tests= --dry-run --fail-fast
-        """
-)
-_MAVEN = _target(
-    """
-        -q -o -B -e -X -U -N -am -amd -ntp -T= -pl= -DskipTests -Dtest= -Dit.test= --offline --batch-mode
-        --errors --quiet --no-transfer-progress --fail-at-end --fail-fast --also-make
-        """
-)
-
-TARGETS: Mapping[str, Options] = {
-    "ant": _target("-q -v -quiet -verbose -silent"),
-    "gmake": _MAKE,
-    "gradle": _GRADLE,
-    "gradlew": _GRADLE,
-    "just": _target("-q -v -n --quiet --verbose --dry-run --no-deps"),
-    "make": _MAKE,
-    "mvn": _MAVEN,
-    "mvnw": _MAVEN,
-    "ninja": _target("-j= -k= -n -v --verbose --quiet"),
-    "rake": _target("-q -t -v -n --trace --quiet --verbose --dry-run"),
-    "task": _target("-s -v -n -f -p --silent --verbose --dry --force --parallel"),
-}
-"""Programs that build their arguments: a rule is for one target."""
-
-SCRIPTS = frozenset(("bun", "lerna", "npm", "pnpm", "turbo", "yarn"))
-"""Programs that run scripts of a package: a rule is for one script."""
-
-RUNNERS = frozenset(
-    (("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("rye", "run"), ("bundle", "exec"))
-)
-"""Words that run a command in the project's environment: a rule is for that command."""
-
-FINAL = re.compile(
-    r"clean|deploy|destroy|drop|exec|install|login|nuke|prune|publish|purge|push|release|remove|reset|upload|wipe"
-)
-"""Names of targets and scripts that need a question each time."""
-
-SCRIPT_NAMES = re.compile(r"[\w./-]+\.(?:py|js|mjs|cjs|ts|rb|pl|php|lua|jl|r)", re.IGNORECASE)
-"""Files for an interpreter."""
-
-EXECUTABLE_NAMES = re.compile(r"[\w./-]+\.(?:sh|bash|py|js|mjs|rb|pl|php)")
-"""Scripts of the project that are run by their path."""
-
-MODULES = frozenset(
-    ("basedpyright", "black", "compileall", "flake8", "isort", "mypy", "pylint", "pyright", "pytest", "ruff")
-    + ("unittest",)
-)
-"""Modules that `python -m` may run under a rule."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
 
-from cogency_tui.tools.shell.words import Simple, Word
+from cogency_tui.tools.shell.programs import programs_with
+from cogency_tui.tools.shell.simple_command import Simple, Word
 
-AWK = frozenset(("awk", "gawk", "mawk", "nawk"))
+_AWK = programs_with("awk")
 
 _SED_VALUES = {"expression": "e", "file": "f", "line-length": "l"}
 _AWK_VALUES = {
@@ -61,7 +62,7 @@ def stream_script(simple: Simple) -> StreamScript:
     if simple.program == "sed":
         given = _given(simple, _SED_VALUES)
         return _sed(given.text, given.known)
-    if simple.program in AWK:
+    if simple.program in _AWK:
         given = _given(simple, _AWK_VALUES)
         found = _awk(given.text, given.known, given.variables)
         return replace(found, runs=True) if _connects(simple) else found

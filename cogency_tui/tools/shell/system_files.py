@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from cogency_tui.tools.shell.programs import programs_with
+
 _PLACES = re.compile(
     r"/(?:usr|lib|lib32|lib64|bin|sbin|nix/store|System/Library|Library/Developer/CommandLineTools)(?:/.*)?"
     r"|/etc/(?:[\w-]*release|debian_version|issue(?:\.net)?|shells|services|protocols|mime\.types|magic"
@@ -35,8 +37,7 @@ _SECRET = re.compile(
 """Names of files that should be private, whatever their mode."""
 
 _PROGRAMS = re.compile(r"/(?:s?bin|libexec)(?:/|$)")
-_LISTING = frozenset(("du", "file", "find", "ls", "readlink", "realpath", "stat", "test", "tree"))
-"""Programs that show a file's status, and not its content."""
+_LISTING = programs_with("status")
 
 _REPOSITORIES = (".git", ".hg", ".svn", ".jj", ".cogency")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

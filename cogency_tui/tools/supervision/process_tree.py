@@ -9,7 +9,7 @@ import select
 import signal
 from collections.abc import Callable
 
-from .system import quiet, wait
+from .system_calls import quiet, wait
 
 _FIRST_PAUSE = 0.002
 _LONGEST_PAUSE = 1.0

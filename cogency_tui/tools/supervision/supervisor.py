@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 
 from .process_tree import Family
-from .system import adopt_orphans, awake, hear_of_end_of_parent, let_go_of_output, quiet, spawn, wait
+from .system_calls import adopt_orphans, awake, hear_of_end_of_parent, let_go_of_output, quiet, spawn, wait
 
 LAST_GRACE = 1.0
 """Seconds between TERM and KILL when our program is gone."""

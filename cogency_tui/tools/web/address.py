@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import quote, urljoin, urlsplit
 
 from cogency_tui.errors import ToolError
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 
 LONGEST = 8192
 """Most characters of an address."""

@@ -20,7 +20,7 @@ import httpcore
 import httpx
 
 from cogency_tui.errors import StrangerError, ToolError
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tools.listing import readable_size
 from cogency_tui.tools.web.address import WebAddress, parse
 from cogency_tui.tools.web.page_text import kind_of, media_type

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext
 from cogency_tui.tools.web.address import parse
-from cogency_tui.tools.web.child import in_child
+from cogency_tui.tools.web.parser_process import in_child
 from cogency_tui.tools.web.public_hosts import Guard
 
 if TYPE_CHECKING:

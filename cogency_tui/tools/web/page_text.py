@@ -5,7 +5,7 @@ Of HTML only the main part is used where the page marks one, else all of it with
 Invariant: the text is untrusted data, bounded by `LONGEST`, and `notes` state what was left out. Each
 character of a page is examined a bounded number of times before the converter gets it; scripts, styles and
 hidden text are left out, and no link of the result does more than open a page or a mail. Everything here
-runs in a child process (`web/child.py`), which may be killed at any moment.
+runs in a child process (`web/parser_process.py`), which may be killed at any moment.
 """
 
 import codecs
@@ -19,7 +19,7 @@ import msgspec
 from html_to_markdown import ConversionError, ConversionOptions, convert
 
 from cogency_tui.errors import ToolError
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 
 _SHORTEST_MAIN = 200
 _LONGEST_TITLE = 300

@@ -13,7 +13,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Protocol
 
 from cogency_tui.errors import ToolError
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 
 IPAddress = IPv4Address | IPv6Address
 

@@ -1,7 +1,7 @@
 """The tool `web_search`, which asks public search engines through the library `ddgs`.
 
-Invariant: the library runs in a child process (`web/child.py`) without our secrets, and its answer is data:
-bounded, and with addresses of web pages only. The library chooses the engines and how it asks them.
+Invariant: the library runs in a child process (`web/parser_process.py`) without our secrets, and its answer
+is data: bounded, and with addresses of web pages only. The library chooses the engines and how it asks them.
 """
 
 import importlib
@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import msgspec
 
 from cogency_tui.errors import ToolError
-from cogency_tui.protocol.sources import Sources
-from cogency_tui.text import one_line
+from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.safe_text import one_line
 from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext
 from cogency_tui.tools.web.address import parse
-from cogency_tui.tools.web.child import in_child
+from cogency_tui.tools.web.parser_process import in_child
 
 INSTALL = "pip install 'cogency-tui[web]'"
 

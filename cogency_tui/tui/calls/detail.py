@@ -10,16 +10,16 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual.binding import Binding, BindingType
 
-from cogency_tui.text import reveal
+from cogency_tui.safe_text import reveal
 from cogency_tui.tui.calls.rows import BackgroundCommand, cause_of_skip, waits_for
-from cogency_tui.tui.kit.figures import duration, plural, size
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.kit.long_text import Fixed, Sheet, Stack
+from cogency_tui.tui.kit.number_format import duration, plural, size
 from cogency_tui.tui.kit.output import Output
 from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.transcript.call import GLYPHS, ROLES, Call
 from cogency_tui.tui.transcript.call_detail import CallSheet
-from cogency_tui.tui.transcript.calls import GLYPHS, ROLES, Call
 
 
 class CommandSheet:

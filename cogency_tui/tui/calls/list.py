@@ -4,10 +4,9 @@ The selection follows the newest call until the user selects another, and again 
 last.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar
 
-from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -23,8 +22,10 @@ from cogency_tui.tui.calls.rows import (
     cause_of_skip,
     waits_for,
 )
-from cogency_tui.tui.kit.line_view import LineView
-from cogency_tui.tui.kit.lines import Line, wrap
+from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.kit.select_list import Kind, SelectList
+from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.call_lines import (
     NAME_COLUMN,
     call_row,
@@ -34,24 +35,25 @@ from cogency_tui.tui.transcript.call_lines import (
     step_row,
     waiting_row,
 )
-from cogency_tui.tui.transcript.calls import Call
 from cogency_tui.tui.transcript.units import Transcript
 
 _FOLD_END = NAME_COLUMN + 4
 """Cells of a row up to the end of the fold mark."""
 
+_NOTHING = "What the agent reads, searches, edits and runs appears here as it happens."
+_NO_MATCH = "No call is like that. The mark above, or Esc, takes the filter away."
 
-class CallList(LineView):
-    """Shows `rows`, of which one is selected."""
+
+class CallList(SelectList[Row]):
+    """Shows the rows of `calls`."""
 
     BINDING_GROUP_TITLE = "In the tool calls"
 
-    ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Previous call", show=False, id="calls.previous"),
         Binding("down,j", "move(1)", "Next call", show=False, id="calls.next"),
-        Binding("home,g", "move(-1000000)", "First call", show=False, id="calls.first"),
-        Binding("end,G", "move(1000000)", "Last call, and follow", show=False, id="calls.last"),
+        Binding("home,g", "end(-1)", "First call", show=False, id="calls.first"),
+        Binding("end,G", "end(1)", "Last call, and follow", show=False, id="calls.last"),
         Binding("pageup", "detail(-1)", "Detail up", show=False, id="calls.detail_up"),
         Binding("pagedown", "detail(1)", "Detail down", show=False, id="calls.detail_down"),
         Binding(
@@ -72,9 +74,6 @@ class CallList(LineView):
         Binding("y", "copy", "Copy", id="calls.copy", tooltip="Copy the output of the call"),
     ]
 
-    class Selected(Message):
-        """The user selected another call."""
-
     class Paged(Message):
         """The user pages through the detail, one page in `direction`."""
 
@@ -90,94 +89,70 @@ class CallList(LineView):
             super().__init__()
 
     def __init__(self, clock: Callable[[], float], *, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(self._draw_row, self._key_of_row, focusable=True, id=id)
         self._clock = clock
-        self.rows = CallRows(Transcript())
+        self.calls = CallRows(Transcript())
         self.frame = 0
-        self.selected: Key | None = None
         self.following = True
 
     @property
     def call(self) -> Call | None:
         """The selected call."""
-        return self.rows.transcript.call(self.selected) if isinstance(self.selected, int) else None
+        return self.calls.transcript.call(self.key) if isinstance(self.key, int) else None
 
     @property
     def command(self) -> BackgroundCommand | None:
         """The selected background command."""
-        return self.rows.command(self.selected)
+        return self.calls.command(self.key) if isinstance(self.key, str) else None
 
-    def show(self, transcript: Transcript) -> None:
+    @property
+    def is_lit(self) -> bool:
+        return self.has_focus
+
+    def kind_of(self, row: Row) -> Kind:
+        if row.is_heading:
+            return Kind.HEADING
+        return Kind.ENTRY if row.step == -1 else Kind.DETAIL
+
+    def place_of(self, key: Hashable) -> int | None:
+        return self.calls.place(key) if isinstance(key, int | str) else None
+
+    def show_transcript(self, transcript: Transcript) -> None:
         """Show the calls of another transcript, from the newest."""
-        self.rows = CallRows(transcript, self.rows.filter, self.rows.commands)
+        self.calls = CallRows(transcript, self.calls.filter, self.calls.commands)
         self.following = True
-        self._arranged()
+        self._show_changes()
 
     def update_calls(self, touched: Sequence[int], frame: int) -> None:
         """Update units that are new or changed, or whose running time has advanced."""
         self.frame = frame
-        self.rows.update(touched)
-        self._arranged()
+        self.calls.update(touched)
+        self._show_changes()
 
     def show_commands(self, commands: Sequence[BackgroundCommand]) -> None:
         """Show the background commands."""
-        self.rows.show_commands(commands)
-        self._arranged()
+        self.calls.show_commands(commands)
+        self._show_changes()
 
     def select_by(self, call_filter: CallFilter) -> None:
         """Show only what the filter admits."""
-        self.rows.select(call_filter)
-        self._arranged()
+        self.calls.select(call_filter)
+        self._show_changes()
 
-    def select(self, key: Key) -> None:
-        """Select a call or a command, if it is shown."""
-        if self.rows.place(key) is not None:
-            self.selected = key
-            self.following = key == self.rows.newest()
-            self._reveal_selected()
-            self.refresh()
-            self.post_message(self.Selected())
+    def select(self, place: int) -> None:
+        self.following = self._key_of_row(self.rows[place]) == self.calls.newest()
+        super().select(place)
 
-    def line_at(self, y: int) -> Line | None:
-        rows = self.rows
-        if y >= len(rows.rows):
-            return self._empty[y] if not rows.rows and y < len(self._empty) else None
-        return self._draw(rows.rows[y], self.surface_at(y))
-
-    def surface_at(self, y: int) -> str:
-        chosen = y == self._selected_row and self.has_focus
-        return "cursor" if chosen else "surface"
-
-    def on_focus(self) -> None:
-        self.refresh()
-
-    def on_blur(self) -> None:
-        self.refresh()
-
-    def on_click(self, event: events.Click) -> None:
-        y = self.scroll_offset.y + event.y
-        key = self.rows.key(y)
-        if key is None:
-            return
-        row = self.rows.rows[y]
-        self.select(key)
+    def click_row(self, y: int, event: events.Click) -> None:
+        row = self.rows[y]
+        super().click_row(y, event)
         if row.step == HIDDEN:
-            self.rows.fold(row.call, False)
-            self._arranged()
+            self.calls.fold(row.call, False)
+            self._show_changes()
         elif event.chain > 1:
             self.action_locate()
         elif row.step == -1 and event.x < self.MARGIN + _FOLD_END:
             self.action_fold()
-
-    def action_move(self, step: int) -> None:
-        y, rows = self._selected_row, self.rows
-        if y is None:
-            return
-        places = [place for place, row in enumerate(rows.rows) if row.step == -1 and not row.is_heading]
-        place = max(0, min(places.index(y) + step, len(places) - 1))
-        key = rows.key(places[place])
-        if key is not None:
-            self.select(key)
 
     def action_detail(self, direction: int) -> None:
         self.post_message(self.Paged(direction))
@@ -198,12 +173,15 @@ class CallList(LineView):
         self.post_message(self.Asked("copy"))
 
     def action_fold(self, folded: bool | None = None) -> None:
-        if isinstance(self.selected, int) and self.rows.mark_of(self.selected):
-            self.rows.fold(self.selected, folded)
-            self._arranged()
+        if isinstance(self.key, int) and self.calls.mark_of(self.key):
+            self.calls.fold(self.key, folded)
+            self._show_changes()
 
-    def _draw(self, row: Row, on: str) -> Line:
-        rows, width, inks, now = self.rows, self.text_width, self.inks, self._clock()
+    def _key_of_row(self, row: Row) -> Key:
+        return self.calls.commands[row.command].id if row.command >= 0 else row.call
+
+    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+        rows, now = self.calls, self._clock()
         if row.is_heading:
             return heading_row(HEADING, width, inks)
         if row.command >= 0:
@@ -228,31 +206,9 @@ class CallList(LineView):
         fold = rows.mark_of(row.call)
         return call_row(call, width, inks, now=now, frame=self.frame, on=on, fold=fold, told=told)
 
-    @property
-    def _empty(self) -> list[Line]:
-        said = "What the agent reads, searches, edits and runs appears here as it happens."
-        if self.rows.filter:
-            said = "No call is like that. The mark above, or Esc, takes the filter away."
-        return wrap([Segment(said, self.inks("dim"))], self.text_width)
-
-    @property
-    def _selected_row(self) -> int | None:
-        return None if self.selected is None else self.rows.place(self.selected)
-
-    def _arranged(self) -> None:
+    def _show_changes(self) -> None:
         """Refresh after the rows or their contents changed."""
-        if self.following or self._selected_row is None:
-            self.selected = self.rows.newest()
-        self.resize_column(len(self.rows.rows))
-        self._reveal_selected()
-        self.refresh()
-
-    def _reveal_selected(self) -> None:
-        y = self._selected_row
-        if not self.page or y is None:
-            return
-        rows, last = self.rows.rows, y
-        while last + 1 < len(rows) and rows[last + 1].step != -1:
-            last += 1
-        self.reveal(last)
-        self.reveal(y)
+        self.rows = self.calls.rows
+        self.notice = _NO_MATCH if self.calls.filter else _NOTHING
+        gone = self.following or self.place_of(self.key) is None
+        self.restore(self.calls.newest() if gone else self.key, self.selected)

@@ -12,10 +12,10 @@ from cogency_tui.tui.calls.list import CallList
 from cogency_tui.tui.calls.rows import BackgroundCommand, CallFilter
 from cogency_tui.tui.kit.bar import Bar, Divider, Surface
 from cogency_tui.tui.kit.filter_line import FilterLine
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.units import Transcript
 
 FAILURES = "failures"
@@ -88,7 +88,7 @@ class ToolCalls(Surface):
 
     def show(self, transcript: Transcript) -> None:
         """Show the calls of another transcript."""
-        self.query_one(CallList).show(transcript)
+        self.query_one(CallList).show_transcript(transcript)
         self._catch_up()
 
     def update_calls(self, touched: Collection[int], frame: int = 0) -> None:
@@ -105,16 +105,16 @@ class ToolCalls(Surface):
     def go_to(self, index: int) -> bool:
         """Select the call that is unit `index`, regardless of the filter; return whether it is a call."""
         rows = self.query_one(CallList)
-        if index not in rows.rows.transcript.calls:
+        if index not in rows.calls.transcript.calls:
             return False
-        if rows.rows.place(index) is None:
+        if rows.place_of(index) is None:
             self._filter(CallFilter())
             self.query_one(FilterLine).clear()
-        rows.select(index)
+        rows.select(rows.place_of(index) or 0)
         self.screen.set_focus(rows)
         return True
 
-    def on_call_list_selected(self, event: CallList.Selected) -> None:
+    def on_select_list_selected(self, event: CallList.Selected) -> None:
         event.stop()
         self._catch_up()
 
@@ -129,10 +129,10 @@ class ToolCalls(Surface):
             case "filter":
                 self.query_one(FilterLine).open()
             case "failures":
-                shown = rows.rows.filter
+                shown = rows.calls.filter
                 self._filter(CallFilter(shown.text, not shown.failures))
-            case "locate" if isinstance(rows.selected, int):
-                self.post_message(self.Located(rows.selected))
+            case "locate" if isinstance(rows.key, int):
+                self.post_message(self.Located(rows.key))
             case "stop" if (command := rows.command) and command.state == "running":
                 self.post_message(self.StopAsked(command))
             case "copy":
@@ -142,7 +142,7 @@ class ToolCalls(Surface):
 
     def on_filter_line_changed(self, event: FilterLine.Changed) -> None:
         event.stop()
-        self._filter(CallFilter(event.text, self.query_one(CallList).rows.filter.failures))
+        self._filter(CallFilter(event.text, self.query_one(CallList).calls.filter.failures))
 
     def on_filter_line_moved(self, event: FilterLine.Moved) -> None:
         event.stop()
@@ -158,7 +158,7 @@ class ToolCalls(Surface):
 
     def on_filter_line_mark_removed(self, event: FilterLine.MarkRemoved) -> None:
         event.stop()
-        self._filter(CallFilter(self.query_one(CallList).rows.filter.text))
+        self._filter(CallFilter(self.query_one(CallList).calls.filter.text))
 
     def on_descendant_focus(self) -> None:
         self._offer()
@@ -171,7 +171,7 @@ class ToolCalls(Surface):
 
     def _filter(self, call_filter: CallFilter) -> None:
         rows = self.query_one(CallList)
-        if call_filter != rows.rows.filter:
+        if call_filter != rows.calls.filter:
             rows.select_by(call_filter)
             self.query_one(FilterLine).mark([FAILURES] if call_filter.failures else [])
             self._catch_up()
@@ -186,24 +186,24 @@ class ToolCalls(Surface):
         rows, detail = self.query_one(CallList), self.query_one(CallDetail)
         if command := rows.command:
             detail.show_command(command, self._outputs(command.id))
-        elif isinstance(rows.selected, int):
-            detail.show(rows.call, rows.rows.before(rows.selected))
+        elif isinstance(rows.key, int):
+            detail.show(rows.call, rows.calls.before(rows.key))
         else:
             detail.show(None)
-        self.query_one(Divider).display = bool(rows.rows.rows)
+        self.query_one(Divider).display = bool(rows.rows)
         self.query_one(PaneTitle).state(self._count(rows))
         self._offer()
 
     def _count(self, rows: CallList) -> str:
-        total, shown = len(rows.rows.transcript.calls), rows.rows.shown
+        total, shown = len(rows.calls.transcript.calls), rows.calls.shown
         count = f"{shown} of {total}" if shown != total else str(total) if total else ""
-        running = rows.rows.running
+        running = rows.calls.running
         return " · ".join(each for each in (count, f"{running} running" if running else "") if each)
 
     def _offer(self) -> None:
         rows = self.query_one(CallList)
         hints: list[tuple[str, str]] = []
-        if (rows.has_focus or self.query_one(CallDetail).has_focus) and rows.selected is not None:
+        if (rows.has_focus or self.query_one(CallDetail).has_focus) and rows.key is not None:
             command = rows.command
             hints = [("x", "stop")] if command and command.state == "running" else []
             hints += [] if command else [("enter", "show")]

@@ -10,11 +10,11 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure, error_event
 from cogency_tui.store.prompts import Written
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.conversation.forking import Forking
+from cogency_tui.tui.conversation.fork import Forking
 from cogency_tui.tui.conversation.pane import ConversationPane
 from cogency_tui.tui.display import Display
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.document import prepare
 from cogency_tui.tui.transcript.units import Said, Transcript
 
@@ -66,12 +66,12 @@ class ConversationCommands(FeatureCommands):
 
     def show_links(self, addresses: list[str]) -> None:
         """Show addresses of the conversation, and open the one that the user chooses."""
-        from cogency_tui.tui.conversation.links import LinksScreen
+        from cogency_tui.tui.conversation.links_dialog import LinksScreen
 
         app_of(self._screen).push_screen(LinksScreen(addresses), self._open_link)
 
     async def _open_link(self, address: str | None) -> None:
-        from cogency_tui.tui.terminal.opener import open_address
+        from cogency_tui.tui.terminal.link_opener import open_address
 
         if address is None:
             return

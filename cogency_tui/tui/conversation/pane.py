@@ -9,7 +9,7 @@ from cogency_tui.tui.conversation.find_bar import FindBar, FindField
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.kit.bar import Surface
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.transcript.find_view import FindView
+from cogency_tui.tui.transcript.find import Find
 
 
 class ConversationPane(Surface):
@@ -33,7 +33,7 @@ class ConversationPane(Surface):
         if self._conversation.transcript.units:
             self._show_field(True)
             self.query_one(FindBar).begin()
-            self._conversation.find(self.query_one(FindBar).query_text)
+            self._conversation.find.begin(self.query_one(FindBar).query_text)
 
     def on_conversation_find_wanted(self, event: Conversation.FindWanted) -> None:
         event.stop()
@@ -42,33 +42,33 @@ class ConversationPane(Surface):
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if self.query_one(FindBar).display:
-            self._conversation.find(event.value)
+            self._conversation.find.begin(event.value)
 
     def on_find_field_kept(self, event: FindField.Kept) -> None:
         event.stop()
         self._conversation.focus()
-        self._conversation.keep_find()
+        self._conversation.find.accept()
 
     def on_find_field_stepped(self, event: FindField.Stepped) -> None:
         event.stop()
-        self._conversation.go_to_find(event.step)
+        self._conversation.find.step(event.step)
 
     def on_find_field_cancelled(self, event: FindField.Cancelled) -> None:
         event.stop()
         self._conversation.focus()
-        self._conversation.end_find()
+        self._conversation.find.end()
 
-    def on_find_view_found(self, event: FindView.Found) -> None:
+    def on_find_found(self, event: Find.Found) -> None:
         event.stop()
         self.query_one(FindBar).tell(event.nth, event.total)
 
-    def on_find_view_find_ended(self, event: FindView.FindEnded) -> None:
+    def on_find_ended(self, event: Find.Ended) -> None:
         event.stop()
         self._show_field(False)
 
     def on_descendant_blur(self, event: events.DescendantBlur) -> None:
         if isinstance(event.widget, FindField) and not self.query_one(FindBar).query_text:
-            self._conversation.end_find()
+            self._conversation.find.end()
 
     def _show_field(self, shown: bool) -> None:
         self.query_one(FindBar).display = shown

@@ -1,15 +1,24 @@
-"""The view of the conversation pane: reading, finding, and actions on the block at the cursor."""
+"""The view of the conversation pane: a transcript with a cursor, selected lines and a search, and the keys
+for them."""
 
+from collections.abc import Callable, Iterable
+from time import time
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.selection import Selection
 
-from cogency_tui.tui.kit.host import app_of
-from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.copy_text import answers_of_turn, code_in, links_in, outcome_of, text_of
-from cogency_tui.tui.transcript.find_view import FindView
-from cogency_tui.tui.transcript.units import Prose, Unit
+from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
+from cogency_tui.tui.transcript.find import Find
+from cogency_tui.tui.transcript.line_selection import LineSelection
+from cogency_tui.tui.transcript.units import Prose, Transcript, Unit
+from cogency_tui.tui.transcript.view import TranscriptView
 
 
 def _key(
@@ -18,7 +27,7 @@ def _key(
     return Binding(key, action, description, show=show, id=f"conversation.{id}", tooltip=tooltip)
 
 
-class Conversation(FindView):
+class Conversation(TranscriptView):
     """A view of a transcript whose blocks can be copied, opened, searched and forked from."""
 
     BINDING_GROUP_TITLE = "In the conversation"
@@ -79,6 +88,92 @@ class Conversation(FindView):
             self.addresses = addresses
             super().__init__()
 
+    def __init__(
+        self,
+        welcome: Callable[[int], list[Line]],
+        *,
+        clock: Callable[[], float] = time,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(welcome, clock=clock, id=id)
+        self.cursor = BlockCursor(self, self._follow_cursor)
+        self.find = Find(self, self.cursor, self._follow_cursor)
+        self._lines = LineSelection(self, self.cursor)
+        self.overlays = (self.cursor, self.find.highlights)
+        self._offered: object = None
+
+    def show(self, transcript: Transcript) -> None:
+        self.find.forget()
+        self.cursor.put(None)
+        self._lines.forget()
+        super().show(transcript)
+
+    def update_units(self, touched: Iterable[int]) -> None:
+        touched = list(touched)
+        super().update_units(touched)
+        self.find.update_units(touched)
+
+    def reflow(self) -> None:
+        super().reflow()
+        self._lines.follow_reflow()
+        self.find.follow_reflow()
+
+    def toggle(self, index: int) -> None:
+        super().toggle(index)
+        self._follow_cursor()
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        if selection is None:
+            self._lines.forget()
+        super().selection_updated(selection)
+        self._follow_cursor()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if self.has_focus:
+            self._follow_cursor()
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        if not self.transcript.units or self.text_selection is not None:
+            return
+        y = self.scroll_offset.y + event.y
+        if y >= self.document.height:
+            return
+        place = self.document.place(y)
+        self.cursor.put(BlockPlace(place.unit, place.block))
+        if self.document.is_expandable(place.unit) and place.line <= 0:
+            self.toggle(place.unit)
+        self._follow_cursor()
+
+    def go_to_unit(self, index: int) -> None:
+        """Move the cursor to the beginning of unit `index`."""
+        self.cursor.move_to(BlockPlace(index, 0))
+
+    def action_block(self, step: int) -> None:
+        """Move the cursor by a block; while lines are selected, extend or shrink the selection by one."""
+        if self._lines.is_active:
+            self._lines.extend_by_block(step)
+        else:
+            self.cursor.move(step)
+
+    def action_expand(self) -> None:
+        """Open or close the unit at the cursor."""
+        if (block := self.cursor.place) is not None and self.document.is_expandable(block.unit):
+            self.cursor.put(block)
+            self.toggle(block.unit)
+
+    def action_select_lines(self) -> None:
+        self._lines.toggle()
+
+    def action_extend(self, step: int) -> None:
+        self._lines.extend(step)
+
     def action_copy(self) -> None:
         """Copy the selection, else the source of the block."""
         text = self.screen.get_selected_text() if self.text_selection is not None else None
@@ -88,7 +183,7 @@ class Conversation(FindView):
 
     def action_copy_code(self) -> None:
         """Copy the code of the block; if it has none, the whole answer that it belongs to."""
-        if (cursor := self.cursor) is None:
+        if (cursor := self.cursor.place) is None:
             return
         unit = self.transcript.units[cursor.unit]
         if isinstance(unit, Call):
@@ -101,17 +196,17 @@ class Conversation(FindView):
 
     def action_copy_answer(self) -> None:
         """Copy all answers of the turn that the block belongs to."""
-        if (cursor := self.cursor) is not None:
+        if (cursor := self.cursor.place) is not None:
             self._copy(answers_of_turn(self.transcript, cursor.unit), "There is no answer here yet.")
 
     def action_fork(self) -> None:
         """Request a fork that ends with the unit of the block."""
-        if (cursor := self.cursor) is not None:
+        if (cursor := self.cursor.place) is not None:
             self.post_message(self.ForkWanted(cursor.unit))
 
     def action_review(self) -> None:
         """Request the review of the changes made by the call of the block."""
-        cursor = self.cursor
+        cursor = self.cursor.place
         if cursor is not None and isinstance(unit := self.transcript.units[cursor.unit], Call):
             self.post_message(self.ReviewWanted(unit.id))
 
@@ -128,21 +223,21 @@ class Conversation(FindView):
         self.post_message(self.FindWanted())
 
     def action_find_next(self, step: int) -> None:
-        self.go_to_find(step)
+        self.find.step(step)
 
     def action_leave(self) -> None:
         """Clear the selection; without one end the search."""
         if self.text_selection is not None:
             self.screen.clear_selection()
         else:
-            self.end_find()
+            self.find.end()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        cursor = self.cursor
+        cursor = self.cursor.place
         if action == "leave":
-            return self.text_selection is not None or self.finding
+            return self.text_selection is not None or self.find.is_active
         if action == "find_next":
-            return self.finding
+            return self.find.is_active
         if action == "review":
             return cursor is not None and _may_have_changed(self.transcript.units[cursor.unit])
         if action == "expand":
@@ -153,16 +248,16 @@ class Conversation(FindView):
 
     def action_line(self, step: int) -> None:
         """Scroll by a line; while lines are selected, extend or shrink the selection by one."""
-        if self.selects_lines:
-            self.action_extend(step)
+        if self._lines.is_active:
+            self._lines.extend(step)
         else:
-            self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+            self.scroll_lines(step)
 
     def action_page_up(self) -> None:
-        self.jump(max(0, self.scroll_offset.y - self.page + 2))
+        self.scroll_page(-1)
 
     def action_page_down(self) -> None:
-        self.jump(min(self.max_scroll_y, self.scroll_offset.y + self.page - 2))
+        self.scroll_page(1)
 
     def action_first(self) -> None:
         self.jump(0)
@@ -170,9 +265,18 @@ class Conversation(FindView):
     def action_last(self) -> None:
         self.follow()
 
+    def _follow_cursor(self) -> None:
+        """Refresh after the cursor or its block changed, with the available actions."""
+        self.refresh()
+        place = self.cursor.place
+        offered = place is not None, self._lines.is_active, place and self.document.is_expandable(place.unit)
+        if offered != self._offered:
+            self._offered = offered
+            self.refresh_bindings()
+
     def _block_text(self) -> str:
         """The source of the block."""
-        if (cursor := self.cursor) is None:
+        if (cursor := self.cursor.place) is None:
             return ""
         unit, source = self.transcript.units[cursor.unit], self.document.source(*cursor)
         return text_of(unit) if source is None else text_of(unit)[slice(*source)]

@@ -9,10 +9,10 @@ from rich.segment import Segment
 from cogency_tui.config.layers import Origin
 from cogency_tui.config.schema import config_path
 from cogency_tui.providers.catalog import known_providers
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
 from cogency_tui.tui.theme import Inks
-from cogency_tui.workspace.names import short_path
+from cogency_tui.workspace.file_names import short_path
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent

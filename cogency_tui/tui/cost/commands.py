@@ -10,7 +10,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.cost.facts import ContextFacts
 from cogency_tui.tui.display import Display
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
 
 if TYPE_CHECKING:
     from cogency_tui.store.summaries import Summary
@@ -33,7 +33,7 @@ class CostCommands(FeatureCommands):
 
     async def show_context(self, _argument: str = "") -> None:
         """Show the contents of the context."""
-        from cogency_tui.tui.cost.context import ContextScreen
+        from cogency_tui.tui.cost.context_screen import ContextScreen
 
         if (conversation_id := self.begun()) is None:
             return
@@ -46,7 +46,7 @@ class CostCommands(FeatureCommands):
         app_of(self._screen).push_screen(ContextScreen(contents), edit)
 
     def _edit(self, conversation_id: str, summary: "Summary | None") -> None:
-        from cogency_tui.tui.cost.context import SummaryScreen
+        from cogency_tui.tui.cost.context_screen import SummaryScreen
 
         if summary is None:
             return

@@ -21,7 +21,7 @@ from cogency_tui.tui.files.project import Changed, ProjectFiles
 from cogency_tui.tui.files.rows import ROOT
 from cogency_tui.tui.files.tree import FileTree
 from cogency_tui.tui.kit.file_text import read_preview
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
 
 if TYPE_CHECKING:
     from cogency_tui.tui.files.preview import FilePreview
@@ -175,7 +175,7 @@ class FileCommands(FeatureCommands):
             self._screen.set_focus(tree if shown else self._screen.query_one("#prompt"))
 
     async def _edit(self, path: str) -> None:
-        from cogency_tui.tui.terminal.outside_editor import open_outside
+        from cogency_tui.tui.terminal.external_editor import open_outside
 
         try:
             await open_outside(app_of(self._screen), str(self._workspace.root / path), os.environ)

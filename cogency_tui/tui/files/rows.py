@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from rich.segment import Segment
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.files.git_marks import CONFLICT, GitMarks
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
 from cogency_tui.tui.theme import Inks
-from cogency_tui.tui.transcript.calls import FileChange
+from cogency_tui.tui.transcript.call import FileChange
 
 ROOT = "."
 
@@ -23,11 +23,15 @@ class Node(NamedTuple):
     gone: bool = False
 
 
+Row = tuple[int, Node]
+"""An entry, and its depth in the tree."""
+
+
 class FileRows:
     """The open directories and their known entries. `rows` are depths and entries, as shown."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[int, Node]] = []
+        self.rows: list[Row] = []
         self.open: set[str] = {ROOT}
         self.changes: Mapping[str, FileChange] = {}
         self.changed_inside: set[str] = set()
@@ -79,10 +83,6 @@ class FileRows:
         self.arrange()
         return opened
 
-    def place(self, path: str) -> int | None:
-        """The row of `path`, if it is shown."""
-        return next((y for y, (_depth, node) in enumerate(self.rows) if node.path == path), None)
-
     def arrange(self) -> None:
         """Rebuild the rows."""
         if self.found is not None:
@@ -133,9 +133,9 @@ _SHALLOW = 6
 """Levels indented by two cells each; deeper ones by one, to leave room for names."""
 
 
-def draw_file(rows: FileRows, y: int, width: int, inks: Inks, on: str) -> Line:
-    """Draw row `y` of the tree: the agent's change (● and counts), git's letter, and the depth."""
-    depth, node = rows.rows[y]
+def draw_file(rows: FileRows, row: Row, width: int, inks: Inks, on: str) -> Line:
+    """Draw a row of the tree: the agent's change (● and counts), git's letter, and the depth."""
+    depth, node = row
     change = rows.changes.get(node.path)
     letter = rows.marks.of(node.path)
     opened = node.path in rows.open

@@ -7,31 +7,25 @@ The widget reads no disk: it requests a directory's entries with `Wanted`, and r
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from rich.segment import Segment
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from cogency_tui.tui.files.git_marks import GitMarks
-from cogency_tui.tui.files.rows import FileRows, Node, draw_file, draw_found
-from cogency_tui.tui.kit.line_view import LineView
-from cogency_tui.tui.kit.lines import Line, wrap
-from cogency_tui.tui.transcript.calls import FileChange
+from cogency_tui.tui.files.rows import FileRows, Node, Row, draw_file, draw_found
+from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.kit.select_list import SelectList, list_keys
+from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.transcript.call import FileChange
 
 
-class FileTree(LineView):
+class FileTree(SelectList[Row]):
     """Shows the open directories as one list."""
 
     BINDING_GROUP_TITLE = "In the files"
 
-    ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False, id="files.up"),
-        Binding("down,j", "move(1)", "Down", show=False, id="files.down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="files.page_up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="files.page_down"),
-        Binding("home,g", "move(-1000000)", "First", show=False, id="files.first"),
-        Binding("end,G", "move(1000000)", "Last", show=False, id="files.last"),
+        *list_keys("files"),
         Binding("right,l", "open", "Open directory", show=False, id="files.open"),
         Binding("left,h", "close", "Close directory", show=False, id="files.close"),
         Binding("enter,space", "flip", "Look", id="files.toggle", tooltip="Look at a file; open a directory"),
@@ -61,9 +55,8 @@ class FileTree(LineView):
         """The user asks to write a filter."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(self._draw_row, _path_of, focusable=True, id=id)
         self._files = FileRows()
-        self._selected = 0
         self._letters: Mapping[str, Sequence[int]] = {}
         self._remembered = ""
         self._sought = ""
@@ -77,88 +70,60 @@ class FileTree(LineView):
     @property
     def node(self) -> Node | None:
         """The selected entry."""
-        rows = self._files.rows
-        return rows[self._selected][1] if self._selected < len(rows) else None
+        return None if (row := self.row) is None else row[1]
 
     def list_directory(self, path: str, entries: Sequence[Node]) -> None:
         """Set the entries of `path`."""
-        kept = self.node
         if self._files.list_directory(path, entries):
-            self._arranged(kept)
+            self._show_changes()
 
     def forget(self, path: str) -> None:
         """Remove the directory `path`."""
-        kept = self.node
         self._files.forget(path)
-        self._arranged(kept)
+        self._show_changes()
 
     def mark(self, changes: Mapping[str, FileChange]) -> None:
         """Set the agent's changes, by path."""
         if changes != self._files.changes:
-            kept = self.node
             self._want(self._files.change(changes))
-            self._arranged(kept)
+            self._show_changes()
 
     def mark_git(self, marks: GitMarks) -> None:
         """Set git's marks."""
         if marks != self._files.marks:
-            kept = self.node
             self._files.mark(marks)
-            self._arranged(kept)
+            self._show_changes()
 
     def show_found(self, found: Mapping[str, Sequence[int]] | None) -> None:
         """Show these files, the best first, with the matched characters; None restores the tree."""
-        kept = self.node
-        if self._files.found is None and kept:
-            self._remembered = kept.path
+        if self._files.found is None and isinstance(self.key, str):
+            self._remembered = self.key
         self._letters = found or {}
         self._files.find(None if found is None else list(found))
+        self.notice = "" if found is None else "No file is like that."
         if found is None:
-            self._arranged(kept)
-            if kept is None and (place := self._files.place(self._remembered)) is not None:
-                self._select(place)
+            self.key = self.key or self._remembered
+            self._show_changes()
         else:
-            self._selected = 0
-            self._arranged(None)
+            self.show(self._files.rows)
 
     def reveal_path(self, path: str) -> None:
         """Open all directories above `path`, and select it."""
         self._want(self._files.reveal(path))
         self._sought = path
-        self._arranged(self.node)
+        self._show_changes()
 
-    def line_at(self, y: int) -> Line | None:
-        files = self._files
-        if y >= len(files.rows):
-            empty = self._empty() if files.found is not None and not files.rows else []
-            return empty[y] if y < len(empty) else None
-        on = self.surface_at(y)
-        if files.found is None:
-            return draw_file(files, y, self.text_width, self.inks, on)
-        node = files.rows[y][1]
-        return draw_found(node, self._letters.get(files.found[y], ()), self.text_width, self.inks, on)
+    @property
+    def is_lit(self) -> bool:
+        return self.has_focus or self._files.found is not None
 
-    def surface_at(self, y: int) -> str:
-        lit = self.has_focus or self._files.found is not None
-        return "cursor" if y == self._selected and lit and self._files.rows else "surface"
+    def select(self, place: int) -> None:
+        self._sought = ""
+        super().select(place)
 
-    def on_focus(self) -> None:
-        self.refresh()
-
-    def on_blur(self) -> None:
-        self.refresh()
-
-    def on_click(self, event: events.Click) -> None:
-        y = self.scroll_offset.y + event.y
-        if y < len(self._files.rows):
-            self._select(y)
-            self.action_flip()
-
-    def action_move(self, step: int) -> None:
-        self._select(self._selected + step)
-
-    def action_page(self, direction: int) -> None:
-        self._select(self._selected + direction * max(1, self.page - 1))
+    def click_row(self, y: int, event: events.Click) -> None:
+        self.select(y)
+        self.action_flip()
 
     def action_flip(self) -> None:
         node = self.node
@@ -180,7 +145,7 @@ class FileTree(LineView):
             self._files.open.add(node.path)
             self._want([node.path])
             self._files.arrange()
-            self._arranged(node)
+            self._show_changes()
 
     def action_close(self) -> None:
         node = self.node
@@ -189,9 +154,9 @@ class FileTree(LineView):
         if node.path in self._files.open:
             self._files.open.discard(node.path)
             self._files.arrange()
-            self._arranged(node)
-        elif (place := self._files.place(node.path.rpartition("/")[0])) is not None:
-            self._select(place)
+            self._show_changes()
+        elif (place := self.place_of(node.path.rpartition("/")[0])) is not None:
+            self.select(place)
 
     def action_mention(self) -> None:
         self._ask("mention")
@@ -211,27 +176,25 @@ class FileTree(LineView):
         for path in paths:
             self.post_message(self.Wanted(path))
 
-    def _empty(self) -> list[Line]:
-        return wrap([Segment("No file is like that.", self.inks("dim"))], self.text_width)
+    def _show_changes(self) -> None:
+        """Refresh after the rows changed: the selection stays on its entry, or moves to its directory."""
+        self.rows = self._files.rows
+        path = self._sought
+        if path and self.place_of(path) is not None:
+            self._sought = ""
+        else:
+            path = self.key if isinstance(self.key, str) else ""
+        while path and self.place_of(path) is None:
+            path = path.rpartition("/")[0]
+        self.restore(path or None, self.selected)
 
-    def _select(self, row: int) -> None:
-        self._sought = ""
-        if self._files.rows:
-            self._selected = max(0, min(row, len(self._files.rows) - 1))
-            self.reveal(self._selected)
-            self.refresh()
+    def _draw_row(self, row: Row, width: int, inks: Inks, on: str) -> Line:
+        if self._files.found is None:
+            return draw_file(self._files, row, width, inks, on)
+        node = row[1]
+        letters = self._letters.get(node.path + "/" * node.is_directory, ())
+        return draw_found(node, letters, width, inks, on)
 
-    def _arranged(self, kept: Node | None) -> None:
-        """Refresh after the rows changed: the selection stays on `kept`, or moves to its directory."""
-        count = len(self._files.rows)
-        path = kept.path if kept else ""
-        place = self._files.place(path) if path else None
-        if self._sought and (sought := self._files.place(self._sought)) is not None:
-            place, self._sought = sought, ""
-        while place is None and (path := path.rpartition("/")[0]):
-            place = self._files.place(path)
-        self._selected = min(self._selected, max(0, count - 1)) if place is None else place
-        self.resize_column(count)
-        if count:
-            self.reveal(self._selected)
-        self.refresh()
+
+def _path_of(row: Row) -> str:
+    return row[1].path

@@ -22,7 +22,8 @@ from textual.screen import ModalScreen, Screen
 from cogency_tui.config import toml
 from cogency_tui.config.schema import config_path
 from cogency_tui.config.toml import line_of_key
-from cogency_tui.text import one_line
+from cogency_tui.errors import ConfigError
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.help.screen import HelpGroup, HelpRow
 from cogency_tui.tui.kit.keys import key_name
 
@@ -177,8 +178,8 @@ class _Places:
     def __init__(self) -> None:
         self._path = config_path()
         try:
-            self._text = toml.read(self._path)
-        except (OSError, UnicodeDecodeError):
+            self._text = toml.read_text(self._path)
+        except ConfigError:
             self._text = ""
 
     def of(self, id: str) -> str:

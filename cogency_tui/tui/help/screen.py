@@ -15,10 +15,10 @@ from textual.widgets import Input
 from cogency_tui.tui.commands import Command
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody
 from cogency_tui.tui.kit.filter_line import FilterField
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, wrap
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme import Inks
 
 _KEY_COLUMN = 22
@@ -110,19 +110,12 @@ class HelpScreen(Dialog[None]):
         body.on_resize()
         body.jump(0)
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
     def action_back(self) -> None:
         field = self.query_one(FilterField)
         if field.value:
             field.value = ""
         else:
             self.dismiss(None)
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
     def action_open(self) -> None:
         self.dismiss(None)

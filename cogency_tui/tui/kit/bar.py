@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.lines import TerminalGuard, cells, disarmed, width_of
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme import Inks, inks_of
 
 

@@ -19,10 +19,10 @@ from textual.screen import ModalScreen, Screen
 from textual.strip import Strip
 
 from cogency_tui.tui.kit.bar import Bar
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.keys import key_name
 from cogency_tui.tui.kit.line_view import LineView
 from cogency_tui.tui.kit.lines import Line, width_of, wrap
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme import Inks
 
 Result = TypeVar("Result")
@@ -62,10 +62,6 @@ class AnsweringScreen(Screen[Result]):
                 # The worker that waited for the answer was cancelled.
                 callback.future = None
         return super().dismiss(self._answer)
-
-
-class Dialog(ModalScreen[Result], AnsweringScreen[Result]):
-    """An `AnsweringScreen` over the screen that it belongs to."""
 
 
 STYLES = Path(__file__).parent.parent / "styles" / "dialogs.tcss"
@@ -123,6 +119,17 @@ class Choices(Bar):
         for start, end, action in self._spans:
             if start <= event.x < end:
                 self.post_message(self.Chosen(action))
+
+
+class Dialog(ModalScreen[Result], AnsweringScreen[Result]):
+    """An `AnsweringScreen` over the screen that it belongs to. Its `Choices` run its actions."""
+
+    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        event.stop()
+        self.call_next(self.run_action, event.action)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
 
 
 class DialogBody(LineView):
@@ -229,10 +236,6 @@ class Confirmation(Dialog[bool]):
             with Vertical(classes="dialog-foot"):
                 yield Choices([("y", "yes", "answer(True)"), ("n", "no", "answer(False)")])
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
     def on_resize(self) -> None:
         self.query_one(QuestionBody).forget()
 
@@ -273,13 +276,6 @@ class ReadingScreen(Dialog[Result | None], Generic[Result]):
         """Leave space for the foot, however long the body is."""
         if self.query(Choices):
             self.query_one(DialogBody).styles.max_height = max(3, event.size.height * 86 // 100 - _AROUND)
-
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
     def action_scroll(self, lines: int) -> None:
         body = self.query_one(DialogBody)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rich.segment import Segment
 
-from cogency_tui.text import reveal
+from cogency_tui.safe_text import reveal
 from cogency_tui.tui.kit.lines import Line, chop, width_of
 from cogency_tui.tui.kit.long_text import Sheet
 from cogency_tui.tui.kit.output import Lines, TextLine

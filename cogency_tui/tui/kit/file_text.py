@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from cogency_tui.errors import WorkspaceError
-from cogency_tui.text import reveal
+from cogency_tui.safe_text import reveal
 from cogency_tui.tui.kit.output import Lines
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Preview(msgspec.Struct):
 
 def read_preview(workspace: "Workspace", path: str) -> Preview:
     """Read the file at `path` as tools do: only inside the project, and through no link. Blocks."""
-    from cogency_tui.workspace.text import decode
+    from cogency_tui.workspace.text_files import decode
 
     lines = Lines()
     try:

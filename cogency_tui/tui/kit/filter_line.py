@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import Input
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, Surface
 from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import cells, fit

@@ -7,8 +7,8 @@ from textual.binding import ActiveBinding
 from textual.dom import DOMNode
 
 from cogency_tui.tui.kit.bar import ButtonBar, Part
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.keys import key_name
+from cogency_tui.tui.kit.typed_app import app_of
 
 
 class Footer(ButtonBar):

@@ -18,8 +18,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from cogency_tui.tui.kit.bar import filtered
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.lines import Line, cells
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.theme import Inks, inks_of
 
 
@@ -93,6 +93,14 @@ class LineView(ScrollView, can_focus=True):
             self.jump(y)
         elif y >= top + self.page:
             self.jump(y - self.page + 1)
+
+    def scroll_lines(self, step: int) -> None:
+        """Scroll by `step` lines, as far as possible."""
+        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+
+    def scroll_page(self, direction: int) -> None:
+        """Scroll by a page, less two lines."""
+        self.scroll_lines(direction * max(1, self.page - 2))
 
     def scroll_to(self, x: float | None = None, y: float | None = None, **options: Any) -> None:
         options["animate"] = False

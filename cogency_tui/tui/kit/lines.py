@@ -19,7 +19,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.strip import Strip
 
-from cogency_tui.text import disarm, separate
+from cogency_tui.safe_text import disarm, separate
 
 
 def disarmed(segments: Iterable[Segment]) -> list[Segment]:

@@ -198,7 +198,7 @@ class BlockCutter:
         self._joint = " " if space > 0 else ""
 
 
-_LINES = 1024
+_LINES = 512
 """The approximate limit of cached lines."""
 
 _BLOCKS = 4

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from cogency_tui.text import clean
+from cogency_tui.safe_text import clean
 from cogency_tui.tui.kit.sgr import PLAIN, Rendition, rendition_after
 
 LONGEST = 4000

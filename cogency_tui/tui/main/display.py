@@ -19,14 +19,14 @@ from cogency_tui.tui.conversation.activity_line import Activity, LiveLine, descr
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.display import Display
 from cogency_tui.tui.files.tree import FileTree
-from cogency_tui.tui.kit.figures import plural
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.status.status_bar import Status, StatusBar
-from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.units import Said, Transcript
 
 

@@ -5,6 +5,7 @@ calls of the bridge and of the display, which updates the widgets.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -18,57 +19,37 @@ from cogency_tui.errors import UsageError
 from cogency_tui.protocol.events import Measure
 from cogency_tui.store.prompts import Written
 from cogency_tui.tui.bridge import Bridge
-from cogency_tui.tui.calls.background import BackgroundCommands
 from cogency_tui.tui.calls.pane import ToolCalls
 from cogency_tui.tui.commands import Command, is_command
 from cogency_tui.tui.conversation.activity_line import LiveLine
-from cogency_tui.tui.conversation.commands import ConversationCommands
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.conversation.welcome import draw_welcome, situation_of
-from cogency_tui.tui.cost.commands import CostCommands
-from cogency_tui.tui.cost.facts import ContextFacts
-from cogency_tui.tui.feature_commands import Handler
-from cogency_tui.tui.files.commands import FileCommands
 from cogency_tui.tui.files.pane import FilesPane
 from cogency_tui.tui.files.tree import FileTree
-from cogency_tui.tui.help.commands import HelpCommands
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.footer import Footer
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.main.custom_commands import CustomCommands
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.display import MainDisplay
 from cogency_tui.tui.main.keys import MAIN_KEYS
 from cogency_tui.tui.main.panes import Panes, Side
 from cogency_tui.tui.message_queue import is_own_command
-from cogency_tui.tui.models.commands import ModelCommands
-from cogency_tui.tui.permissions.commands import PermissionCommands
-from cogency_tui.tui.profile.commands import ProfileCommands
 from cogency_tui.tui.prompt.box import PromptBox
-from cogency_tui.tui.prompt.commands import PromptCommands
-from cogency_tui.tui.prompt.offers import mention
+from cogency_tui.tui.prompt.completion_offers import mention
 from cogency_tui.tui.prompt.prompt import Prompt
-from cogency_tui.tui.questions.questions import Questions
-from cogency_tui.tui.recall.commands import RecallCommands
-from cogency_tui.tui.review.commands import ReviewCommands
-from cogency_tui.tui.servers.commands import ServerCommands
-from cogency_tui.tui.settings.commands import SettingsCommands
-from cogency_tui.tui.status.header import Header
+from cogency_tui.tui.status.header import Header, place_of
 from cogency_tui.tui.status.status_bar import StatusBar
-from cogency_tui.tui.status.surroundings import Surroundings
-from cogency_tui.tui.terminal.attention import State
+from cogency_tui.tui.terminal.title_and_notifications import State
 from cogency_tui.tui.theme import inks_of
-from cogency_tui.tui.timeline.commands import TimelineCommands
-from cogency_tui.tui.transcript.calls import Call
-from cogency_tui.tui.transcript.unit_view import UnitView
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.units import Transcript
+from cogency_tui.tui.transcript.view import TranscriptView
 from cogency_tui.tui.trust.bar import TrustBar
-from cogency_tui.tui.trust.commands import TrustCommands
-from cogency_tui.tui.undo.commands import UndoCommands
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
     from cogency_tui.tui.files.preview import PreviewLines
+    from cogency_tui.tui.main.features import Features
 
 TICK = 0.2
 """Seconds between two refreshes of the running time while the agent works; there is no timer otherwise."""
@@ -94,49 +75,22 @@ class MainScreen(Screen[None]):
         self.bridge = Bridge(agent, self)
         self._display = MainDisplay(self, self.bridge)
         self._first = (prompt, conversation_id)
-        inquiry = ContextFacts(agent)
-        self._surroundings = Surroundings(self, self.bridge, inquiry)
-        self._cost = CostCommands(self, self.bridge, inquiry, self._display)
-        self._conversations = ConversationCommands(self, self.bridge, self._display, self._surroundings.look)
-        self._drafts = PromptCommands(self, self.bridge)
-        self._background = BackgroundCommands(self, self.bridge)
-        self._files = FileCommands(self, self.bridge, self._display)
-        self._questions = Questions(self, self._display, self._tell_state, self._take_typed)
-        self._review = ReviewCommands(self, self.bridge, self._display)
-        self._trust = TrustCommands(self, self.bridge)
-        self._custom = CustomCommands(self, self.bridge, self._send)
-        recall = RecallCommands(self, self.bridge, self._conversations)
-        self._timeline = TimelineCommands(self, self.bridge, self._display, recall.fork)
-        self._profile = ProfileCommands(self, self.bridge, self._display)
-        models = ModelCommands(self, self.bridge, self._display)
-        features = (
-            self._conversations,
-            recall,
-            self._timeline,
-            self._cost,
-            models,
-            PermissionCommands(self, self.bridge, models.set_permissions),
-            self._trust,
-            self._profile,
-            UndoCommands(self, self.bridge),
-            self._review,
-            ServerCommands(self, self.bridge),
-            HelpCommands(self, self.bridge, lambda: self._custom.known),
-            self._custom,
-            SettingsCommands(self, self.bridge, self._display),
-        )
-        self._handlers: dict[str, Handler] = {"leave": self.leave}
-        for feature in features:
-            self._handlers |= feature.handlers()
         self._ticker: Timer | None = None
+
+    @cached_property
+    def _features(self) -> "Features":
+        """The features, loaded on first use: none of them is needed for the first frame."""
+        from cogency_tui.tui.main.features import Features
+
+        return Features(self, self.bridge, self._display)
 
     @property
     def commands(self) -> Sequence[Command]:
         """The commands available after `/` and in the palette."""
-        return self._custom.known
+        return self._features.custom.known
 
     def compose(self) -> ComposeResult:
-        yield Header(self._surroundings.place(), id="header")
+        yield Header(place_of(self.agent.project), id="header")
         yield Panes(Conversation(self._welcome, id="conversation"), self.agent.project, id="panes")
         yield TrustBar(id="trust-bar")
         yield PromptBox(self.bridge.queue, id="prompt-box")
@@ -154,18 +108,18 @@ class MainScreen(Screen[None]):
 
     def begin(self) -> None:
         """Start the background work, and the requested turn; call after the first frame."""
-        self._surroundings.start()
-        self._files.start()
-        self._trust.look()
-        self._custom.look()
+        self._features.updates.start()
+        self._features.files.start()
+        self._features.trust.look()
+        self._features.custom.look()
         prompt, conversation_id = self._first
         if conversation_id:
-            self._conversations.open(conversation_id, prompt)
+            self._features.conversations.open(conversation_id, prompt)
         elif prompt:
             self.bridge.send(Written(prompt))
-        self._drafts.start(conversation_id or "")
+        self._features.drafts.start(conversation_id or "")
 
-    def _take_typed(self, event: events.Key | events.Paste) -> None:
+    def take_typed(self, event: events.Key | events.Paste) -> None:
         self.query_one(Prompt).take(event)
 
     def _take_focus(self, focus: bool) -> None:
@@ -186,78 +140,78 @@ class MainScreen(Screen[None]):
     async def on_prompt_sent(self, event: Prompt.Sent) -> None:
         if is_own_command(event.text):
             self.query_one(Conversation).follow()
-            self._drafts.run_command(event.written, hides=event.hides)
+            self._features.drafts.run_command(event.written, hides=event.hides)
             return
         if not is_command(event.text):
-            self._send(event.written)
+            self.send(event.written)
             return
         try:
-            command, argument = await self._custom.parse(event.text)
+            command, argument = await self._features.custom.parse(event.text)
         except UsageError as exc:
             self.notify(exc.advice, severity="warning", markup=False)
             return
         self.call_next(self.run_action, command.action(argument))
 
     def on_completion_commands_wanted(self) -> None:
-        self._custom.look()
+        self._features.custom.look()
 
-    def _send(self, written: Written) -> None:
+    def send(self, written: Written) -> None:
         self.query_one(Conversation).follow()
-        self._trust.put_off()
+        self._features.trust.put_off()
         self.bridge.send(written)
 
     def on_bridge_arrived(self, event: Bridge.Arrived) -> None:
         self._display.take(event.events)
-        self._trust.tell()
+        self._features.trust.tell()
         if any(each["type"] == "result" for each in event.events):
-            self._background.look()
-            self._review.look()
+            self._features.background.look()
+            self._features.review.look()
         self.call_after_refresh(self.bridge.drawn)
 
     def on_bridge_turn_changed(self) -> None:
         working = self.bridge.working
-        self._surroundings.mark()
+        self._features.updates.mark()
         if self._ticker is not None:
             (self._ticker.resume if working else self._ticker.pause)()
         if not working:
             self._display.end_turn()
-            self._surroundings.look()
-            self._files.look()
-            self._files.list_shown()
-            self._trust.look()
-            self._profile.look()
-        self._background.look()
-        self._review.work()
-        self._timeline.look()
+            self._features.updates.look()
+            self._features.files.look()
+            self._features.files.list_shown()
+            self._features.trust.look()
+            self._features.profile.look()
+        self._features.background.look()
+        self._features.review.work()
+        self._features.timeline.look()
         self._display.show_state()
-        self._tell_state("working" if working else "idle")
+        self.report_state("working" if working else "idle")
 
-    def _tell_state(self, state: State) -> None:
+    def report_state(self, state: State) -> None:
         self.post_message(self.StateChanged(state))
 
     async def on_bridge_compacted(self) -> None:
-        await self._cost.remeasure()
+        await self._features.cost.remeasure()
 
     def on_bridge_failed(self, event: Bridge.Failed) -> None:
-        self._cost.complain(event.error)
+        self._features.cost.complain(event.error)
 
     def on_bridge_asked(self, event: Bridge.Asked) -> None:
-        self._questions.ask(event)
+        self._features.questions.ask(event)
 
     def on_bridge_withdrawn(self) -> None:
-        self._questions.withdraw()
+        self._features.questions.withdraw()
 
-    def on_unit_view_followed(self, event: UnitView.Followed) -> None:
+    def on_transcript_view_followed(self, event: TranscriptView.Followed) -> None:
         self.query_one(LiveLine).follow(event.following, event.new)
 
     async def on_conversation_fork_wanted(self, event: Conversation.ForkWanted) -> None:
-        await self._conversations.fork(unit=event.unit)
+        await self._features.conversations.fork(unit=event.unit)
 
     def on_conversation_review_wanted(self, event: Conversation.ReviewWanted) -> None:
-        self._review.open(call=event.call)
+        self._features.review.open(call=event.call)
 
     def on_conversation_links_wanted(self, event: Conversation.LinksWanted) -> None:
-        self._conversations.show_links(event.addresses)
+        self._features.conversations.show_links(event.addresses)
 
     def on_live_line_pressed(self) -> None:
         self.query_one(Conversation).follow()
@@ -268,7 +222,7 @@ class MainScreen(Screen[None]):
     def action_show_call(self) -> None:
         """Go from a call in the conversation to its row in the tool calls pane."""
         conversation = self.query_one(Conversation)
-        if conversation.has_focus and (cursor := conversation.cursor) is not None:
+        if conversation.has_focus and (cursor := conversation.cursor.place) is not None:
             panes = self.query_one(Panes)
             if isinstance(self._display.transcript.units[cursor.unit], Call):
                 if "calls" not in panes.shown(self.size.width):
@@ -276,13 +230,13 @@ class MainScreen(Screen[None]):
                 self.query_one(ToolCalls).go_to(cursor.unit)
 
     def on_tool_calls_stop_asked(self, event: ToolCalls.StopAsked) -> None:
-        self._background.ask_to_stop(event.command)
+        self._features.background.ask_to_stop(event.command)
 
     def on_tool_calls_copied(self, event: ToolCalls.Copied) -> None:
         app_of(self).copy_to_clipboard(event.text)
 
     def on_file_tree_wanted(self, event: FileTree.Wanted) -> None:
-        self._files.list_directories([event.path])
+        self._features.files.list_directories([event.path])
 
     def on_file_tree_asked(self, event: FileTree.Asked) -> None:
         self._act_on_file(event.what, event.path)
@@ -291,10 +245,10 @@ class MainScreen(Screen[None]):
         self._act_on_file(event.what, event.path)
 
     def on_files_pane_filter_begun(self) -> None:
-        self._files.begin_filter()
+        self._features.files.begin_filter()
 
     def on_files_pane_filtered(self, event: FilesPane.Filtered) -> None:
-        self._files.filter(event.text)
+        self._features.files.filter(event.text)
 
     def _act_on_file(self, what: str, path: str) -> None:
         if what == "mention":
@@ -302,14 +256,14 @@ class MainScreen(Screen[None]):
             prompt.insert(mention(path))
             prompt.focus()
         else:
-            self._files.act(what, path)
+            self._features.files.act(what, path)
 
     def on_button_bar_pressed(self, event: ButtonBar.Pressed) -> None:
         self.call_next(self.run_action, event.action)
 
     async def action_command(self, handler: str, argument: str = "") -> None:
         """Run a command."""
-        done = self._handlers[handler](argument)
+        done = self._features.handlers[handler](argument)
         if done is not None:
             await done
 
@@ -331,7 +285,7 @@ class MainScreen(Screen[None]):
     def action_step_back(self) -> None:
         prompt = self.query_one(Prompt)
         if self.bridge.working:
-            self._drafts.take_back(self.bridge.interrupt())
+            self._features.drafts.take_back(self.bridge.interrupt())
             self._display.show_state()
         elif self.selections:
             self.clear_selection()
@@ -341,29 +295,30 @@ class MainScreen(Screen[None]):
             self.set_focus(prompt)
 
     def on_bridge_returned(self, event: Bridge.Returned) -> None:
-        self._drafts.take_back([event.message])
+        self._features.drafts.take_back([event.message])
 
     def on_bridge_queue_changed(self) -> None:
         self.query_one(PromptBox).show_queue()
         self._display.show_state()
-        self._drafts.note_change()
+        self._features.drafts.note_change()
 
     def on_text_area_changed(self) -> None:
-        self._drafts.note_change()
+        self._features.drafts.note_change()
 
     def on_prompt_noted(self, event: Prompt.Noted) -> None:
-        self._drafts.note_entry(event.written)
+        self._features.drafts.note_entry(event.written)
 
     def on_prompt_editor_wanted(self) -> None:
-        self._drafts.edit_outside()
+        self._features.drafts.edit_outside()
 
     def on_completion_wanted(self) -> None:
-        self._drafts.list_files()
+        self._features.drafts.list_files()
 
     def on_unmount(self) -> None:
-        self._drafts.close()
+        if "_features" in vars(self):
+            self._features.drafts.close()
 
-    def leave(self, _argument: str = "") -> None:
+    def leave(self) -> None:
         from cogency_tui.tui.kit.dialogs import Confirmation
 
         if self.bridge.working:

@@ -3,9 +3,9 @@
 from rich.segment import Segment
 
 from cogency_tui.providers.catalog import KnownProvider
-from cogency_tui.text import one_line
-from cogency_tui.tui.kit.figures import price, tokens
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.number_format import price, tokens
 from cogency_tui.tui.models.model import ModelRow, without_user
 from cogency_tui.tui.theme import Inks
 

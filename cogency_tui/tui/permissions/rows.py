@@ -3,9 +3,9 @@
 from rich.segment import Segment
 
 from cogency_tui.agent.permissions.grants import Grant
-from cogency_tui.text import one_line, reveal
-from cogency_tui.tui.kit.figures import when
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, width_of, wrap
+from cogency_tui.tui.kit.number_format import when
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.permissions.model import MEANINGS, GrantRow, ModeRow, Row, RuleRow
 from cogency_tui.tui.theme import Inks

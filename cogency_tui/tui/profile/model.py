@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from cogency_tui.store.lessons import State
 from cogency_tui.store.profile import Fact
+from cogency_tui.store.profile_material import State
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent

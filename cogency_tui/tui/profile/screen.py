@@ -3,30 +3,29 @@
 The user can edit, remove and restore facts, or clear all for good.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
+from operator import attrgetter
 from time import time
 from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Input
 
 from cogency_tui.agent.profile.profile import outcome_of, source_of
 from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.profile import KINDS, Fact
-from cogency_tui.text import one_line
-from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Confirmation, Dialog, DialogBody
-from cogency_tui.tui.kit.figures import plural, when
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.dialogs import Choice, Confirmation
 from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
-from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.kit.select_list import SelectList
+from cogency_tui.tui.kit.list_dialog import ListDialog, Note
+from cogency_tui.tui.kit.number_format import plural, when
+from cogency_tui.tui.kit.select_list import SelectList, list_keys
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.profile.model import ProfileBook, Shown
 from cogency_tui.tui.theme import Inks
 
@@ -76,27 +75,8 @@ def describe_profile(shown: Shown) -> str:
     return f"{'on' if shown.on else 'off'}, {plural(len(shown.facts), 'fact')}"
 
 
-_OWN_STYLES = Path(__file__).parent.parent / "styles" / "profile.tcss"
-
-_AROUND = 9
-"""Lines of the dialog's title, field and foot, and between its parts."""
-
-_SHORT = 24
-"""Lines of a screen below which no space is left free."""
-
 _STEP = 0.5
 """Seconds between two refreshes while learning is in progress."""
-
-
-class FactList(SelectList[Fact]):
-    """Facts, one line each."""
-
-    def __init__(self, clock: Callable[[], float], *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._clock = clock
-
-    def draw_row(self, row: Fact, on: str) -> Line:
-        return draw_fact(row, self.text_width, self.inks, on, self._clock())
 
 
 class FactField(Input):
@@ -106,7 +86,7 @@ class FactField(Input):
         await act_in_order(self, event)
 
 
-class ProfileScreen(Dialog[None]):
+class ProfileScreen(ListDialog[None, Fact]):
     """Shows the `book`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -117,65 +97,38 @@ class ProfileScreen(Dialog[None]):
         Binding("u", "undo", "Undo", id="profile.undo", tooltip="Take the last change back"),
         Binding("t", "switch", "On or off", id="profile.switch", tooltip="Learn from what you write, or not"),
         Binding("x", "clear", "Clear", id="profile.clear", tooltip="Forget everything, for good"),
-        Binding("up,k", "move(-1)", "Up", show=False, id="profile.up"),
-        Binding("down,j", "move(1)", "Down", show=False, id="profile.down"),
-        Binding("pageup", "move(-10)", "Page up", show=False, id="profile.page_up"),
-        Binding("pagedown", "move(10)", "Page down", show=False, id="profile.page_down"),
+        *list_keys("profile"),
     ]
-    AUTO_FOCUS = ""
-    CSS_PATH: ClassVar = [STYLES, _OWN_STYLES]
+    AROUND = (4, 9)
 
     def __init__(self, book: ProfileBook, shown: Shown, *, clock: Callable[[], float] = time) -> None:
-        super().__init__()
+        rows = SelectList(self._draw_row, attrgetter("id"), id="profile-list")
+        super().__init__("profile", "Profile", rows, Note(self._draw_note, id="profile-note"))
         self._book = book
         self._shown = shown
         self._clock = clock
         self._edited: Fact | None = None
+        placeholder = f"KIND: TEXT, as in {KINDS[1]}: Short answers"
+        self._field = FactField(placeholder=placeholder, select_on_focus=False, id="profile-field")
+        self._field.cursor_blink = self._field.display = False
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="profile"):
-            yield PaneTitle("Profile", id="profile-title")
-            yield FactList(self._clock, id="profile-list")
-            yield DialogBody(self._draw_note, id="profile-note")
-            placeholder = f"KIND: TEXT, as in {KINDS[1]}: Short answers"
-            yield FactField(placeholder=placeholder, select_on_focus=False, id="profile-field")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([])
+    def parts(self) -> list[Widget]:
+        return [*super().parts(), self._field]
 
     def on_mount(self) -> None:
-        field = self.query_one(FactField)
-        field.display = False
-        field.cursor_blink = False
-        self._tell()
+        self._show()
         self._follow()
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Leave space for the parts below the list, however long it is."""
-        height = event.size.height
-        self.set_class(height < _SHORT, "-short")
-        note = 3 if height < _SHORT else 5
-        self.query_one(DialogBody).styles.max_height = note
-        room = height - 4 if height < _SHORT else height * 86 // 100 - _AROUND
-        self._list.styles.max_height = max(3, room - note)
+    def note_lines(self, height: int, room: int) -> int:
+        return 3 if height < self.SHORT else 5
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("edit", "forget"):
             return bool(self._shown.facts)
         return True
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
-    def on_select_list_chosen(self) -> None:
-        self._tell()
-
-    def action_move(self, step: int) -> None:
-        self._list.move(step)
-        self._tell()
-
     def action_edit(self) -> None:
-        if (fact := self._list.row) is not None:
+        if (fact := self.rows.row) is not None:
             self._write(fact, f"{fact.kind}: {fact.text}")
 
     def action_add(self) -> None:
@@ -183,94 +136,73 @@ class ProfileScreen(Dialog[None]):
 
     async def action_open(self) -> None:
         """Save the edited text."""
-        line, before = self.query_one(FactField).value, self._edited
-        if await self._do(partial(self._book.write, line, before)):
+        line, before = self._field.value, self._edited
+        if await self.do(partial(self._book.write, line, before)):
             self._end_writing()
 
     async def action_forget(self) -> None:
-        if (fact := self._list.row) is not None:
-            await self._do(partial(self._book.forget, fact))
+        if (fact := self.rows.row) is not None:
+            await self.do(partial(self._book.forget, fact))
 
     async def action_undo(self) -> None:
-        await self._do(self._book.undo)
+        await self.do(self._book.undo)
 
     async def action_switch(self) -> None:
-        await self._do(self._book.toggle)
+        await self.do(self._book.toggle)
         self._follow()
 
     def action_clear(self) -> None:
         async def answered(yes: bool | None) -> None:
             if yes:
-                await self._do(self._book.clear)
+                await self.do(self._book.clear)
 
         app_of(self).push_screen(Confirmation(CLEARING), answered)
 
     def action_close(self) -> None:
-        if self.query_one(FactField).display:
+        if self._field.display:
             self._end_writing()
         else:
             self.dismiss(None)
 
-    @property
-    def _list(self) -> FactList:
-        return self.query_one(FactList)
-
     def _write(self, fact: Fact | None, text: str) -> None:
         """Open the field, to replace `fact` if given."""
         self._edited = fact
-        field = self.query_one(FactField)
-        field.value = text
-        field.display = True
-        field.cursor_position = len(text)
-        self.set_focus(field)
-        self._tell()
+        self._field.value = text
+        self._field.display = True
+        self._field.cursor_position = len(text)
+        self.set_focus(self._field)
+        self.show_selected()
 
     def _end_writing(self) -> None:
-        self.query_one(FactField).display = False
+        self._field.display = False
         self.set_focus(None)
-        self._tell()
+        self.show_selected()
 
-    async def _do(self, work: Callable[[], Awaitable[None]]) -> bool:
-        """Make a change and refresh; return whether it succeeded."""
-        try:
-            await work()
-        except CogencyError as exc:
-            self.notify(exc.advice, severity="error", markup=False)
-            return False
-        finally:
-            await self._look()
-        return True
-
-    async def _look(self) -> None:
+    async def load(self) -> None:
         try:
             self._shown = await self._book.shown()
         except CogencyError as exc:
             self.notify(exc.advice, severity="error", markup=False)
-        if self.query(FactList):
-            self._tell()
+        if self.is_attached:
+            self._show()
 
     def _follow(self) -> None:
         """Refresh until the learning has finished."""
         if self._shown.learning:
-            self.set_timer(_STEP, self._look_on)
+            self.set_timer(_STEP, self._load_again)
 
-    async def _look_on(self) -> None:
-        await self._look()
+    async def _load_again(self) -> None:
+        await self.load()
         self._follow()
 
-    def _tell(self) -> None:
-        """Show the facts with the cursor in place, and the available actions."""
-        facts, before = self._shown.facts, self._list.row
-        place = next((at for at, fact in enumerate(facts) if before and fact.id == before.id), None)
-        self._list.show(facts, min(self._list.selected, max(0, len(facts) - 1)) if place is None else place)
-        self._list.display = bool(facts)
-        self.query_one(PaneTitle).state(describe_profile(self._shown))
-        self.query_one(Choices).offer(self._choices())
-        self.query_one(DialogBody).redraw()
-        self.refresh_bindings()
+    def _show(self) -> None:
+        self.rows.update_rows(self._shown.facts)
+        self.rows.display = bool(self._shown.facts)
+        self.heading.state(describe_profile(self._shown))
+        self.show_selected()
 
-    def _choices(self) -> list[Choice]:
-        if self.query_one(FactField).display:
+    def choices(self) -> list[Choice]:
+        if self._field.display:
             return [("enter", "keep", "open"), ("escape", "leave it", "close")]
         toggle: Choice = ("t", "turn off" if self._shown.on else "turn on", "switch")
         if not self._shown.facts:
@@ -283,9 +215,11 @@ class ProfileScreen(Dialog[None]):
             ("escape", "close", "close"),
         ]
 
+    def _draw_row(self, fact: Fact, width: int, inks: Inks, on: str) -> Line:
+        return draw_fact(fact, width, inks, on, self._clock())
+
     def _draw_note(self, width: int, inks: Inks) -> list[Line]:
-        row = self._list.row if self._shown.facts else None
-        return draw_profile_note(self._shown, row, width, inks, self._clock())
+        return draw_profile_note(self._shown, self.rows.row, width, inks, self._clock())
 
 
 CLEARING = "Forget everything that is known of you? It is gone for good."

@@ -12,12 +12,12 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from cogency_tui.errors import CogencyError, StoreError
+from cogency_tui.safe_text import reveal
 from cogency_tui.store.prompts import Draft, Prompts, Written
-from cogency_tui.text import reveal
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
-from cogency_tui.tui.kit.figures import plural
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.prompt import Prompt
 
@@ -163,7 +163,7 @@ class PromptCommands(FeatureCommands):
         self._screen.query_one(Completion).use(paths)
 
     async def _edit_outside(self) -> None:
-        from cogency_tui.tui.terminal.outside_editor import edit_outside
+        from cogency_tui.tui.terminal.external_editor import edit_outside
 
         written = self._prompt.written
         try:

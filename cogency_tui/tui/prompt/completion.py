@@ -5,17 +5,18 @@ only when the number of rows changes.
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.message import Message
 from textual.widget import Widget
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.commands import COMMANDS, Command
 from cogency_tui.tui.kit.lines import Line, cells, fit
 from cogency_tui.tui.kit.select_list import SelectList
-from cogency_tui.tui.prompt.offers import (
+from cogency_tui.tui.prompt.completion_offers import (
     Offer,
     Word,
     offer_arguments,
@@ -24,6 +25,7 @@ from cogency_tui.tui.prompt.offers import (
     word_before,
 )
 from cogency_tui.tui.prompt.paths import Paths
+from cogency_tui.tui.theme import Inks
 
 MOST_ROWS = 8
 
@@ -41,8 +43,10 @@ class Completion(SelectList[Offer]):
     class CommandsWanted(Message):
         """Requests the present commands when the user begins one; `know` receives them."""
 
+    SURFACE = "raised"
+
     def __init__(self, commands: Sequence[Command] = COMMANDS, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(self._draw_offer, attrgetter("text"), id=id)
         self.display = False
         self._commands = commands
         self._paths: Paths | None = None
@@ -114,39 +118,21 @@ class Completion(SelectList[Offer]):
             return None
         return offer if offer.goes_on and not self._paths.begins(f"{word.query}/") else None
 
-    def draw_row(self, row: Offer, on: str) -> Line:
-        inks = self.inks
+    @property
+    def is_lit(self) -> bool:
+        return self.row is not None and bool(self.row.insert)
+
+    def _draw_offer(self, row: Offer, width: int, inks: Inks, on: str) -> Line:
         if not row.insert:
             return Line([Segment(one_line(row.text), inks("dim", on))])
         if row.note:
-            name = fit(one_line(row.text), self.text_width)
+            name = fit(one_line(row.text), width)
             segments = _marked(name, row.marks, 0, inks("text", on, "bold"), inks("accent", on, "bold"))
-            room = self.text_width - max(_NAME, cells(name)) - 1
+            room = width - max(_NAME, cells(name)) - 1
             gap = " " * (max(_NAME, cells(name)) - cells(name) + 1)
             note = fit(one_line(row.note), room) if room > _NAME else ""
             return Line([*segments, Segment(gap + note, inks("dim", on))])
-        return Line(self._path(row, on))
-
-    def surface_at(self, y: int) -> str:
-        return "cursor" if y == self.selected and self.row is not None and self.row.insert else "raised"
-
-    def _path(self, row: Offer, on: str) -> list[Segment]:
-        """A path with dim directories; a long one loses its beginning."""
-        inks = self.inks
-        text = one_line(row.text)
-        # Escapes make the shown text longer than the matched one: then nothing is marked.
-        marks = row.marks if len(text) == len(row.text) else ()
-        cut = 0
-        while cells(text[cut:]) > self.text_width - (1 if cut else 0):
-            cut += 1
-        name = text.rfind("/", 0, -1) + 1
-        head = [Segment("…", inks("dim", on))] if cut else []
-        accent = inks("accent", on, "bold")
-        return [
-            *head,
-            *_marked(text[cut : max(cut, name)], marks, cut, inks("dim", on), accent),
-            *_marked(text[max(cut, name) :], marks, max(cut, name), inks("text", on), accent),
-        ]
+        return Line(_draw_path(row, width, inks, on))
 
     def _offer(self, word: Word) -> None:
         rows = self._rows_for(word)
@@ -194,3 +180,21 @@ def _marked(text: str, marks: Sequence[int], shift: int, plain: Style, accent: S
             segments.append(Segment(text[start:at], accent if (start + shift) in wanted else plain))
             start = at
     return segments
+
+
+def _draw_path(row: Offer, width: int, inks: Inks, on: str) -> list[Segment]:
+    """A path with dim directories; a long one loses its beginning."""
+    text = one_line(row.text)
+    # Escapes make the shown text longer than the matched one: then nothing is marked.
+    marks = row.marks if len(text) == len(row.text) else ()
+    cut = 0
+    while cells(text[cut:]) > width - (1 if cut else 0):
+        cut += 1
+    name = text.rfind("/", 0, -1) + 1
+    head = [Segment("…", inks("dim", on))] if cut else []
+    accent = inks("accent", on, "bold")
+    return [
+        *head,
+        *_marked(text[cut : max(cut, name)], marks, cut, inks("dim", on), accent),
+        *_marked(text[max(cut, name) :], marks, max(cut, name), inks("text", on), accent),
+    ]

@@ -12,10 +12,10 @@ from textual.document._edit import Edit
 from textual.widgets import TextArea
 from textual.widgets.text_area import EditResult
 
+from cogency_tui.safe_text import clean
 from cogency_tui.store.prompts import Written
-from cogency_tui.text import clean
-from cogency_tui.tui.draft import chip_for, chips_in, is_big
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.paste_chips import chip_for, chips_in, is_big
 from cogency_tui.tui.theme import inks_of
 
 

@@ -14,11 +14,11 @@ from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets.text_area import EditResult
 
+from cogency_tui.safe_text import reveal
 from cogency_tui.store.prompts import Written
-from cogency_tui.text import reveal
-from cogency_tui.tui.draft import following
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.message_queue import MessageQueue, given_back, is_own_command
+from cogency_tui.tui.paste_chips import following
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.paste_area import ChipArea
 from cogency_tui.tui.theme import inks_of

@@ -12,9 +12,9 @@ from textual.widgets import Input
 
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.tui.kit.dialogs import STYLES, Dialog, DialogBody, Drawing, QuestionBody
-from cogency_tui.tui.kit.host import app_of
-from cogency_tui.tui.questions.answers import Answers
-from cogency_tui.tui.questions.question import (
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.questions.answer_lines import Answers
+from cogency_tui.tui.questions.question_lines import (
     REASONING,
     SMALLEST,
     Reply,

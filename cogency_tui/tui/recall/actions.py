@@ -13,12 +13,12 @@ from textual.screen import Screen
 
 from cogency_tui.agent.recall.recall import Where
 from cogency_tui.errors import CogencyError
-from cogency_tui.text import one_line
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import fit
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
-from cogency_tui.tui.recall.drawing import title_of
 from cogency_tui.tui.recall.export import Form, directory_of, export
+from cogency_tui.tui.recall.row_lines import title_of
 from cogency_tui.tui.recall.rows import Entry
 
 if TYPE_CHECKING:

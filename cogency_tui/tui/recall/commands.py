@@ -8,10 +8,10 @@ from textual.screen import Screen
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.conversation.commands import ConversationCommands
-from cogency_tui.tui.conversation.forking import Forking
+from cogency_tui.tui.conversation.fork import Forking
 from cogency_tui.tui.conversation.view import Conversation
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.units import Said, Transcript
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RecallCommands(FeatureCommands):
         self._screen.run_worker(partial(self._go_on, wanted), group="recall", exclusive=True)
 
     async def _go_on(self, wanted: "Wanted") -> None:
-        from cogency_tui.tui.transcript.scroll_to_event import stand_for_reading
+        from cogency_tui.tui.transcript.scroll_to_event import read_event
 
         try:
             transcript, unit = await self._locate(wanted)
@@ -57,13 +57,13 @@ class RecallCommands(FeatureCommands):
             self.complain(exc)
             return
 
-        def stand() -> None:
+        def show() -> None:
             if unit is not None:
                 conversation = self._screen.query_one(Conversation)
-                stand_for_reading(conversation, unit, wanted.terms)
+                read_event(conversation, conversation.cursor, unit, wanted.terms)
                 self._screen.set_focus(conversation)
 
-        self._conversations.open(wanted.id, then=stand)
+        self._conversations.open(wanted.id, then=show)
 
     async def _fork(self, id: str, transcript: Transcript, unit: int | None) -> None:
         fork = await Forking(self._bridge.agent).fork(id, transcript, unit)

@@ -9,13 +9,13 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from cogency_tui.agent.recall.recall import Branch, Comparison
-from cogency_tui.text import clean, one_line
+from cogency_tui.safe_text import clean, one_line
 from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, ReadingScreen
-from cogency_tui.tui.kit.figures import dollars, plural, tokens
 from cogency_tui.tui.kit.lines import BLANK, Line, fit_path, width_of, wrap
+from cogency_tui.tui.kit.number_format import dollars, plural, tokens
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.dialogs import RECALL_STYLES
-from cogency_tui.tui.recall.drawing import UNTITLED
+from cogency_tui.tui.recall.row_lines import UNTITLED
 from cogency_tui.tui.theme import Inks
 
 _BESIDE = 72

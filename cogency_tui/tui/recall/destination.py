@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent

@@ -16,7 +16,7 @@ from cogency_tui.tui.kit.lines import Line, wrap
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.export import FORMS, Form
 from cogency_tui.tui.theme import Inks
-from cogency_tui.workspace.names import short_path
+from cogency_tui.workspace.file_names import short_path
 
 RECALL_STYLES = Path(__file__).parent.parent / "styles" / "recall.tcss"
 """Loaded when the recall screen is first shown."""
@@ -53,16 +53,9 @@ class RenameScreen(Dialog["str | None"]):
     def on_mount(self) -> None:
         self.query_one(TitleField).cursor_blink = False
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
     def action_open(self) -> None:
         title = self.query_one(TitleField).value.strip()
         self.dismiss(None if title == self._title else title)
-
-    def action_close(self) -> None:
-        self.dismiss(None)
 
 
 class ExportScreen(ReadingScreen[Form]):

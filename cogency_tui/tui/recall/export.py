@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from cogency_tui import private_files
 from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.errors import ConfigError, StoreError
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -34,7 +34,7 @@ def directory_of(agent: "Agent") -> Path:
     return agent.data / "exports"
 
 
-async def export(agent: "Agent", conversation: Conversation, form: Form, theme: str) -> Path:
+async def export(agent: "Agent", conversation: StoredConversation, form: Form, theme: str) -> Path:
     """Write a conversation into a new file; return its path.
 
     Raises:

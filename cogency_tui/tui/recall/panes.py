@@ -14,13 +14,13 @@ from cogency_tui.agent.recall.recall import Recall, Where
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Surface
-from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.recall.background_search import PREVIEW, Asked, Searching
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.preview import PreviewPane, PreviewView
 from cogency_tui.tui.recall.rows import Entry
 from cogency_tui.tui.recall.search_bar import Chip, filters_in
-from cogency_tui.tui.recall.searching import PREVIEW, Asked, Searching
 
 _PLACES: dict[Where, str] = {"project": "this project", "everywhere": "everywhere", "trash": "trash"}
 
@@ -121,13 +121,13 @@ class RecallPanes(Horizontal):
         asked, shown = self._searching.asked, self.list
         shown.everywhere = asked.where != "project"
         shown.notice = nothing_in(asked)
-        shown.show(self._searching.catalogue, keep)
+        shown.show_catalogue(self._searching.catalogue, keep)
         self._clear_if_empty()
 
     def show_more(self) -> None:
         """Refresh after results were added or removed."""
         back = self.list.hold()
-        self.list.update_rows()
+        self.list.show_changes()
         back()
         self._clear_if_empty()
 
@@ -181,7 +181,7 @@ class RecallPanes(Horizontal):
         """Show whether the preview has the focus."""
         self.query_one("#recall-preview-title", PaneTitle).light(self.screen.focused is self.preview)
 
-    def on_recall_list_selected(self, event: RecallList.Selected) -> None:
+    def on_select_list_selected(self, event: RecallList.Selected) -> None:
         event.stop()
         self.look()
 

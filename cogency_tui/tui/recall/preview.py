@@ -1,6 +1,6 @@
 """The preview of the selected conversation at its hit, drawn by the transcript view."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from time import time
 from typing import ClassVar
 
@@ -8,29 +8,23 @@ from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.geometry import Region
-from textual.strip import Strip
 
 from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.agent.recall.results import Hit
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import Bar, Surface
-from cogency_tui.tui.kit.line_view import Look
 from cogency_tui.tui.kit.lines import fit
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.recall.drawing import describe, title_of
+from cogency_tui.tui.recall.row_lines import describe, title_of
 from cogency_tui.tui.recall.rows import Entry
-from cogency_tui.tui.transcript.document import Place, prepare
-from cogency_tui.tui.transcript.finding import Span, finds_on
-from cogency_tui.tui.transcript.scroll_to_event import NumberedTranscript, stand
-from cogency_tui.tui.transcript.unit_view import UnitView
+from cogency_tui.tui.transcript.document import prepare
+from cogency_tui.tui.transcript.find import Highlights, Mark, finds_in_view
+from cogency_tui.tui.transcript.scroll_to_event import NumberedTranscript, show_event
 from cogency_tui.tui.transcript.units import Transcript
-
-_AROUND = 4
-"""Lines above and below the view from which a find may reach into it."""
+from cogency_tui.tui.transcript.view import TranscriptView
 
 
-class PreviewView(UnitView):
+class PreviewView(TranscriptView):
     """Shows a transcript at a hit, with each find marked."""
 
     BINDING_GROUP_TITLE = "In the preview"
@@ -45,58 +39,39 @@ class PreviewView(UnitView):
     ]
 
     def __init__(self, *, clock: Callable[[], float] = time, id: str | None = None) -> None:
-        super().__init__(lambda _width: [], clock=clock, id=id)
+        super().__init__(clock=clock, id=id)
+        self.overlays = (Highlights(self, self._marks),)
         self._terms: Sequence[str] = ()
         self._unit: int | None = None
-        self._spans: dict[Place, list[Span]] = {}
 
     def show_at(self, transcript: Transcript, unit: int | None, terms: Sequence[str]) -> None:
         """Show `transcript` where `unit` has one of `terms`; without a unit its end."""
         self._terms, self._unit = terms, unit
         self.show(transcript)
-        self._stand()
+        self._show_hit()
 
     def action_line(self, step: int) -> None:
         self._unit = None
-        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+        self.scroll_lines(step)
 
     def action_page(self, direction: int) -> None:
-        self.action_line(direction * max(1, self.page - 2))
+        self._unit = None
+        self.scroll_page(direction)
 
     def on_resize(self, event: events.Resize) -> None:
         super().on_resize(event)
         # Before the first layout there may have been no height to scroll in.
-        self._stand()
+        self._show_hit()
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        self._spans = self._finds_in_view() if self._terms else {}
-        return super().render_lines(crop)
-
-    def strip_at(self, y: int, look: Look) -> Strip:
-        strip = super().strip_at(y, look)
-        if self._spans and y < self.document.height:
-            for span in self._spans.get(self.document.place(y), ()):
-                style = look.inks("edit", "cursor", "bold underline")
-                strip = self.painted(strip, span.start, span.stop, style)
-        return strip
-
-    def _stand(self) -> None:
+    def _show_hit(self) -> None:
         if self._unit is not None and self.page and self._unit < len(self.transcript.units):
-            stand(self, self._unit, self._terms)
+            show_event(self, self._unit, self._terms)
 
-    def _finds_in_view(self) -> dict[Place, list[Span]]:
-        document, top = self.document, self.scroll_offset.y
-        if not self.transcript.units:
-            return {}
-        first = document.place(max(0, top - _AROUND))
-        last = document.place(max(0, min(top + self.page + _AROUND, document.height) - 1))
-        shown = list(document.places(first, last))
-        lines = [line for _place, line in shown]
-        spans: dict[Place, list[Span]] = {}
+    def _marks(self) -> Iterator[Mark]:
+        style = self.inks("edit", "cursor", "bold underline")
         for term in self._terms:
-            for span in (span for find in finds_on(lines, term) for span in find):
-                spans.setdefault(shown[span.line][0], []).append(span)
-        return spans
+            for find in finds_in_view(self, term):
+                yield from ((place, span, style) for place, span in find)
 
 
 class FactLine(Bar):

@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from cogency_tui.agent.recall.results import Hit, Listed
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.forks import Tree
+from cogency_tui.tui.kit.select_list import Heading
 
 _WEEK = 7
 
@@ -23,18 +24,12 @@ class Entry:
     """A conversation with its first hits, and whether there are `more`; the number of files that it
     changed, None if unknown; the process that has it open elsewhere, 0 for none."""
 
-    conversation: Conversation
+    conversation: StoredConversation
     hits: tuple[Hit, ...] = ()
     more: bool = False
     files: int | None = None
     forks: int = 0
     live: int = 0
-
-
-class Heading(NamedTuple):
-    """The day or period in which the conversations below it were last used."""
-
-    title: str
 
 
 class Item(NamedTuple):
@@ -211,7 +206,7 @@ class Catalogue:
         return row
 
 
-def _flat(tree: Tree) -> Iterator[Conversation]:
+def _flat(tree: Tree) -> Iterator[StoredConversation]:
     yield tree.conversation
     for fork in tree.forks:
         yield from _flat(fork)

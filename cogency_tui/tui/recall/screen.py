@@ -1,6 +1,6 @@
 """The recall screen: a search field, the conversations found, and a preview of the selected one.
 
-It composes and connects: `searching` finds, `preview` shows, `actions` changes. It returns the user's
+It composes and connects: `background_search` finds, `preview` shows, `actions` changes. It returns the user's
 destination.
 """
 
@@ -18,17 +18,18 @@ from cogency_tui.agent.recall.results import Indexed
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import ButtonBar
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
-from cogency_tui.tui.kit.figures import percent
 from cogency_tui.tui.kit.footer import Footer
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.number_format import percent
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.recall.actions import Deed, Upkeep
+from cogency_tui.tui.recall.background_search import Asked, Searching
 from cogency_tui.tui.recall.destination import Wanted, travel
 from cogency_tui.tui.recall.dialogs import RECALL_STYLES
 from cogency_tui.tui.recall.keys import RECALL_KEYS
+from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.panes import RecallPanes, chips_of, count_of, wider
 from cogency_tui.tui.recall.search_bar import ChipLine, SearchBar, SearchField, filters_in, without
-from cogency_tui.tui.recall.searching import Asked, Searching
 
 if TYPE_CHECKING:
     from cogency_tui.agent.agent import Agent
@@ -194,8 +195,9 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
 
     # The selected conversation.
 
-    def on_recall_list_chosen(self) -> None:
-        self.action_open()
+    def on_select_list_chosen(self, event: RecallList.Chosen) -> None:
+        if event.again:
+            self.action_open()
 
     def on_recall_list_left(self) -> None:
         self.set_focus(self._field)

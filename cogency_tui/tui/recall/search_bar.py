@@ -12,8 +12,8 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.search.query import Query, parse
-from cogency_tui.text import one_line
 from cogency_tui.tui.kit.bar import Bar, Surface
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import cells, fit

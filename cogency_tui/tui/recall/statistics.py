@@ -12,11 +12,11 @@ from textual.containers import Vertical
 
 from cogency_tui.agent.recall.recall import Where
 from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.usage import Spending, Statistics
-from cogency_tui.text import one_line
 from cogency_tui.tui.kit.dialogs import STYLES, Choices, DialogBody, ReadingScreen
-from cogency_tui.tui.kit.figures import dollars, duration, plural, tokens
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
+from cogency_tui.tui.kit.number_format import dollars, duration, plural, tokens
 from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.recall.dialogs import RECALL_STYLES
 from cogency_tui.tui.theme import Inks

@@ -11,16 +11,16 @@ from textual.screen import Screen
 from cogency_tui.agent.review.conflicts import Choice, Text
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Hunk, Target
 from cogency_tui.errors import CogencyError
-from cogency_tui.text import clean, one_line
-from cogency_tui.tui.kit.figures import plural
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.safe_text import clean, one_line
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.review.background_reader import target_of
 from cogency_tui.tui.review.controller import Deciding
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile
-from cogency_tui.tui.review.reader import target_of
 from cogency_tui.tui.review.text_dialog import Task, WritingScreen
-from cogency_tui.tui.terminal.outside_editor import at_line
+from cogency_tui.tui.terminal.external_editor import at_line
 
 
 class Picking:
@@ -47,7 +47,8 @@ class Picking:
             return None
         key = file.file.key
         if file.picked:
-            return Target(key.turn, key.path, tuple(each.id for each in file.hunks if each.id in file.picked))
+            picked = tuple(each.id for each in file.hunks if each.id in file.picked)
+            return Target(key.turn, key.path, picked, key.replaced)
         return target_of(key, hunk.id if hunk else "")
 
     def toggle(self) -> None:
@@ -211,7 +212,7 @@ class Acting:
             self._screen.run_worker(partial(self._open, file), group="editor", exclusive=True)
 
     async def _open(self, file: ChangedFile) -> None:
-        from cogency_tui.tui.terminal.outside_editor import open_outside
+        from cogency_tui.tui.terminal.external_editor import open_outside
 
         path, line = file.path, 1
         opened, hunk = self._shown, self._view.hunk

@@ -9,7 +9,7 @@ from cogency_tui.errors import CogencyError
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.display import Display
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.transcript.units import Said
 
 if TYPE_CHECKING:

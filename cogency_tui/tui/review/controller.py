@@ -14,11 +14,11 @@ from cogency_tui.agent.review.conflicts import Choice
 from cogency_tui.agent.review.model import Outcome, Target
 from cogency_tui.agent.review.review import Review
 from cogency_tui.errors import CogencyError, LossError
+from cogency_tui.safe_text import one_line
 from cogency_tui.store.reviews import ActionKind
-from cogency_tui.text import one_line
 from cogency_tui.tui.kit.dialogs import Confirmation
-from cogency_tui.tui.kit.figures import plural
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.typed_app import app_of
 
 _DONE: dict[ActionKind, str] = {
     "keep": "Keeping it",

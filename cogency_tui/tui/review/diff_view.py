@@ -16,10 +16,10 @@ from textual.strip import Strip
 from cogency_tui.agent.review.model import Hunk
 from cogency_tui.tui.kit.line_view import LineView, Look, overlaid
 from cogency_tui.tui.kit.lines import Line, wrap
+from cogency_tui.tui.review.diff_layout import Known, Layout
+from cogency_tui.tui.review.diff_sections import Key
 from cogency_tui.tui.review.keys import filter_key
-from cogency_tui.tui.review.layout import Known, Layout
 from cogency_tui.tui.review.open_file import OpenFile
-from cogency_tui.tui.review.sections import Key
 
 Way = Literal["auto", "side by side", "unified"]
 WAYS: tuple[Way, ...] = ("auto", "side by side", "unified")
@@ -201,7 +201,7 @@ class DiffView(LineView):
 
     def action_page(self, way: int) -> None:
         step = way * max(1, self.page - 2)
-        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+        self.scroll_lines(step)
         self.action_line(step)
 
     def action_end(self, way: int) -> None:

@@ -1,6 +1,6 @@
 """The review: changed files on the left, the diff of one on the right, and a key for every decision.
 
-It composes, and passes keys on: `display` updates the widgets, `actions` decides. The agent may work
+It composes, and passes keys on: `widget_updates` updates the widgets, `actions` decides. The agent may work
 meanwhile: `look` refreshes the screen.
 """
 
@@ -17,16 +17,16 @@ from cogency_tui.tui.kit.bar import ButtonBar, Surface
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
 from cogency_tui.tui.kit.filter_line import FilterLine
 from cogency_tui.tui.kit.footer import Footer
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.review.actions import Acting, Picking
 from cogency_tui.tui.review.controller import Deciding
+from cogency_tui.tui.review.diff_texts import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import WAYS, DiffView
-from cogency_tui.tui.review.display import Showing, Widgets
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.keys import REVIEW_KEYS
 from cogency_tui.tui.review.text_dialog import REVIEW_STYLES
-from cogency_tui.tui.review.texts import FileTitle, ReviewHeader
+from cogency_tui.tui.review.widget_updates import Showing, Widgets
 
 BOTH_FIT = 80
 """Cells from which list and diff are side by side."""
@@ -110,10 +110,10 @@ class ReviewScreen(AnsweringScreen[Jump | Command | None]):
         self._widgets.list_title.light(not in_diff)
         self.set_class(in_diff, "-diff")
 
-    def on_file_list_selected(self) -> None:
+    def on_select_list_selected(self) -> None:
         self._showing.show_selected()
 
-    def on_file_list_opened(self) -> None:
+    def on_select_list_chosen(self) -> None:
         self.set_focus(self._view)
 
     def on_diff_view_moved(self) -> None:

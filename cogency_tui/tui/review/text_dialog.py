@@ -16,9 +16,9 @@ from textual.widgets import TextArea
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.dialogs import STYLES, Choices, Confirmation, Dialog
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.keys import act_in_order
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.typed_app import app_of
 
 REVIEW_STYLES = Path(__file__).parent.parent / "styles" / "review.tcss"
 
@@ -102,10 +102,6 @@ class WritingScreen(Dialog[str | None]):
         del parameters
         return action != "send" or self._wanted.short
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
     def action_accept(self) -> None:
         self.dismiss(self.query_one(TextArea).text)
 
@@ -130,7 +126,7 @@ class WritingScreen(Dialog[str | None]):
         app_of(self).push_screen(Confirmation("Leave without what you wrote?"), answered)
 
     async def _edit_outside(self) -> None:
-        from cogency_tui.tui.terminal.outside_editor import edit_outside
+        from cogency_tui.tui.terminal.external_editor import edit_outside
 
         area = self.query_one(TextArea)
         before = area.text

@@ -2,7 +2,7 @@
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
 
 
 class ServerCommands(FeatureCommands):

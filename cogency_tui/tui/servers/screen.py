@@ -1,24 +1,20 @@
 """The dialog of MCP servers: a line for each, and the selected one in full; a key restarts it."""
 
 from functools import partial
-from pathlib import Path
+from operator import attrgetter
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 
-from cogency_tui.errors import CogencyError
-from cogency_tui.text import clean, one_line, reveal
+from cogency_tui.safe_text import clean, one_line, reveal
 from cogency_tui.tools.mcp.server import State
 from cogency_tui.tools.mcp.servers import Listed, Servers
-from cogency_tui.tui.kit.dialogs import STYLES, Choices, Dialog, DialogBody
-from cogency_tui.tui.kit.figures import plural
+from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
-from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.kit.select_list import SelectList
+from cogency_tui.tui.kit.list_dialog import ListDialog, Note
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.select_list import SelectList, list_keys
 from cogency_tui.tui.theme import Inks
 
 _NAME = 14
@@ -76,106 +72,60 @@ def draw_server_note(server: Listed | None, width: int, inks: Inks) -> list[Line
     return lines
 
 
-OWN_STYLES = Path(__file__).parent.parent / "styles" / "servers.tcss"
-
 LOOK = 0.5
 """Seconds between two refreshes while the servers are shown."""
 
-_AROUND = 8
-"""Lines of the dialog's title and foot, and between its parts."""
 
-
-class ServerList(SelectList[Listed]):
-    """Servers, one line each."""
-
-    def draw_row(self, row: Listed, on: str) -> Line:
-        return draw_server(row, self.text_width, self.inks, on)
-
-
-class ServersScreen(Dialog[None]):
+class ServersScreen(ListDialog[None, Listed]):
     """Shows `servers` in their present state."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "close", "Close", id="servers.close"),
         Binding("r", "restart", "Restart", id="servers.restart", tooltip="End it, and start it again"),
-        Binding("up,k", "move(-1)", "Up", show=False, id="servers.up"),
-        Binding("down,j", "move(1)", "Down", show=False, id="servers.down"),
+        *list_keys("servers", without=("pageup", "pagedown")),
         Binding("pageup", "scroll(-5)", "Page up", show=False, id="servers.page_up"),
         Binding("pagedown", "scroll(5)", "Page down", show=False, id="servers.page_down"),
     ]
-    AUTO_FOCUS = ""
-    CSS_PATH: ClassVar = [STYLES, OWN_STYLES]
+    SHORT = 0
+    AROUND = (0, 8)
 
     def __init__(self, servers: Servers) -> None:
-        super().__init__()
+        rows = SelectList(draw_server, attrgetter("name"), id="servers-list")
+        super().__init__("servers", "MCP servers", rows, Note(self._draw_note, id="servers-note"))
         self._servers = servers
-        self._shown: list[Listed] = []
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="servers"):
-            yield PaneTitle("MCP servers", id="servers-title")
-            yield ServerList(id="servers-list")
-            yield DialogBody(self._draw_note, id="servers-note")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([])
+    async def on_mount(self) -> None:
+        self._show(self._servers.listed())
+        self.set_interval(LOOK, self.load, name="servers")
 
-    def on_mount(self) -> None:
-        self._look()
-        self.set_interval(LOOK, self._look, name="servers")
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Leave space for the selected server's note below the list."""
-        room = max(6, event.size.height * 86 // 100 - _AROUND)
-        self._list.styles.max_height = max(3, room // 3)
-        self.query_one(DialogBody).styles.max_height = room - max(3, room // 3)
-
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
-    def on_select_list_chosen(self) -> None:
-        self._tell()
-
-    def action_move(self, step: int) -> None:
-        self._list.move(step)
-        self._tell()
+    def note_lines(self, height: int, room: int) -> int:
+        """Give the note two thirds."""
+        room = max(6, room)
+        return room - max(3, room // 3)
 
     def action_scroll(self, lines: int) -> None:
-        note = self.query_one(DialogBody)
-        note.jump(note.scroll_offset.y + lines)
+        if self.note is not None:
+            self.note.jump(self.note.scroll_offset.y + lines)
 
     def action_restart(self) -> None:
-        if (server := self._list.row) is not None:
-            self.run_worker(partial(self._restart, server.name), group="restart-server")
+        if (server := self.rows.row) is not None:
+            restart = partial(self.do, partial(self._servers.restart, server.name))
+            self.run_worker(restart, group="restart-server")
 
-    def action_close(self) -> None:
-        self.dismiss(None)
-
-    @property
-    def _list(self) -> ServerList:
-        return self.query_one(ServerList)
-
-    async def _restart(self, name: str) -> None:
-        try:
-            await self._servers.restart(name)
-        except CogencyError as exc:
-            self.notify(exc.advice, severity="error", markup=False)
-        self._look()
-
-    def _look(self) -> None:
-        """Refresh the servers' states."""
+    async def load(self) -> None:
         listed = self._servers.listed()
-        if listed != self._shown or not listed:
-            self._shown = listed
-            self._list.show(listed, min(self._list.selected, max(0, len(listed) - 1)))
-            self._tell()
+        if listed != self.rows.rows:
+            self._show(listed)
 
-    def _tell(self) -> None:
-        answering = sum(not server.problem and bool(server.tools) for server in self._shown)
-        self.query_one(PaneTitle).state(f"{plural(answering, 'server')} ready" if self._shown else "none")
-        restart = [("r", "restart", "restart")] if self._shown else []
-        self.query_one(Choices).offer([*restart, ("escape", "close", "close")])
-        self.query_one(DialogBody).redraw()
+    def _show(self, listed: list[Listed]) -> None:
+        self.rows.update_rows(listed)
+        answering = sum(not server.problem and bool(server.tools) for server in listed)
+        self.heading.state(f"{plural(answering, 'server')} ready" if listed else "none")
+        self.show_selected()
+
+    def choices(self) -> list[Choice]:
+        restart: list[Choice] = [("r", "restart", "restart")] if self.rows.rows else []
+        return [*restart, ("escape", "close", "close")]
 
     def _draw_note(self, width: int, inks: Inks) -> list[Line]:
-        return draw_server_note(self._list.row, width, inks)
+        return draw_server_note(self.rows.row, width, inks)

@@ -7,8 +7,8 @@ from textual.screen import Screen
 from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.display import Display
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
-from cogency_tui.tui.kit.host import app_of
-from cogency_tui.workspace.names import short_path
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.workspace.file_names import short_path
 
 
 class SettingsCommands(FeatureCommands):

@@ -9,7 +9,7 @@ from rich.segment import Segment
 
 from cogency_tui.agent.preferences import APPLIED, Preference
 from cogency_tui.config.layers import Origin
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
 from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.theme import Inks

@@ -3,24 +3,20 @@
 A change is written into the user's file at once, and takes effect as soon as it can.
 """
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import ClassVar
 
-from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.widget import Widget
 from textual.widgets import Input
 
 from cogency_tui.agent.preferences import Preference
 from cogency_tui.config.options import Option
 from cogency_tui.errors import CogencyError
-from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody
+from cogency_tui.tui.kit.dialogs import Choice
 from cogency_tui.tui.kit.filter_line import FilterField
 from cogency_tui.tui.kit.lines import Line
-from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.kit.select_list import HeadedList, Heading
+from cogency_tui.tui.kit.list_dialog import ListDialog, Note
+from cogency_tui.tui.kit.select_list import Heading, SelectList, list_keys
 from cogency_tui.tui.settings.model import SettingsDesk
 from cogency_tui.tui.settings.rows import (
     LinkRow,
@@ -32,24 +28,8 @@ from cogency_tui.tui.settings.rows import (
 )
 from cogency_tui.tui.theme import Inks
 
-OWN_STYLES = Path(__file__).parent.parent / "styles" / "permissions.tcss"
 
-_SHORT = 24
-"""Lines of a screen below which no space is left free."""
-
-_AROUND = 7
-_NOTE = 5
-"""Lines of the note about the selected row."""
-
-
-class SettingList(HeadedList[Row]):
-    """Options, one line each, below the names of their groups."""
-
-    def draw_row(self, row: Row, on: str) -> Line:
-        return draw_setting(row, self.text_width, self.inks, on)
-
-
-class SettingsScreen(Dialog["str | None"]):
+class SettingsScreen(ListDialog["str | None", Row]):
     """Shows the options of `desk`; returns the handler of another screen's command, to open that."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -61,77 +41,56 @@ class SettingsScreen(Dialog["str | None"]):
             "d,delete", "default", "Default", id="settings.default", tooltip="Take it out of your file again"
         ),
         Binding("slash", "filter", "Filter", id="settings.filter"),
-        Binding("up,k", "move(-1)", "Up", show=False, id="settings.up"),
-        Binding("down,j", "move(1)", "Down", show=False, id="settings.down"),
-        Binding("pageup", "move(-10)", "Page up", show=False, id="settings.page_up"),
-        Binding("pagedown", "move(10)", "Page down", show=False, id="settings.page_down"),
+        *list_keys("settings"),
     ]
-    AUTO_FOCUS = ""
-    CSS_PATH: ClassVar = [STYLES, OWN_STYLES]
+    AROUND = (3, 7)
 
     def __init__(self, desk: SettingsDesk, path: str) -> None:
-        super().__init__()
+        rows: SelectList[Row] = SelectList(draw_setting, _key_of, id="settings-list")
+        super().__init__("settings", "Settings", rows, Note(self._draw_note, id="settings-note"))
         self._desk = desk
         self._path = path
         self._words = ""
         self._problem = ""
         self._said = ""
-        self._editing = False
+        self._filter = FilterField(id="settings-filter")
+        self._field = FilterField(id="settings-field")
+        self._field.placeholder = ""
+        self._filter.display = self._field.display = False
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="settings"):
-            yield PaneTitle("Settings", id="settings-title")
-            yield FilterField(id="settings-filter")
-            yield SettingList(id="settings-list")
-            yield FilterField(id="settings-field")
-            yield DialogBody(self._draw_note, id="settings-note")
-            with Vertical(classes="dialog-foot"):
-                yield Choices([])
+    def parts(self) -> list[Widget]:
+        assert self.note is not None
+        return [self._filter, self.rows, self._field, self.note]
 
     def on_mount(self) -> None:
-        self._field.display = self._filter.display = False
-        self._field.placeholder = ""
-        self._show(1)
+        self._show()
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Leave space for the parts below the list, however long it is."""
-        height = event.size.height
-        short = height < _SHORT
-        self.set_class(short, "-short")
-        note = _NOTE - short
-        body = self.query_one("#settings-note", DialogBody)
-        body.styles.max_height = body.styles.min_height = note
-        room = height - 3 if short else height * 86 // 100 - _AROUND
-        self._list.styles.max_height = max(3, room - note)
+    def note_lines(self, height: int, room: int) -> int:
+        return 4 if height < self.SHORT else 5
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        event.stop()
-        self.call_next(self.run_action, event.action)
-
-    def on_select_list_chosen(self) -> None:
+    async def clicked(self) -> None:
         self._leave_field()
-        self._tell()
+        await super().clicked()
+
+    async def moved(self) -> None:
+        self._said = self._problem = ""
+        await super().moved()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        self._catch_up()
+        self.catch_up()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not (self._editing and action in ("move", "choose", "default", "filter"))
-
-    def action_move(self, step: int) -> None:
-        self._list.move(step)
-        self._said = self._problem = ""
-        self._tell()
+        return not (self._editing and action in ("move", "page", "end", "choose", "default", "filter"))
 
     async def action_open(self) -> None:
         """Save the field, open it, or select the next choice."""
-        self._catch_up()
+        self.catch_up()
         if self.focused is self._filter:
             self.set_focus(None)
-            self._tell()
+            self.show_selected()
             return
-        row = self._list.row
+        row = self.rows.row
         if isinstance(row, LinkRow) or (isinstance(row, SettingRow) and row.opens):
             self.dismiss(row.opens)
         elif isinstance(row, SettingRow):
@@ -144,7 +103,7 @@ class SettingsScreen(Dialog["str | None"]):
                 self._edit(row.preference)
 
     async def action_choose(self, step: int) -> None:
-        row = self._list.row
+        row = self.rows.row
         if not isinstance(row, SettingRow) or row.opens:
             return
         option = row.preference.option
@@ -154,94 +113,77 @@ class SettingsScreen(Dialog["str | None"]):
             await self._change(option, choices[(place + step) % len(choices)])
 
     async def action_default(self) -> None:
-        row = self._list.row
+        row = self.rows.row
         if isinstance(row, SettingRow) and row.preference.option.kind != "table":
             await self._change(row.preference.option, None)
 
     def action_filter(self) -> None:
         self._filter.display = True
         self.set_focus(self._filter)
-        self._tell()
+        self.show_selected()
 
     def action_close(self) -> None:
         """Close the field, then the filter, then the screen."""
         if self._editing:
             self._leave_field()
-            self._tell()
+            self.show_selected()
         elif self._filter.display:
             self._filter.value = ""
             self._filter.display = False
             self.set_focus(None)
-            self._catch_up()
+            self.catch_up()
         else:
             self.dismiss(None)
 
     @property
-    def _list(self) -> SettingList:
-        return self.query_one(SettingList)
+    def _editing(self) -> bool:
+        return self._field.display
 
-    @property
-    def _field(self) -> FilterField:
-        return self.query_one("#settings-field", FilterField)
-
-    @property
-    def _filter(self) -> FilterField:
-        return self.query_one("#settings-filter", FilterField)
-
-    def _catch_up(self) -> None:
-        """Apply the text typed so far."""
+    def catch_up(self) -> None:
         if self._filter.value != self._words:
             self._words = self._filter.value
-            self._show(1)
-        row = self._list.row
+            self._show()
+        row = self.rows.row
         if self._editing and isinstance(row, SettingRow):
             problem = self._desk.problem(row.preference.option, self._field.value)
             if problem != self._problem:
                 self._problem = problem
-                self.query_one("#settings-note", DialogBody).redraw()
+                self.show_selected()
 
     def _edit(self, preference: Preference) -> None:
-        self._editing = True
         self._field.value = str(preference.value)
         self._field.display = True
         self.set_focus(self._field)
-        self._tell()
+        self.show_selected()
 
     def _leave_field(self) -> None:
-        self._editing = False
         self._said = self._problem = ""
         self._field.display = False
         self.set_focus(None)
 
     async def _change(self, option: Option, text: str | None) -> None:
-        await self._do(lambda: self._desk.change(option, text))
-
-    async def _do(self, work: Callable[[], Awaitable[str]]) -> None:
+        said = problem = ""
         try:
-            said = await work()
-            problem = ""
+            said = await self._desk.change(option, text)
         except CogencyError as exc:
-            said, problem = "", exc.advice
-        if self.is_mounted:
+            problem = exc.advice
+        if self.is_attached:
             self._leave_field()
             self._said, self._problem = said, problem
-            self._show(self._list.selected)
+            self._show(again=True)
 
-    def _show(self, selected: int) -> None:
+    def _show(self, *, again: bool = False) -> None:
+        """Show the options, from the first or, with `again`, at the same one."""
         preferences = self._desk.preferences()
         rows = setting_rows(preferences, self._words)
-        place = min(selected, len(rows) - 1)
-        self._list.show(rows, max(0, place))
-        if isinstance(self._list.row, Heading):
-            self._list.move(1)
+        (self.rows.update_rows if again else self.rows.show)(rows)
         own = sum(each.origin.source == "person" for each in preferences)
         told = f"{own} of your own" if own else "nothing of your own yet"
-        self.query_one(PaneTitle).state(f"{told} · {self._path}")
-        self._tell()
+        self.heading.state(f"{told} · {self._path}")
+        self.show_selected()
 
-    def _tell(self) -> None:
-        """Show the selected row's note, and the actions available on it."""
-        row = self._list.row
+    def choices(self) -> list[Choice]:
+        row = self.rows.row
         choices: list[Choice] = []
         if self._editing:
             choices = [("enter", "write it", "open"), ("escape", "leave it", "close")]
@@ -256,10 +198,19 @@ class SettingsScreen(Dialog["str | None"]):
                 if row.preference.origin.source == "person":
                     choices.append(("d", "default", "default"))
             choices += [("/", "filter", "filter"), ("escape", "close", "close")]
-        self.query_one(Choices).offer(choices)
-        self.query_one("#settings-note", DialogBody).redraw()
+        return choices
 
     def _draw_note(self, width: int, inks: Inks) -> list[Line]:
-        row = self._list.row
+        row = self.rows.row
         choices = self._desk.choices(row.preference.option) if isinstance(row, SettingRow) else ()
         return draw_setting_note(row, choices, self._said, self._problem, width, inks)
+
+
+def _key_of(row: Row) -> str:
+    match row:
+        case Heading(text=text):
+            return text
+        case LinkRow(name=name):
+            return name
+        case SettingRow(preference=preference):
+            return preference.option.key

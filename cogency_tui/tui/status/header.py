@@ -1,13 +1,17 @@
 """The line at the top: the project, its branch, the conversation and its number among all."""
 
+from pathlib import Path
+
 import msgspec
 from msgspec.structs import replace
 from rich.segment import Segment
 
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import ButtonBar, Part
-from cogency_tui.tui.kit.figures import plural
 from cogency_tui.tui.kit.lines import fit, fit_path
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.workspace.file_names import short_path
+from cogency_tui.workspace.git.branch import branch_of, head_of
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -19,6 +23,16 @@ class Place(msgspec.Struct, frozen=True):
     title: str = ""
     ordinal: int = 0
     count: int = 0
+
+
+def read_branch(project: Path) -> str:
+    """The branch, or the start of the commit, that is checked out in `project`; empty outside git."""
+    return branch_of(project) or head_of(project)[:8]
+
+
+def place_of(project: Path) -> Place:
+    """The facts that the header can show without waiting."""
+    return Place(path=short_path(project), branch=read_branch(project))
 
 
 class Header(ButtonBar):

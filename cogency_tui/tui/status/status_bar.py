@@ -10,10 +10,10 @@ from rich.segment import Segment
 
 from cogency_tui.config.schema import Mode, Permissions
 from cogency_tui.protocol.events import Measure
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import ButtonBar, Part
-from cogency_tui.tui.kit.figures import dollars, duration, percent, ratio, tokens
 from cogency_tui.tui.kit.lines import cells, fit
+from cogency_tui.tui.kit.number_format import dollars, duration, percent, ratio, tokens
 from cogency_tui.tui.theme import Inks
 
 _METER = 8

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from cogency_tui.child_processes import start_in_background
 from cogency_tui.search_paths import find_program
-from cogency_tui.tui.terminal.facts import Terminal
+from cogency_tui.tui.terminal.capabilities import Terminal
 
 _PATIENCE = 2.0
 """Seconds that a program may take."""

@@ -14,16 +14,16 @@ from cogency_tui.agent.timeline.model import Past, PastFile, Spent
 from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError
 from cogency_tui.protocol.events import Measure
-from cogency_tui.text import reveal
+from cogency_tui.safe_text import reveal
 from cogency_tui.tui.cost.model import Cost, by_model, in_all, running_totals, saving
 from cogency_tui.tui.cost.screen import draw_costs
 from cogency_tui.tui.kit.bar import ButtonBar, Part, Surface
 from cogency_tui.tui.kit.code import SourceSheet
 from cogency_tui.tui.kit.diff import DiffSheet
-from cogency_tui.tui.kit.figures import dollars, duration, tokens
 from cogency_tui.tui.kit.file_text import language_of
 from cogency_tui.tui.kit.lines import BLANK, Line, fit, wrap
 from cogency_tui.tui.kit.long_text import Block, Fixed
+from cogency_tui.tui.kit.number_format import dollars, duration, tokens
 from cogency_tui.tui.kit.output import Lines
 from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
@@ -262,7 +262,7 @@ def _source(path: str, data: bytes) -> Make:
     Raises:
         WorkspaceError: the file is not text.
     """
-    from cogency_tui.workspace.text import decode
+    from cogency_tui.workspace.text_files import decode
 
     lines = Lines()
     lines.write(reveal(decode(data, path).plain.removesuffix("\n")))

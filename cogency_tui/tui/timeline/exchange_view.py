@@ -8,10 +8,10 @@ from textual.binding import Binding, BindingType
 
 from cogency_tui.agent.timeline.model import Exchange
 from cogency_tui.protocol.events import Message
-from cogency_tui.text import one_line, reveal
-from cogency_tui.tui.kit.figures import plural
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, width_of, wrap
 from cogency_tui.tui.kit.long_text import Heights, Sheet
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.output import Lines
 from cogency_tui.tui.timeline.keys import Read
 
@@ -104,7 +104,7 @@ class ExchangeView(Read):
 
     def action_page(self, direction: int) -> None:
         step = direction * max(1, self.page - 2)
-        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+        self.scroll_lines(step)
         self.action_line(step)
 
     def action_message(self, step: int) -> None:

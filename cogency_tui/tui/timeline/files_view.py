@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from cogency_tui.agent.timeline.model import PastFile
-from cogency_tui.text import one_line
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.bar import Bar, Surface, end_to_end
-from cogency_tui.tui.kit.figures import plural
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.select_list import SelectList
-from cogency_tui.tui.review.states import KIND_LETTERS
+from cogency_tui.tui.review.hunk_states import KIND_LETTERS
+from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
 from cogency_tui.tui.timeline.keys import Travelled
 
@@ -36,8 +36,8 @@ class FileRows(Travelled, SelectList[Looked]):
     BINDING_GROUP_TITLE = "In the files"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "step(-1)", "Previous file", show=False, id="timeline.files.up"),
-        Binding("down", "step(1)", "Next file", show=False, id="timeline.files.down"),
+        Binding("up", "move(-1)", "Previous file", show=False, id="timeline.files.up"),
+        Binding("down", "move(1)", "Next file", show=False, id="timeline.files.down"),
         Binding(
             "enter,space",
             "turn",
@@ -51,9 +51,6 @@ class FileRows(Travelled, SelectList[Looked]):
         Binding("pagedown", "scroll_text('page', 1)", "Page down", show=False, id="timeline.files.page_down"),
     ]
 
-    class Selected(Message):
-        """Another file is selected."""
-
     class Turned(Message):
         """The user asks for the file's other text."""
 
@@ -66,14 +63,7 @@ class FileRows(Travelled, SelectList[Looked]):
             super().__init__()
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.can_focus = True
-
-    def action_step(self, step: int) -> None:
-        before = self.selected
-        self.move(step)
-        if self.selected != before:
-            self.post_message(self.Selected())
+        super().__init__(draw_past_file, _path_of, focusable=True, id=id)
 
     def action_turn(self) -> None:
         self.post_message(self.Turned())
@@ -81,26 +71,25 @@ class FileRows(Travelled, SelectList[Looked]):
     def action_scroll_text(self, by: str, step: int) -> None:
         self.post_message(self.Scrolled(by, step))
 
-    def on_click(self, event: events.Click) -> None:
-        # Textual would also call the base class's handler.
-        event.prevent_default()
-        super().on_click(event)
-        self.post_message(self.Selected())
 
-    def draw_row(self, row: Looked, on: str) -> Line:
-        file, still = row
-        width, inks = self.text_width, self.inks
-        letter = KIND_LETTERS[file.change.kind] if file.change else "·"
-        words = _words(file, still)
-        left = [
-            Segment(f"{_GLYPHS[still]} ", inks(_INKS[still], on)),
-            Segment(f"{letter} ", inks("dim", on)),
-        ]
-        right = Segment(f"  {fit(words, width // 2) if width >= _WORDY else ''}", inks("dim", on))
-        room = max(4, width - width_of([*left, right]))
-        path = fit_path(one_line(file.path), room)
-        name = Segment(path + " " * (room - cells(path)), inks("text" if file.change else "dim", on))
-        return Line([*left, name, right])
+def draw_past_file(row: Looked, width: int, inks: Inks, on: str) -> Line:
+    """Draw one line of the list."""
+    file, still = row
+    letter = KIND_LETTERS[file.change.kind] if file.change else "·"
+    words = _words(file, still)
+    left = [
+        Segment(f"{_GLYPHS[still]} ", inks(_INKS[still], on)),
+        Segment(f"{letter} ", inks("dim", on)),
+    ]
+    right = Segment(f"  {fit(words, width // 2) if width >= _WORDY else ''}", inks("dim", on))
+    room = max(4, width - width_of([*left, right]))
+    path = fit_path(one_line(file.path), room)
+    name = Segment(path + " " * (room - cells(path)), inks("text" if file.change else "dim", on))
+    return Line([*left, name, right])
+
+
+def _path_of(row: Looked) -> str:
+    return row[0].path
 
 
 class TextTitle(Bar):
@@ -158,9 +147,7 @@ class FilesView(Surface):
 
     def show(self, files: Sequence[Looked]) -> None:
         """Show other files, with the same path selected if it is there."""
-        path = self._rows.row[0].path if self._rows.row else ""
-        place = next((at for at, (file, _still) in enumerate(files) if file.path == path), 0)
-        self._rows.show(files, place)
+        self._rows.show(files, self._rows.key)
         self._fit()
         self._ask()
 
@@ -186,7 +173,7 @@ class FilesView(Surface):
         facts = [f"{plural(changed, 'file')} changed"]
         return " · ".join([*facts, *([f"{later} later"] if later else [])])
 
-    def on_file_rows_selected(self, event: FileRows.Selected) -> None:
+    def on_select_list_selected(self, event: SelectList.Selected) -> None:
         event.stop()
         self._ask()
 

@@ -75,7 +75,7 @@ class Read(Travelled):
     BINDINGS: ClassVar[list[BindingType]] = READING_KEYS
 
     def action_line(self, step: int) -> None:
-        self.jump(max(0, min(self.scroll_offset.y + step, self.max_scroll_y)))
+        self.scroll_lines(step)
 
     def action_page(self, direction: int) -> None:
         self.action_line(direction * max(1, self.page - 2))

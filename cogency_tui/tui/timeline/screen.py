@@ -8,39 +8,35 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from time import time
 from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
-from cogency_tui.agent.edits.preview import Plan
+from cogency_tui.agent.edits.undo_preview import Plan
 from cogency_tui.agent.timeline.model import Past, Point
 from cogency_tui.agent.timeline.timeline import Timeline
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.kit.bar import ButtonBar, Surface
 from cogency_tui.tui.kit.dialogs import AnsweringScreen
-from cogency_tui.tui.kit.figures import plural
 from cogency_tui.tui.kit.footer import Footer
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.timeline.details import Detail, Details, Totals
 from cogency_tui.tui.timeline.keys import TIMELINE_KEYS, Read
-from cogency_tui.tui.timeline.scrubbing import Scrubbing
+from cogency_tui.tui.timeline.past_units import Scrubbing
 from cogency_tui.tui.timeline.slider import FactLine, Slider, TimelineHeader
 from cogency_tui.tui.transcript.document import prepare
-from cogency_tui.tui.transcript.unit_view import UnitView
+from cogency_tui.tui.transcript.view import TranscriptView
 from cogency_tui.tui.undo.screen import UndoScreen
 
 
-class ThenView(Read, UnitView):
+class ThenView(Read, TranscriptView):
     """The conversation at a point, scrolled to its end: to the latest event."""
 
     BINDING_GROUP_TITLE = "In the conversation"
-
-    def __init__(self, *, clock: Callable[[], float] = time, id: str | None = None) -> None:
-        super().__init__(lambda _width: [], clock=clock, id=id)
 
     def move(self, count: int, touched: Iterable[int]) -> None:
         """Show the transcript's first `count` units, of which those `touched` have changed."""

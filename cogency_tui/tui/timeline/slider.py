@@ -7,15 +7,15 @@ from rich.segment import Segment
 from textual import events
 from textual.message import Message
 
-from cogency_tui.agent.subagent_progress import call_line
+from cogency_tui.agent.subagent_progress import call_summary
 from cogency_tui.agent.timeline.model import Past
 from cogency_tui.protocol.events import Event
-from cogency_tui.protocol.transcript import call_record
-from cogency_tui.text import one_line
+from cogency_tui.protocol.transcript import call_record, user_text
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.cost.model import Cost
 from cogency_tui.tui.kit.bar import Bar, end_to_end
-from cogency_tui.tui.kit.figures import dollars, tokens
 from cogency_tui.tui.kit.lines import fit, width_of
+from cogency_tui.tui.kit.number_format import dollars, tokens
 
 _LONGEST = 400
 _SPARSE = 3
@@ -64,7 +64,7 @@ class Slider(Bar):
     def show(self, past: Past) -> None:
         """Show another past."""
         self._count = len(past.points)
-        self._turns = [at for at, point in enumerate(past.points) if point.event["type"] == "user"]
+        self._turns = past.turn_starts
         self._edits = sorted({each.at for each in past.edits})
         self._marks = None
         self.refresh()
@@ -135,7 +135,7 @@ class FactLine(Bar):
         """Show another event."""
         point = past.points[index]
         asked = past.asked_at(index)
-        turn = f"turn {point.turn} of {past.turns}"
+        turn = f"turn {point.turn} of {past.turns}" if point.turn else "before the first turn"
         if asked is not None and asked.turn == point.turn and asked.cycle > 1:
             turn += f", cycle {asked.cycle}"
         moment = datetime.fromtimestamp(point.event["timestamp"]).astimezone()
@@ -164,13 +164,13 @@ def describe(event: Event) -> str:
     """Describe an event in a few words."""
     match event["type"]:
         case "user":
-            return f"You: {one_line(event['content'][:_LONGEST])}"
+            return f"You: {one_line(user_text(event)[:_LONGEST])}"
         case "think":
             return f"Thought: {one_line(event['content'][:_LONGEST])}"
         case "respond":
             return f"Answer: {one_line(event['content'][:_LONGEST])}"
         case "call":
-            return f"Call: {one_line(call_line(call_record(event)).removeprefix('· '))}"
+            return f"Call: {one_line(call_summary(call_record(event)))}"
         case "result":
             mark = "✗" if event["payload"]["error"] else "✓"
             return f"{mark} {one_line(event['tool'])}: {one_line(event['payload']['outcome'][:_LONGEST])}"

@@ -13,13 +13,13 @@ from textual.binding import Binding, BindingType
 from cogency_tui.tui.commands import is_command
 from cogency_tui.tui.kit.bar import ButtonBar, Part
 from cogency_tui.tui.kit.dialogs import Confirmation
-from cogency_tui.tui.kit.host import app_of
 from cogency_tui.tui.kit.lines import BLANK, Line, fit, width_of, wrap
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
 from cogency_tui.tui.prompt.box import PromptBox
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.theme import Inks, inks_of
-from cogency_tui.workspace.names import short_path
+from cogency_tui.workspace.file_names import short_path
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -181,7 +181,7 @@ class TourScreen(MainScreen):
     def _welcome(self, width: int) -> list[Line]:
         return draw_tour(width, inks_of(app_of(self).theme))
 
-    def leave(self, _argument: str = "") -> None:
+    def leave(self) -> None:
         place = short_path(self.agent.project)
         question = f"Keep the scratch project in {place}? It is removed otherwise. Esc stays in the tour."
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from cogency_tui.text import one_line, reveal
-from cogency_tui.tui.kit.figures import duration, plural, whole_seconds
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.lines import Line, cells, fit, fit_path, width_of, wrap
+from cogency_tui.tui.kit.number_format import duration, plural, whole_seconds
 from cogency_tui.tui.theme import Inks
-from cogency_tui.tui.transcript.calls import GLYPHS, OPEN, ROLES, Call, State, Step
+from cogency_tui.tui.transcript.call import GLYPHS, OPEN, ROLES, Call, State, Step
 from cogency_tui.tui.transcript.cards import SPINNER
 
 NAME_COLUMN = 8

@@ -2,9 +2,9 @@
 
 from rich.segment import Segment
 
-from cogency_tui.text import one_line
-from cogency_tui.tui.kit.figures import duration, whole_seconds
+from cogency_tui.safe_text import one_line
 from cogency_tui.tui.kit.lines import Line, cells, fit, wrap
+from cogency_tui.tui.kit.number_format import duration, whole_seconds
 from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Said
 

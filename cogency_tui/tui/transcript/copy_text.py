@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cogency_tui.text import reveal
-from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.safe_text import reveal
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Said, Transcript, Unit
 
 if TYPE_CHECKING:

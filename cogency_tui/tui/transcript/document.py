@@ -15,12 +15,12 @@ from typing import NamedTuple, TypeGuard
 from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.kit.long_text import Heights
 from cogency_tui.tui.theme import Inks
-from cogency_tui.tui.transcript.calls import Call
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.cards import draw_stopped, is_shortened
 from cogency_tui.tui.transcript.unit_lines import DrawnUnit, draw_unit
 from cogency_tui.tui.transcript.units import Notice, Prose, Said, Transcript, Unit, is_own
 
-_UNITS, _LINES = 256, 2048
+_UNITS, _LINES = 256, 1024
 """The most units, and lines of them, in the cache."""
 
 _OFTEN = 16

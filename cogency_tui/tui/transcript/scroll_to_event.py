@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.tui.transcript.block_view import BlockPlace, BlockView
+from cogency_tui.tui.transcript.cursor import BlockCursor, BlockPlace
 from cogency_tui.tui.transcript.document import Document, Place
-from cogency_tui.tui.transcript.finding import finds_on
-from cogency_tui.tui.transcript.unit_view import UnitView
+from cogency_tui.tui.transcript.text_finder import finds_on
 from cogency_tui.tui.transcript.units import Transcript
+from cogency_tui.tui.transcript.view import TranscriptView
 
 _DEEP = 2000
 """Lines of a block that are searched."""
@@ -31,7 +31,7 @@ class NumberedTranscript:
         self.transcript.close()
 
 
-def stand(view: UnitView, unit: int, terms: Sequence[str]) -> Place:
+def show_event(view: TranscriptView, unit: int, terms: Sequence[str]) -> Place:
     """Scroll `view` to the first of the folded `terms` in unit `unit`, or else to its beginning. The unit
     is opened if a term is visible only then."""
     document = view.document
@@ -45,21 +45,17 @@ def stand(view: UnitView, unit: int, terms: Sequence[str]) -> Place:
             document.touch(unit)
     place = place or Place(unit, 0, 0)
     view.set_following(False)
-    start, page = Place(unit, place.block, 0), view.page
-    document.measure(start, place.line + page)
-    document.measure(start, -page)
-    view.resize_column(document.height)
-    view.jump(max(0, min(document.number(place) - page // 3, view.max_scroll_y)))
+    view.show_place(place)
     view.refresh()
     return place
 
 
-def stand_for_reading(view: BlockView, unit: int, terms: Sequence[str]) -> None:
-    """Scroll `view` there, and move its cursor to the block."""
-    place = stand(view, unit, terms)
-    view.move_to(BlockPlace(unit, place.block))
+def read_event(view: TranscriptView, cursor: BlockCursor, unit: int, terms: Sequence[str]) -> None:
+    """Scroll `view` there, and move its `cursor` to the block."""
+    place = show_event(view, unit, terms)
+    cursor.move_to(BlockPlace(unit, place.block))
     # Moving the cursor scrolls to the beginning of the block, which may be far above.
-    stand(view, unit, terms)
+    show_event(view, unit, terms)
 
 
 def _first_find(document: Document, unit: int, terms: Sequence[str]) -> Place | None:

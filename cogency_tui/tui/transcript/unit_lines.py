@@ -9,9 +9,9 @@ from cogency_tui.tui.kit.lines import BLANK, Line
 from cogency_tui.tui.kit.long_text import MOST_LAID, Fixed, Recent, Stack
 from cogency_tui.tui.kit.long_text import Block as Rows
 from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.transcript.call import Call
 from cogency_tui.tui.transcript.call_detail import CallSheet
 from cogency_tui.tui.transcript.call_lines import draw_call
-from cogency_tui.tui.transcript.calls import Call
 from cogency_tui.tui.transcript.cards import draw_notice, draw_problem, draw_said, draw_stopped, draw_thought
 from cogency_tui.tui.transcript.units import Notice, Problem, Prose, Said, Unit
 

@@ -9,37 +9,47 @@ makes an equal card.
 """
 
 import json
-import re
 from collections.abc import AsyncIterable, Iterable, Sequence
 from typing import TypeAlias
 
 import msgspec
 
-from cogency_tui.agent.user_command import NAME, Ran, ran_in
-from cogency_tui.protocol.events import CallEvent, ErrorEvent, Event, Measure, ResultEvent
-from cogency_tui.text import Sanitizer, clean
-from cogency_tui.tui.transcript.calls import Call, FileChange
+from cogency_tui.agent.user_command import NAME
+from cogency_tui.protocol.events import (
+    CallEvent,
+    ErrorEvent,
+    Event,
+    Measure,
+    RanCommand,
+    ResultEvent,
+    begins_turn,
+)
+from cogency_tui.protocol.transcript import NO_OUTPUT
+from cogency_tui.safe_text import Sanitizer, clean
+from cogency_tui.tui.transcript.call import Call, FileChange
 from cogency_tui.tui.transcript.packed_text import Packed, packed, unpacked
 
-_SECONDS = re.compile(r" after ([\d.]+) s$")
 
-
-def as_call(ran: Ran, call_id: str, timestamp: float) -> tuple[CallEvent, ResultEvent]:
+def as_call(ran: RanCommand, call_id: str, timestamp: float) -> tuple[CallEvent, ResultEvent]:
     """The call and the result that represent the command."""
-    took = _SECONDS.search(ran.outcome)
     call: CallEvent = {
         "type": "call",
         "timestamp": timestamp,
         "id": call_id,
-        "content": json.dumps({"name": NAME, "args": {"command": ran.command}}),
+        "content": json.dumps({"name": NAME, "args": {"command": ran["command"]}}),
     }
     result: ResultEvent = {
         "type": "result",
         "timestamp": timestamp,
         "id": call_id,
         "tool": NAME,
-        "duration": float(took[1]) if took else 0.0,
-        "payload": {"outcome": ran.outcome, "content": ran.output, "error": ran.failed},
+        "duration": ran["duration"],
+        "payload": {
+            "outcome": ran["outcome"],
+            "content": ran["output"] or NO_OUTPUT,
+            "error": ran["state"] != "done",
+            "state": ran["state"],
+        },
     }
     return call, result
 
@@ -179,14 +189,14 @@ class Transcript:
                 )
                 if event.get("interrupted"):
                     self._settle(touched, interrupted=True)
-            case "user" if ran := ran_in(event["content"]):
-                for each in as_call(ran, self._own_call(), event["timestamp"]):
+            case "user" if "ran" in event:
+                for each in as_call(event["ran"], self._own_call(), event["timestamp"]):
                     self._take(each, touched)
             case "user":
                 self._settle(touched)
                 text = clean(event["content"]).strip()
                 self.title = self.title or text.split("\n", 1)[0]
-                self.turns += 1
+                self.turns += begins_turn(event)
                 self.turn_start = self._append(Said(text), touched)
             case "call":
                 self._settle(touched)

@@ -10,15 +10,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from cogency_tui.agent.project.files import FOLDER, Entry
-from cogency_tui.agent.project.server_programs import ABOVE
+from cogency_tui.agent.project.cogency_folder import FOLDER, Entry
+from cogency_tui.agent.project.server_files import ABOVE
 from cogency_tui.agent.project.trust import Standing, Survey
-from cogency_tui.text import one_line, reveal
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Drawing, QuestionBody, ReadingScreen
-from cogency_tui.tui.kit.figures import plural, size
 from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit_path, wrap
+from cogency_tui.tui.kit.number_format import plural, size
 from cogency_tui.tui.kit.pane_title import PaneTitle
-from cogency_tui.tui.permissions.screen import OWN_STYLES
 from cogency_tui.tui.theme import Inks
 
 _SIZE = 12
@@ -121,7 +120,7 @@ class TrustScreen(ReadingScreen[Decision]):
             "w", "decide('withdraw')", "Trust no more", id="trust.withdraw", tooltip="Use nothing of it again"
         ),
     ]
-    CSS_PATH: ClassVar = [STYLES, OWN_STYLES]
+    CSS_PATH = STYLES
 
     def __init__(self, survey: Survey, problem: str = "") -> None:
         super().__init__()

@@ -4,8 +4,8 @@ from functools import partial
 
 from cogency_tui.errors import CogencyError
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
-from cogency_tui.tui.kit.figures import plural
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.number_format import plural
+from cogency_tui.tui.kit.typed_app import app_of
 
 
 class UndoCommands(FeatureCommands):

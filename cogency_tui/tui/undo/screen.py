@@ -7,15 +7,15 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 
-from cogency_tui.text import one_line, reveal
+from cogency_tui.safe_text import one_line, reveal
 from cogency_tui.tui.kit.dialogs import Choice, Choices, DialogBody, ReadingScreen
 from cogency_tui.tui.kit.diff import draw_diff
-from cogency_tui.tui.kit.figures import plural
 from cogency_tui.tui.kit.lines import BLANK, Line, wrap
+from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.theme import Inks
 
 if TYPE_CHECKING:
-    from cogency_tui.agent.edits.preview import Plan
+    from cogency_tui.agent.edits.undo_preview import Plan
 
 _TITLES = {"undo": "Take back what the last turn changed", "redo": "Bring back what was taken back"}
 
@@ -53,7 +53,7 @@ class UndoScreen(ReadingScreen[bool]):
 
     def _draw(self, width: int, inks: Inks) -> list[Line]:
         # Not needed for the first frame.
-        from cogency_tui.agent.edits.preview import left_out
+        from cogency_tui.agent.edits.undo_preview import left_out
 
         plan = self._plan
         count = plural(len(plan.changes), "file")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from cogency_tui.workspace import guarded_files
+from cogency_tui.workspace import protected_files
 from cogency_tui.workspace.directory_handle import DirectoryHandle, identity_of, is_at
 from cogency_tui.workspace.journal_path import TICK
 from cogency_tui.workspace.paths import Identity
@@ -64,7 +64,7 @@ class GitDirectories:
         for place in sorted(dict.fromkeys(places), key=lambda path: len(path.parts))[:_MOST]:
             with suppress(OSError):
                 above = identity_of(place.parent.stat())
-                self._held[place] = _Held(DirectoryHandle(place), above, guarded_files.is_repository(place))
+                self._held[place] = _Held(DirectoryHandle(place), above, protected_files.is_repository(place))
 
     def close(self) -> None:
         for held in self._held.values():
@@ -99,7 +99,7 @@ class GitDirectories:
     def _copy_of(self, place: Path) -> Path | None:
         """Return the repository that a place leads to since the command began, if the command has created
         it: a copy of the removed one."""
-        target = guarded_files.repository_at(place)
+        target = protected_files.repository_at(place)
         if target is None or target == place:
             return None
         with suppress(OSError):
@@ -123,7 +123,7 @@ def _return(place: Path, now: Path | None, above: Identity) -> None:
     if not os.path.lexists(place):
         now.rename(place)
         return
-    leads = place.is_symlink() or guarded_files.repository_at(place) is not None
+    leads = place.is_symlink() or protected_files.repository_at(place) is not None
     if not (leads or place.is_dir()):
         raise _Stays("something else is there now")
     aside = place.with_name(f"{place.name}-{secrets.token_hex(4)}")
@@ -144,4 +144,4 @@ def _went_along(place: Path, now: Path, held: _Held) -> bool:
     """Whether the directory around it was moved, or git has turned it into a submodule's."""
     if now.name == place.name and is_at(now.parent, held.above):
         return True
-    return "modules" in now.parts and guarded_files.repository_at(place) == now
+    return "modules" in now.parts and protected_files.repository_at(place) == now

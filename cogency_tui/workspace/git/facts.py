@@ -1,116 +1,28 @@
 """Read-only questions to git about a directory.
 
-Invariant: nothing that the repository's own configuration names is run (a monitor, hooks, filters, those of
-its submodules, programs that page, sign, verify or ask), because only plumbing is used and `status` and
-`clean`, with all of these disabled; nothing uses the network, no secret is in git's environment, and
-nothing waits for long: git is not run where a file that it reads is a FIFO, a socket or a device, for which
-it would wait forever. Where git has no answer, the result is None. The calls block.
+Invariant: only plumbing is used and `status` and `clean`, by `SafeGit`; git is not run where a file that it
+reads is a FIFO, a socket or a device. Where git has no answer, the result is None. The calls block.
 """
 
 import hashlib
-import math
 import os
 import re
-import stat
-import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
-from cogency_tui.child_processes import run_helper
+from cogency_tui.workspace.git.blockers import blocked, read_regular
+from cogency_tui.workspace.git.safe_git import OWN_SCOPES, SafeGit
 
-_READ_BY_GIT = (".gitignore", ".gitattributes", ".gitmodules", ".mailmap")
-_OWN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "info/exclude", "info/attributes")
-_MOST_ENTRIES = 50_000
-"""Most entries of directories in which such files are searched."""
-
-
-def blocked(directory: Path, paths: Sequence[Path] = (), *, below: bool = False) -> bool:
-    """Whether git would wait forever for a FIFO, a socket or a device if it was asked in `directory` about
-    `paths`; with `below`, about everything in them. Opens none of these files."""
-    tops = paths or (directory,)
-    places = dict.fromkeys(place for top in (directory, *tops) for place in (top, *top.parents))
-    if any(_waits(place / name) for place in places for name in _READ_BY_GIT):
-        return True
-    own = next(
-        (place / ".git" for place in (directory, *directory.parents) if (place / ".git").exists()), None
-    )
-    if own is not None and (_waits(own) or any(_waits(own / name) for name in _OWN_FILES)):
-        return True
-    return below and any(_waits(path) for path in _ignore_files(tops))
-
-
-def _ignore_files(tops: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files below some directories that git reads, up to a number of entries."""
-    pending = [top for top in tops if top.is_dir() and not top.is_symlink()]
-    left = _MOST_ENTRIES
-    while pending:
-        try:
-            with os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    left -= 1
-                    if left < 0:
-                        return
-                    if entry.name in _READ_BY_GIT:
-                        yield Path(entry.path)
-                    elif entry.name != ".git" and entry.is_dir(follow_symlinks=False):
-                        pending.append(Path(entry.path))
-        except OSError:
-            continue
-
-
-def _waits(path: Path) -> bool:
-    """Whether opening it may wait."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
-
-
-_PATIENCE = 5.0
-_SAFE = (
-    # These describe commits and packs as of the time when they were written.
-    "core.commitGraph=false",
-    "core.multiPackIndex=false",
-    "core.fsmonitor=false",
-    f"core.hooksPath={os.devnull}",
-    "core.quotePath=false",
-    # Other values would treat a file as unchanged by comparing less than its whole status.
-    "core.checkStat=default",
-    "core.trustctime=true",
-    # No command is used that signs or shows signatures; if one ever is, it starts nothing.
-    "log.showSignature=false",
-    *(f"gpg.{program}=false" for program in ("program", "openpgp.program", "x509.program", "ssh.program")),
-    "gpg.ssh.defaultKeyCommand=false",
-    "core.pager=cat",
-    "core.sshCommand=false",
-    "core.askPass=false",
-    "core.alternateRefsCommand=false",
-    "credential.helper=",
-    "protocol.allow=never",
-)
-_ENVIRONMENT = {
-    "LC_ALL": "C",
-    "GIT_OPTIONAL_LOCKS": "0",
-    # No object is fetched that a partial clone lacks: no transport at all is allowed.
-    "GIT_ALLOW_PROTOCOL": "",
-    "GIT_NO_LAZY_FETCH": "1",
-    # A commit's content is that of its own name.
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_GRAFT_FILE": os.devnull,
-}
-_OWN_SCOPES = (b"local", b"worktree")
-_NO_SETTING = 1
 _LONGEST = 1 << 20
 _WOULD = "Would remove "
-_PLACES = ("HEAD", "@{-1}", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+PLACES = ("HEAD", "@{-1}", "ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 """Names of commits that are no refs."""
 
-_HALF_WAY = (
+HALF_WAY = (
     "HEAD",
     "ORIG_HEAD",
     "MERGE_HEAD",
@@ -134,7 +46,6 @@ _STOPPED = (
     "rebase-apply/onto",
 )
 
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _SHA1 = 40
 """Digits of a name; others are of SHA-256."""
 
@@ -153,14 +64,8 @@ class Entry:
     path: Path
 
 
-class Repository:
-    """The repository around `directory`, if there is one; git has `patience` seconds for each answer. With
-    `objects`, only the objects of that directory are used."""
-
-    def __init__(self, directory: Path, patience: float = _PATIENCE, objects: Path | None = None) -> None:
-        self.directory = directory
-        self._patience = patience
-        self._environment = _ENVIRONMENT | ({"GIT_OBJECT_DIRECTORY": str(objects)} if objects else {})
+class Repository(SafeGit):
+    """The repository around `directory`, if there is one."""
 
     @cached_property
     def root(self) -> Path | None:
@@ -253,7 +158,7 @@ class Repository:
         fields = os.fsdecode(answer).split("\0")
         pairs = zip(fields[::2], fields[1::2], strict=False)
         found = [(os.fsencode(scope), *pair.partition("\n")[::2]) for scope, pair in pairs]
-        return [(scope in _OWN_SCOPES, key, value) for scope, key, value in found if scope != b"command"]
+        return [(scope in OWN_SCOPES, key, value) for scope, key, value in found if scope != b"command"]
 
     def common_directory(self) -> Path | None:
         """Return the directory of the hooks of all working trees; None where there is no repository."""
@@ -265,7 +170,7 @@ class Repository:
         out."""
         refs = self._run(["rev-parse", "--revs-only", "--all"])
         stashes = self.stash_commits()
-        named, fetched = self.named((*_PLACES, *_HALF_WAY, *words)), self.fetched()
+        named, fetched = self.named((*PLACES, *HALF_WAY, *words)), self.fetched()
         if refs is None or stashes is None or named is None or fetched is None:
             return None
         return [*refs.decode().split(), *stashes, *named, *fetched]
@@ -287,7 +192,7 @@ class Repository:
 
     def half_way(self) -> list[str] | None:
         """Return the commits around which git has stopped half way, or to which it returns."""
-        return self.named(_HALF_WAY)
+        return self.named(HALF_WAY)
 
     def fetch_head(self) -> Path:
         """Return the file that names the commits of the last fetch in this working tree."""
@@ -497,135 +402,6 @@ class Repository:
         if answer is None:
             return None
         return [Entry(each[0], each[1], root / each[3:]) for each in answer.split("\0") if len(each) > 3]
-
-    @cached_property
-    def _filters(self) -> list[str] | None:
-        """Return settings that disable the filters that the repository itself configures; None where that
-        is impossible."""
-        answer = self._run(
-            ["config", "--show-scope", "-z", "--get-regexp", r"^filter\."], also=(_NO_SETTING,)
-        )
-        if answer is None:
-            return None
-        fields = answer.split(b"\0")
-        found: list[str] = []
-        for scope, value in zip(fields[::2], fields[1::2], strict=False):
-            name = os.fsdecode(value.partition(b"\n")[0])
-            if scope not in _OWN_SCOPES:
-                continue
-            if "=" in name:
-                # Git's command line would treat the text before it as the name.
-                return None
-            found.append(f"{name}={'false' if name.endswith('.required') else ''}")
-        return found
-
-    def _ask(self, *arguments: str, literal: bool = False) -> str | None:
-        answer = self._ask_bytes(*arguments, literal=literal)
-        return None if answer is None else os.fsdecode(answer)
-
-    def _ask_bytes(
-        self, *arguments: str, literal: bool = False, said: bytes = b"", filters: bool = True
-    ) -> bytes | None:
-        """Return git's answer; without `filters` the question runs none."""
-        settings = self._filters if filters else []
-        if settings is None:
-            return None
-        return self._run(arguments, settings, literal=literal, said=said)
-
-    def _run(
-        self,
-        arguments: Sequence[str],
-        settings: Sequence[str] = (),
-        also: Collection[int] = (),
-        *,
-        literal: bool = False,
-        said: bytes = b"",
-        target: BinaryIO | None = None,
-    ) -> bytes | None:
-        """Return git's output, where its exit status is 0 or one of `also`."""
-        environment = dict(self._environment)
-        if literal:
-            environment["GIT_LITERAL_PATHSPECS"] = "1"
-        options = [part for setting in (*_SAFE, *settings) for part in ("-c", setting)]
-        try:
-            status, answer = run_helper(
-                ["git", *options, *arguments],
-                seconds=self._patience,
-                environ=environment,
-                cwd=self.directory,
-                request=said,
-                target=target,
-            )
-        except (OSError, ValueError):
-            return None
-        return answer if status in (0, *also) else None
-
-
-@dataclass(slots=True)
-class Answers:
-    """Git's answers about one command, and the bounds on their number and time."""
-
-    given: dict[object, bytes | None] = field(default_factory=dict[object, bytes | None])
-    names: dict[tuple[Path, str], str] = field(default_factory=dict[tuple[Path, str], str])
-    questions: float = 40
-    seconds: float = 10.0
-
-    @classmethod
-    def unlimited(cls) -> "Answers":
-        return cls(questions=math.inf, seconds=math.inf)
-
-
-class CachedRepository(Repository):
-    """A repository at one moment: git is asked nothing twice, and nothing once `answers`, which the
-    repositories of one command share, are used up."""
-
-    def __init__(self, directory: Path, answers: Answers) -> None:
-        super().__init__(directory)
-        self._answers = answers
-
-    def look_up(self, words: Iterable[str]) -> None:
-        """Ask at once what these words name, and all that `commits` and `half_way` ask for."""
-        self.named((*_PLACES, *_HALF_WAY, *words))
-
-    def _looked_up(self, words: Sequence[str]) -> list[str] | None:
-        names = self._answers.names
-        pending = [each for each in dict.fromkeys(words) if (self.directory, each) not in names]
-        found = super()._looked_up(pending) if pending else []
-        if found is None or len(found) != len(pending):
-            return None
-        names |= {(self.directory, word): name for word, name in zip(pending, found, strict=True)}
-        return [names[self.directory, each] for each in words]
-
-    def _run(
-        self,
-        arguments: Sequence[str],
-        settings: Sequence[str] = (),
-        also: Collection[int] = (),
-        *,
-        literal: bool = False,
-        said: bytes = b"",
-        target: BinaryIO | None = None,
-    ) -> bytes | None:
-        if target is not None:
-            return super()._run(arguments, settings, also, literal=literal, said=said, target=target)
-        answers = self._answers
-        key = (self.directory, tuple(arguments), tuple(settings), tuple(also), literal, said)
-        if key not in answers.given and answers.questions > 0 and answers.seconds > 0:
-            began = time.monotonic()
-            found = super()._run(arguments, settings, also, literal=literal, said=said)
-            answers.given[key] = found
-            answers.questions -= 1
-            answers.seconds -= time.monotonic() - began
-        return answers.given.get(key)
-
-
-def read_regular(path: Path, most: int) -> bytes:
-    """Return the first bytes of a regular file; none of anything else, or of an unreadable file."""
-    try:
-        with open(os.open(path, _READ), "rb") as file:  # noqa: PTH123 (a descriptor)
-            return file.read(most) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
-    except OSError:
-        return b""
 
 
 def _staged(answer: bytes) -> Iterator[tuple[bytes, str]]:

@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cogency_tui.workspace.git.facts import Repository, read_regular
+from cogency_tui.workspace.git.blockers import read_regular
+from cogency_tui.workspace.git.facts import Repository
 
 _LOOSE = re.compile(r"[0-9a-f]{2}/[0-9a-f]{38,62}")
 _SUFFIX = ".idx"

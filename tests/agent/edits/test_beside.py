@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.command_edits import Call, CommandEdits, KeptPaths
+from cogency_tui.agent.edits.command_watch import Call, CommandEdits, KeptPaths
 from cogency_tui.errors import StoreError
 from cogency_tui.store.intents import Intents
 from cogency_tui.workspace.snapshot import Snapshot

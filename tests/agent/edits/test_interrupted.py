@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits import shadow
+from cogency_tui.agent.edits import project_backup
 from cogency_tui.agent.edits.content_cache import Limits
+from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.errors import JournalError, StoreError, ToolError
 from cogency_tui.protocol.events import ResultEvent
 from cogency_tui.store.conversations import Store
 from cogency_tui.store.database import Database, Work
 from cogency_tui.store.edits import Edits
-from cogency_tui.store.file_versions import FileChange, Version, net
+from cogency_tui.store.file_versions import FileChange, Version
 from cogency_tui.store.intents import dropping
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.files import Write, WriteArgs
@@ -55,7 +56,7 @@ async def test_killed_at_any_step_nothing_is_unknown_and_all_can_be_reverted(
             assert await (await desk.journal.intents()).below(desk.journal.root) == []
             there = _files(desk.tree())
             edits = [edit for edit in await desk.edits() if edit.kind != "snapshot"]
-            changed = {path for each in net(edits) for path in (each.change.path, each.change.old_path)}
+            changed = {path for each in histories(edits) for path in (each.change.path, each.change.old_path)}
             # What is recorded is what differs, neither more nor less.
             assert changed - {""} == {
                 name for name in OLD.keys() | there.keys() if OLD.get(name) != there.get(name)
@@ -69,7 +70,7 @@ async def test_killed_at_any_step_nothing_is_unknown_and_all_can_be_reverted(
                 for edit in interrupted:
                     assert f"{edit.kind} {edit.path}" in answer["payload"]["content"]
             for edit in reversed(edits):
-                if not edit.undoes and net(edits):
+                if not edit.undoes and histories(edits):
                     await desk.undo.apply(await desk.undo.restore([edit], before=True))
                     if edit.old_path or edit.before.kind == "absent":
                         (desk.root / edit.path).unlink(missing_ok=True)
@@ -121,7 +122,7 @@ async def test_on_a_full_disk_a_change_is_refused_or_made_and_never_reported_as_
             await desk.journal.settle_unfinished()
             after = _files(desk.tree())
             assert await (await desk.journal.intents()).below(desk.journal.root) == []
-            changes = net(await desk.edits())
+            changes = histories(await desk.edits())
             assert {path for each in changes for path in (each.change.path, each.change.old_path)} - {""} == {
                 name for name in OLD.keys() | after.keys() if OLD.get(name) != after.get(name)
             }
@@ -216,7 +217,7 @@ async def test_a_shadow_grows_by_what_changed_and_goes_with_its_process(tmp_path
 async def test_a_shadow_that_has_grown_long_is_begun_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shadow, "_LONGEST", 100)
+    monkeypatch.setattr(project_backup, "_LONGEST", 100)
     async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
         desk.put("a", "old\n")
         for number in range(4):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.store.file_versions import net
+from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.tools.threads import in_thread
 from tests.agent.faults import OLD, reopened
 from tests.agent.journaling import Desk
@@ -36,7 +36,7 @@ async def test_a_revert_that_was_killed_twice_is_recorded_once_as_far_as_it_came
             assert await desk.journal.settle() == []
             assert await (await desk.journal.intents()).below(desk.journal.root) == []
             edits = [edit for edit in await desk.edits() if edit.kind != "snapshot"]
-            changed = {path for each in net(edits) for path in (each.change.path, each.change.old_path)}
+            changed = {path for each in histories(edits) for path in (each.change.path, each.change.old_path)}
             assert changed - {""} == _differing(desk), base
             interrupted = [edit.path for edit in edits if edit.interrupted]
             assert len(interrupted) == len(set(interrupted)), base

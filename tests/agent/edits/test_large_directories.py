@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.command_edits import CommandEdits
-from cogency_tui.agent.edits.guarding import refuse_all
+from cogency_tui.agent.edits.command_watch import CommandEdits
+from cogency_tui.agent.edits.guarded_file_restore import refuse_all
 from cogency_tui.tools.journal_protocol import Consent
 from cogency_tui.workspace import listing
-from tests.agent.edits.test_guarding import watched
+from tests.agent.edits.test_guarded_file_restore import watched
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle
 from tests.agent.repositories import git

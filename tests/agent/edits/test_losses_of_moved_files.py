@@ -8,7 +8,7 @@ import pytest
 
 from cogency_tui.agent.edits.content_cache import Limits
 from cogency_tui.tools.base import ToolContext
-from cogency_tui.tools.shell.tool import Shell, ShellArgs
+from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from tests.agent.journaling import Desk, desk_at, settle
 from tests.agent.repositories import git
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.agent.edits.merge_replay import Sides, sides
-from tests.agent.edits.test_guarding import watched
+from tests.agent.edits.test_guarded_file_restore import watched
 from tests.agent.edits.test_half_way import ordinary, unclean
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git, sign_commits

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits import command_edits
+from cogency_tui.agent.edits import command_watch
 from cogency_tui.tools.journal_protocol import ALL, Consent
 from cogency_tui.tools.shell.command_line import parse
 from cogency_tui.tools.shell.named_paths import moved_by_git
 from cogency_tui.workspace.git.directories import GitDirectories
 from cogency_tui.workspace.snapshot import Snapshot
 from tests.agent.conftest import MakeAgent
-from tests.agent.edits.test_guarding import watched
+from tests.agent.edits.test_guarded_file_restore import watched
 from tests.agent.journaling import Desk, desk_at, put, settle
 from tests.agent.repositories import git
 from tests.agent.templates import TEMPLATES
@@ -190,7 +190,7 @@ async def test_nothing_is_taken_out_of_one_whose_way_is_not_known(
     def hold_none(_before: Snapshot) -> GitDirectories:
         return GitDirectories()
 
-    monkeypatch.setattr(command_edits, "_hold", hold_none)
+    monkeypatch.setattr(command_watch, "_hold", hold_none)
     before = _directory(desk.root / ".git")
     found, asked = await watched(desk, command)
     assert asked

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.command_edits import CommandEdits, KeptPaths
+from cogency_tui.agent.edits.command_watch import CommandEdits, KeptPaths
 from cogency_tui.agent.edits.content_cache import Limits
-from cogency_tui.agent.edits.guarding import Settled, refuse_all
+from cogency_tui.agent.edits.guarded_file_restore import Settled, refuse_all
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.tools.base import Outcome, with_guarded
 from cogency_tui.tools.journal_protocol import Consent
-from cogency_tui.tools.shell.git_updates import bringing
-from cogency_tui.workspace import batch, guarded_directories
-from cogency_tui.workspace.guarded_directories import MOST_HELD, GuardedDirectories
+from cogency_tui.tools.shell.files_from_commits import bringing
+from cogency_tui.workspace import atomic_changes, held_directories
+from cogency_tui.workspace.held_directories import MOST_HELD, GuardedDirectories
 from cogency_tui.workspace.journal_path import Place
 from cogency_tui.workspace.paths import Location
 from tests.agent.conftest import MakeAgent
@@ -269,7 +269,7 @@ async def test_one_that_cannot_be_put_back_holds_up_no_other(
         if location.path.name == "bad":
             raise WorkspaceError("bad is neither a file nor a link.")
 
-    monkeypatch.setattr(batch, "_require_movable", apart)
+    monkeypatch.setattr(atomic_changes, "_require_movable", apart)
     before = state(sealed_home)
     command = f"touch ~/.local/bin/bad; echo x >> ~/.bashrc; {SERVER} {C}/config.toml; echo x >> AGENTS.md"
     found, _ = await watched(desk, command)
@@ -674,7 +674,7 @@ async def test_no_directory_stays_open(desk: Desk) -> None:
 async def test_beyond_those_that_are_open_a_directory_is_found_by_the_link(
     desk: Desk, sealed_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guarded_directories, "MOST_HELD", 0)
+    monkeypatch.setattr(held_directories, "MOST_HELD", 0)
     before = state(sealed_home)
     await watched(desk, f"mv {C} cd; ln -s $PWD/cd x; ln -s $PWD/x {C}")
     assert state(sealed_home) == before

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.edits.file_history import histories
 from cogency_tui.errors import JournalError
-from cogency_tui.store.file_versions import net
 from tests.agent.faults import CALL, Faults, fill, prepare, reopened
 from tests.agent.journaling import Desk, desk_at
 
@@ -64,7 +64,7 @@ async def test_on_a_full_disk_an_interrupted_command_waits_to_be_settled(
                     assert ["is recorded: changed a, deleted b." in notice for notice in told] == [True]
                     for edit in await desk.edits():
                         await desk.undo.apply(await desk.undo.restore([edit], before=True))
-                    assert net(await desk.edits()) == []
+                    assert histories(await desk.edits()) == []
                     assert (desk.root / "a").read_text() == "old a\n"
                     assert (desk.root / "b").read_text() == "old b\n"
         if len(faults.steps) < at:

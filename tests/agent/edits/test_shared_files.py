@@ -8,7 +8,7 @@ import pytest
 
 from cogency_tui.agent.permissions.rules import Rules
 from cogency_tui.agent.project.trust import Trust
-from cogency_tui.config.load import read_settings
+from cogency_tui.config.config_file import read_settings
 from tests import ROOT
 from tests.exhaustive import sampled
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.guarding import refuse_all
+from cogency_tui.agent.edits.guarded_file_restore import refuse_all
 from cogency_tui.errors import StoreError
 from cogency_tui.store import pending_notices
 from cogency_tui.store.conversations import Store

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from cogency_tui.agent.edits.command_changes import belongs_to
+from cogency_tui.agent.edits.change_attribution import belongs_to
 from cogency_tui.agent.edits.content_cache import planned
 from cogency_tui.process_identity import start_of
 from cogency_tui.store.file_versions import ABSENT, FileChange, Origin, Version

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.agent.edits.guarding import refuse_all
+from cogency_tui.agent.edits.guarded_file_restore import refuse_all
 from cogency_tui.agent.edits.startup_recovery import any_left, settle_left
 from cogency_tui.store import pending_notices
 from cogency_tui.tools.journal_protocol import ALL, Consent
-from tests.agent.edits.test_guarding import guarded_files
+from tests.agent.edits.test_guarded_file_restore import guarded_files
 from tests.agent.faults import reopened
 from tests.agent.journaling import Desk, desk_at, orphan, settle
 from tests.agent.repositories import git
@@ -162,7 +162,7 @@ async def test_what_cannot_be_recorded_waits(
             store, other = await reopened(tmp_path)
             async with store:
                 with monkeypatch.context() as patch:
-                    patch.setattr("cogency_tui.agent.edits.recovery.put_back_unagreed", fails)
+                    patch.setattr("cogency_tui.agent.edits.interrupted_calls.put_back_unagreed", fails)
                     with pytest.raises(AssertionError, match="put back"):
                         await other.journal.settle()
                 assert (desk.root / "AGENTS.md").read_text() == "be evil\n"

@@ -274,7 +274,8 @@ async def test_back_to_an_edit(desk: Desk) -> None:
     for number in range(4):
         await desk.write(("a", f"{number}\n"), (f"f{number}", ""))
     third = (await desk.edits(path="a"))[2]
-    await desk.undo.apply(await desk.undo.back_to_edit(third.id))
+    later = {edit.id for edit in await desk.edits() if edit.id > third.id}
+    await desk.undo.apply(await desk.undo.of_own(later))
     assert desk.tree() == {
         "a": (0o644, b"2\n"),
         "f0": (0o644, b""),
@@ -302,24 +303,24 @@ async def test_hunks_are_taken_back_one_by_one(desk: Desk) -> None:
     desk.put("a", changed + "the person's\n")
     first, second, third = hunks(LINES.encode(), changed.encode())
 
-    await desk.undo.apply(await desk.undo.of_hunks(edit.id, [second.id]))
+    await desk.revert_hunks(edit, second.id)
     assert (desk.root / "a").read_text() == swapped(LINES, (1, "first\n"), (10, "")) + "the person's\n"
     assert await states(desk) == {(edit.id, second.id): "reverted"}
     await redo(desk)
     assert (desk.root / "a").read_text() == changed + "the person's\n"
     assert (await states(desk))[edit.id, second.id] == "new"
-    await desk.undo.apply(await desk.undo.of_hunks(edit.id, [first.id, third.id]))
+    await desk.revert_hunks(edit, first.id, third.id)
     await undo(desk)
     assert desk.tree() == {"a": (0o755, (LINES + "the person's\n").encode())}
     with pytest.raises(UsageError, match="no hunk 'none'"):
-        await desk.undo.of_hunks(edit.id, ["none"])
+        await desk.revert_hunks(edit, "none")
 
 
 async def test_the_hunk_of_a_new_file_is_the_file(desk: Desk) -> None:
     await desk.write(("new/a", "1\n"))
     (edit,) = await desk.edits()
     (hunk,) = hunks(b"", b"1\n")
-    await desk.undo.apply(await desk.undo.of_hunks(edit.id, [hunk.id]))
+    await desk.revert_hunks(edit, hunk.id)
     assert desk.tree() == {}
     with pytest.raises(UsageError, match="nothing to undo"):
         await desk.undo.of_turn()

@@ -1,6 +1,7 @@
 """Undo under random histories: whatever happened, the person's lines stay and the first bytes come back."""
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -8,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cogency_tui.agent.review.model import Target
 from cogency_tui.errors import UsageError
-from cogency_tui.workspace.merge import hunks
 from tests.agent.journaling import Desk, desk_at
 from tests.exhaustive import sampled
 
@@ -174,13 +175,14 @@ async def _try(desk: Desk, what: str) -> bool:
 
 
 async def _take_back_a_hunk(desk: Desk, name: str, number: int) -> None:
-    edits = [edit for edit in await desk.edits(path=name) if not edit.undoes]
-    if not edits:
-        return
-    edit = edits[number % len(edits)]
-    blobs = await desk.journal.blobs()
-    before, after = (blobs.read(side.digest, side.size) for side in (edit.before, edit.after))
-    found = hunks(before, after)
-    plan = await desk.undo.of_hunks(edit.id, [found[number % len(found)].id])
-    if not plan.obstacles:
-        await desk.undo.apply(plan)
+    groups = (await desk.review.overview()).groups
+    found = [
+        Target(file.key.turn, name, (hunk.id,))
+        for group in groups
+        for file in group.files
+        for hunk in file.hunks
+        if file.path == name
+    ]
+    if found:
+        with suppress(UsageError):
+            await desk.review.revert(found[number % len(found)])

@@ -10,11 +10,13 @@ from random import Random
 
 import pytest
 
-from cogency_tui.agent.edits.selection import steps
+from cogency_tui.agent.edits.undo_selection import steps
+from cogency_tui.agent.review.model import FileKey, Target
 from cogency_tui.errors import WorkspaceError
 from cogency_tui.store.file_versions import Edit
+from cogency_tui.store.reviews import Part
 from cogency_tui.workspace.merge import hunks
-from tests.agent.edits.test_selection import A, B, edit
+from tests.agent.edits.test_undo_selection import A, B, edit
 from tests.agent.journaling import Desk, desk_at
 from tests.exhaustive import sampled
 
@@ -173,7 +175,12 @@ async def test_a_hunk_is_taken_back_by_the_name_that_the_file_has_now(desk: Desk
     blobs = await desk.journal.blobs()
     before, after = (blobs.read(side.digest, side.size) for side in (change.before, change.after))
     last = hunks(before, after)[-1]
-    await desk.undo.apply(await desk.undo.of_hunks(change.id, [last.id]))
+    (hunk,) = [
+        each
+        for each in (await desk.review.file(FileKey(None, "lib/a"))).hunks
+        if Part(change.id, last.id) in each.parts
+    ]
+    await desk.review.revert(Target(None, "lib/a", (hunk.id,)))
     assert files(desk.root) == {"lib/a": (0o644, CHANGED.encode())}
 
 

@@ -10,10 +10,11 @@ import pytest
 
 from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.errors import RefusedError
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.base import ToolContext
 from cogency_tui.tools.shell.git_remotes import Remotes
-from cogency_tui.tools.shell.tool import Shell, ShellArgs
+from cogency_tui.tools.shell.programs import NETWORK_COMMANDS, programs_with
+from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled
 
@@ -70,7 +71,8 @@ class Developer:
         try:
             await self.gate.check("call", "shell", intent)
         except RefusedError:
-            return next(word for start, word in DECISIONS.items() if self._reason.startswith(start))
+            found = (word for start, word in DECISIONS.items() if self._reason.startswith(start))
+            return next(found, self._reason)
         return "unasked"
 
 
@@ -112,6 +114,20 @@ async def test_after_a_page_was_read_only_what_may_run_anything_asks(developer: 
     for command in ("make", "python3 a.py", "./script.sh", "PATH=. ls", "$x"):
         assert await developer.decision(command) in ("program", "network")
     assert await developer.decision("cat a.py ~/.ssh/id_rsa") == "outside"
+
+
+async def test_after_a_page_was_read_each_program_of_the_network_asks(developer: Developer) -> None:
+    developer.after(Sources(certain=("example.com",)))
+    commands = [f"{program} install x" for program in sorted(programs_with("network"))]
+    # Whether git asks is a matter of the remote.
+    commands += [
+        f"{program} {each} x"
+        for program, names in NETWORK_COMMANDS.items()
+        for each in sorted(names)
+        if program != "git"
+    ]
+    assert len(commands) > 450
+    assert [command for command in commands if await developer.decision(command) == "unasked"] == []
 
 
 TO_REMOTES = [

@@ -10,11 +10,11 @@ from cogency_tui.agent.permissions.gate import Answer, Gate, Question
 from cogency_tui.agent.permissions.rules import FILE_NAME, Rules
 from cogency_tui.config.schema import PERMISSIONS, Permissions
 from cogency_tui.errors import RefusedError, ToolError
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.base import Intent, ToolContext
-from cogency_tui.tools.registry import default_registry
+from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.shell.effects import reach
-from cogency_tui.tools.shell.tool import Shell, ShellArgs
+from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from cogency_tui.workspace.paths import Workspace
 
 YES = Answer(allow=True)
@@ -167,7 +167,7 @@ async def test_guarded_files_are_asked_for_in_every_mode(
     person: Person, mode: Permissions, name: str
 ) -> None:
     workspace = Workspace(person.project)
-    call = default_registry().bind("write", {"file": name, "content": "x"}, ToolContext(workspace))
+    call = Registry(default_tools()).bind("write", {"file": name, "content": "x"}, ToolContext(workspace))
     intent = await call.plan()
     person.mode = mode
     assert not await person.lets(intent, NO)
@@ -191,7 +191,9 @@ async def test_paths_outside_are_asked_for_in_every_mode(
         "write": {"file": str(outside), "content": "x", "overwrite": True},
         "edit": {"file": str(outside), "old": "old", "new": "new"},
     }
-    intent = await default_registry().bind(tool, args[tool], ToolContext(Workspace(person.project))).plan()
+    intent = (
+        await Registry(default_tools()).bind(tool, args[tool], ToolContext(Workspace(person.project))).plan()
+    )
     person.mode = mode
     assert not await person.lets(intent, NO)
     if mode == "plan" and intent.effect == "write":
@@ -203,7 +205,9 @@ async def test_paths_outside_are_asked_for_in_every_mode(
 async def test_names_that_are_not_what_they_look_like_are_asked_for_when_read(person: Person) -> None:
     (person.project / "a\x1b[2J.py").write_text("x")
     workspace = Workspace(person.project)
-    intent = await default_registry().bind("read", {"file": "a\x1b[2J.py"}, ToolContext(workspace)).plan()
+    intent = (
+        await Registry(default_tools()).bind("read", {"file": "a\x1b[2J.py"}, ToolContext(workspace)).plan()
+    )
     for person.mode in PERMISSIONS:
         assert not await person.lets(intent, NO)
         assert "control character" in person.reason

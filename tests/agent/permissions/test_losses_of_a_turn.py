@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cogency_tui.tools.base import ToolContext
-from cogency_tui.tools.shell.tool import Shell, ShellArgs
+from cogency_tui.tools.shell.shell_tool import Shell, ShellArgs
 from tests.agent.journaling import Desk, desk_at
 
 

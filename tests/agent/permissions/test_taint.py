@@ -12,7 +12,7 @@ from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.permissions.taint import sources_in
 from cogency_tui.config.schema import AgentSettings, Settings
 from cogency_tui.protocol.events import Event, ResultEvent, ResultPayload
-from cogency_tui.protocol.sources import Sources
+from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.tools.web.client import Limits, WebClient
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Hit, Search
@@ -164,7 +164,12 @@ async def test_what_a_sub_agent_read_before_a_restart_still_counts(turns: Turns)
 def call(name: str, args: dict[str, Any], *, error: bool = False) -> list[Event]:
     """A call and its result, as the store has them."""
     content = json.dumps({"name": name, "args": args})
-    payload: ResultPayload = {"outcome": "x", "content": None, "error": error}
+    payload: ResultPayload = {
+        "outcome": "x",
+        "content": None,
+        "error": error,
+        "state": "failed" if error else "done",
+    }
     return [
         {"type": "call", "timestamp": 0.0, "id": name, "content": content},
         {"type": "result", "timestamp": 0.0, "id": name, "tool": name, "duration": 0.0, "payload": payload},

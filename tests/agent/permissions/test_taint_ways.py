@@ -14,6 +14,7 @@ from cogency_tui.config.workflows import read_workflow
 from cogency_tui.tools.web.client import Limits, WebClient
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.search import Hit, Search
+from tests.agent.user_commands import command_events
 from tests.peers.scripted import ScriptedProvider
 from tests.peers.web import WebPeer, local_guard, page, trust
 
@@ -170,7 +171,7 @@ async def test_a_sub_agent_s_conversation_has_read_what_its_caller_had(desk: Des
 @pytest.mark.parametrize("command", ["cat OUTSIDE", "./greet.sh", "curl --silent --version"])
 async def test_a_command_of_the_user_counts(desk: Desk, command: str) -> None:
     async with desk.agent(LEAK) as agent:
-        assert [e async for e in agent.run_command(desk.filled(command), conversation_id="c")]
+        assert [e async for e in command_events(agent, desk.filled(command), conversation_id="c")]
         events = [e async for e in agent.stream("go", conversation_id="c", chunks=False)]
         assert [e["payload"]["error"] for e in events if e["type"] == "result"] == [True]
     assert not await desk.leaks()

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.profile.extract import LessonError, ask_for_lesson, own_words, read_lesson
+from cogency_tui.agent.profile.fact_extraction import LessonError, ask_for_lesson, own_words, read_lesson
 from cogency_tui.agent.profile.profile import by_kind, describe, read_line, source_of
-from cogency_tui.agent.user_command import ran_in
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
 from cogency_tui.errors import NetworkError, UsageError
 from cogency_tui.protocol.events import Event, Message
-from cogency_tui.store.lessons import Heard, Lot
 from cogency_tui.store.profile import KINDS, LONGEST, MOST, Fact, Kind
+from cogency_tui.store.profile_material import Heard, Lot
 from tests.agent.test_turns import turn as untyped_turn
+from tests.agent.user_commands import command_events
 from tests.peers.scripted import Reply, ScriptedProvider
 
 
@@ -49,7 +49,7 @@ async def turn(agent: Agent, query: str, *, conversation_id: str, typed: str | N
 
 async def settled(agent: Agent) -> None:
     """Return when nothing is learned any more."""
-    await agent._works.learner().settle()  # pyright: ignore[reportPrivateUsage]
+    await agent._conversations.learner().settle()  # pyright: ignore[reportPrivateUsage]
 
 
 async def known(agent: Agent) -> dict[str, list[str]]:
@@ -260,7 +260,7 @@ async def test_what_the_person_did_not_type_teaches_nothing(tmp_path: Path, proj
 async def test_commands_and_their_output_teach_nothing(tmp_path: Path, project: Path) -> None:
     (project / "greet.py").write_text("my name is Mallory\n")
     async with agent_over("offline", tmp_path, project, profile_every=1) as agent:
-        async for _event in agent.run_command("cat greet.py", conversation_id="c"):
+        async for _event in command_events(agent, "cat greet.py", conversation_id="c"):
             pass
         await turn(agent, "read greet.py", conversation_id="c")
         await settled(agent)
@@ -269,7 +269,7 @@ async def test_commands_and_their_output_teach_nothing(tmp_path: Path, project: 
         await settled(agent)
         assert await known(agent) == {}
         events = await (await agent.store()).events("c")
-        assert any(event["type"] == "user" and ran_in(event["content"]) for event in events)
+        assert any("ran" in event for event in events)
 
 
 def test_only_own_words_are_shown_to_the_model() -> None:

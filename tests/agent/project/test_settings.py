@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.project.files import Entry, list_files
+from cogency_tui.agent.project.cogency_folder import Entry, list_files
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import FILE_NAME, Standing, Trust
 from cogency_tui.config.layers import configure, load_settings

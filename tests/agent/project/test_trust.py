@@ -361,5 +361,6 @@ def test_a_configuration_that_would_fill_the_memory_is_not_parsed_unasked(desk: 
     table = '[mcp.x]\ncommand = "./server"\n'
     desk.put("config.toml", table + "a" + ".a" * 20_000 + " = 1\n")
     assert "../server" not in desk.survey().files
-    desk.put("config.toml", table)
-    assert "../server" in desk.survey().files
+    for harmless in ("", f"# {'.' * 20_000}\n", f"[agents.a]\ndescription = '{'.' * 20_000}'\n"):
+        desk.put("config.toml", table + harmless)
+        assert "../server" in desk.survey().files

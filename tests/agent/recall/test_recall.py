@@ -13,7 +13,7 @@ from cogency_tui.agent.recall.recall import Recall
 from cogency_tui.errors import StoreError
 from cogency_tui.protocol.events import Event
 from cogency_tui.store.blobs import Blobs
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.file_versions import FileChange, Version
 from cogency_tui.store.search.building import update
@@ -40,7 +40,7 @@ def said(text: str, at: float = 1.0) -> Event:
     return {"type": "user", "timestamp": at, "content": text}
 
 
-async def begin(store: Store, text: str, project: str = "/p", **more: str) -> Conversation:
+async def begin(store: Store, text: str, project: str = "/p", **more: str) -> StoredConversation:
     made = await store.create_conversation(project, dialect="x", provider="o", model="m", **more)
     await store.append(made.id, said(text))
     return made
@@ -58,7 +58,7 @@ async def test_a_text_is_found_wherever_it_stood(store: Store, recall: Recall, i
     await store.append(made.id, {"type": "think", "timestamp": 2.0, "id": "t", "content": "only thought"})
     call = '{"name": "edit", "args": {"file": "app.py", "old": "say \\"hi\\"\\n  twice"}}'
     await store.append(made.id, {"type": "call", "timestamp": 3.0, "id": "c", "content": call})
-    output = {"outcome": "Edited", "content": {"lines": ["only printed"]}, "error": True}
+    output = {"outcome": "Edited", "content": {"lines": ["only printed"]}, "error": True, "state": "failed"}
     await store.append(
         made.id,
         {"type": "result", "timestamp": 4.0, "id": "c", "tool": "edit", "duration": 0.1, "payload": output},  # pyright: ignore[reportArgumentType]
@@ -212,7 +212,7 @@ async def test_statistics_sum_what_was_used(store: Store, recall: Recall) -> Non
         made.id,
         {  # pyright: ignore[reportArgumentType]
             **{"type": "result", "timestamp": 4.0, "id": "c", "tool": "read", "duration": 1.5},
-            "payload": {"outcome": "", "content": None, "error": True},
+            "payload": {"outcome": "", "content": None, "error": True, "state": "failed"},
         },
     )
     found = await recall.statistics()

@@ -23,7 +23,7 @@ def opened(desk: Desk) -> Callable[[], Awaitable[Store]]:
 
 def review_of(desk: Desk) -> Review:
     """A review that knows nothing but what the store has."""
-    return Review(desk.journal, opened(desk), desk.conversation)
+    return desk.review
 
 
 def swapped(*lines: tuple[int, str]) -> str:

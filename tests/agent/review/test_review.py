@@ -318,3 +318,26 @@ async def test_fates_say_where_a_hunk_is_today(desk: Desk) -> None:
     ]
     (desk.root / "a").unlink()
     assert {fate.fate for fate in await review_of(desk).fates(FileKey(1, "a"))} == {"gone"}
+
+
+async def test_a_file_in_whose_place_another_was_moved_is_reviewed_by_itself(desk: Desk) -> None:
+    desk.put("a", "old\n")
+    desk.put("b", "new\n")
+    await desk.run("rm a")
+    await desk.run("mv b a")
+    review = review_of(desk)
+    (group,) = (await review.overview()).groups
+    removed, moved = group.files
+    assert [(file.key.path, file.kind, file.old_path) for file in group.files] == [
+        ("a", "deleted", ""),
+        ("a", "renamed", "b"),
+    ]
+    assert (removed.key.replaced, moved.key.replaced) == (removed.last.id, 0)
+    assert (await review.diff(removed.key)).old == ("old",)
+    assert (await review.file(moved.key)) == moved
+
+    await review.revert(Target(1, "a"))
+    assert {name: data for name, (_, data) in desk.tree().items()} == {"b": b"new\n"}
+    await review.revert(Target(1, "a", replaced=removed.key.replaced))
+    assert {name: data for name, (_, data) in desk.tree().items()} == {"a": b"old\n", "b": b"new\n"}
+    assert {file.state for file in (await review.overview()).groups[0].files} == {"reverted"}

@@ -8,6 +8,7 @@ import pytest
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.prompt import LAST_CYCLE
+from cogency_tui.agent.review.model import Target
 from cogency_tui.agent.timeline.model import Past, PastFile
 from cogency_tui.agent.timeline.timeline import NOT_SENT, REBUILT, Timeline
 from cogency_tui.errors import UsageError
@@ -136,6 +137,23 @@ async def test_a_fork_knows_what_was_sent_before_and_after_it(make_agent: MakeAg
         spent = past.spent_at(len(past.points) - 1)
         assert (len(spent.own), len(spent.inherited)) == (1, 2)
         assert len(past.spent_at(place(past, "call")).inherited) == 1
+
+
+async def test_a_fork_knows_what_the_user_did_to_files_before_it(make_agent: MakeAgent) -> None:
+    async with make_agent(write("a.txt", "one\ntwo\n"), "Done.", "And on.") as agent:
+        await say(agent, "go")
+        review = agent.review("c")
+        (file,) = (await review.overview()).groups[0].files
+        await review.edit(Target(1, "a.txt", (file.hunks[0].id,)), "three\n")
+        store = await agent.store()
+        before = await agent.timeline("c").read()
+        fork = await Forks(store.database).fork("c", before.points[-1].number)
+        await say(agent, "on", id=fork.id)
+        timeline = agent.timeline(fork.id)
+        past = await timeline.read()
+
+        (found, still) = (await files_of(timeline, past, len(past.points) - 1))["a.txt"]
+        assert (await timeline.content(found), still) == (b"three\n", True)
 
 
 async def test_what_was_not_recorded_is_rebuilt_and_said_so(make_agent: MakeAgent) -> None:

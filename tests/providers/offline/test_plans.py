@@ -289,7 +289,7 @@ def test_a_history_that_the_engine_rendered_is_read_as_well(dialect: Dialect) ->
             "id": "c1",
             "tool": "edit",
             "duration": 0,
-            "payload": {"outcome": "Edited a.py", "content": "-x\n+y", "error": False},
+            "payload": {"outcome": "Edited a.py", "content": "-x\n+y", "error": False, "state": "done"},
         },
         {"type": "respond", "timestamp": 0, "id": "r1", "content": "Done: §call: <execute>"},
         {"type": "user", "timestamp": 0, "content": "undo"},

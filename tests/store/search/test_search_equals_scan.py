@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.store.search.building import update
 from cogency_tui.store.search.folding import fold, spans
 from cogency_tui.store.search.query import Query, parse
@@ -68,7 +68,12 @@ def event_of(kind: str, text: str, tool: str, failed: bool, number: int) -> Even
         "id": f"u{number}",
         "tool": tool,
         "duration": 0.0,
-        "payload": {"outcome": "", "content": {"deep": [text]}, "error": failed},
+        "payload": {
+            "outcome": "",
+            "content": {"deep": [text]},
+            "error": failed,
+            "state": "failed" if failed else "done",
+        },
     }
 
 
@@ -82,10 +87,10 @@ def folded(text: str) -> str:
 
 
 def naive(
-    plan: Sequence[tuple[Conversation, Planned]], terms: Sequence[str], tool: str, failed: bool
+    plan: Sequence[tuple[StoredConversation, Planned]], terms: Sequence[str], tool: str, failed: bool
 ) -> list[str]:
     """The ids that match, the last updated first."""
-    found: list[Conversation] = []
+    found: list[StoredConversation] = []
     for conversation, made in plan:
         pieces = [folded(searched(kind, text, name)) for kind, text, name, _ in made.events]
         if made.title:
@@ -128,7 +133,7 @@ async def check(plans: list[Planned], asked: list[list[str]], indexed: int, tool
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         async with await Store.open(directory) as store:
-            made: list[tuple[Conversation, Planned]] = []
+            made: list[tuple[StoredConversation, Planned]] = []
             number = 0
             for count, plan in enumerate(plans):
                 if count == indexed:

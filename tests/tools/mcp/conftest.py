@@ -19,13 +19,19 @@ from cogency_tui.workspace.paths import Workspace
 from tests import ROOT
 
 PEER = ROOT / "tests" / "peers" / "mcp_server.py"
+NUISANCE = PEER.with_name("mcp_nuisance.py")
 PATIENCE = 90.0
 """Seconds after which something hangs."""
 
 
-def command(*arguments: str, **more: Any) -> McpSettings:
+def command(**more: Any) -> McpSettings:
     """The peer as a command."""
-    return McpSettings(command=sys.executable, args=["-W", "ignore", str(PEER), *arguments], **more)
+    return McpSettings(command=sys.executable, args=["-W", "ignore", str(PEER)], **more)
+
+
+def nuisance(how: str, **more: Any) -> McpSettings:
+    """A command that is no MCP server."""
+    return McpSettings(command=sys.executable, args=[str(NUISANCE), how], **more)
 
 
 class Bench:

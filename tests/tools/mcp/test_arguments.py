@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools.mcp.tool import Schema
+from cogency_tui.tools.mcp.mcp_tool import Schema
 
 
 def described(**properties: Any) -> str:

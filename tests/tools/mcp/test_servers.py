@@ -11,8 +11,8 @@ from cogency_tui.process_identity import start_of
 from cogency_tui.tools.mcp import wire
 from cogency_tui.tools.mcp.server import Server, State, Surroundings
 from cogency_tui.tools.registry import Registry
-from cogency_tui.tools.shell.strays import MARK
-from tests.tools.mcp.conftest import PATIENCE, Bench, command
+from cogency_tui.tools.shell.orphans import MARK
+from tests.tools.mcp.conftest import PATIENCE, Bench, command, nuisance
 
 on_shared_server = pytest.mark.asyncio(loop_scope="module")
 
@@ -188,7 +188,7 @@ async def test_a_model_is_not_told_the_words_of_one_that_failed(bench: Bench) ->
 
 
 async def test_one_that_is_silent_is_given_up(bench: Bench) -> None:
-    await bench.start(demo=command("silent", start_timeout=1.0))
+    await bench.start(demo=nuisance("silent", start_timeout=1.0))
     listed = bench.listed("demo")
     assert (listed.state, listed.problem) == (State.FAILED, "it did not answer within 1 s")
     assert bench.servers.untold() == [
@@ -207,7 +207,7 @@ NONSENSE = {
 
 
 async def test_those_that_talk_nonsense_are_given_up(bench: Bench) -> None:
-    bad = {how: command(how, start_timeout=60.0) for how in NONSENSE}
+    bad = {how: nuisance(how, start_timeout=60.0) for how in NONSENSE}
     await bench.start(good=command(), **bad)
     for how, problem in NONSENSE.items():
         assert bench.listed(how).state is State.FAILED

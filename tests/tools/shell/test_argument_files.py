@@ -7,7 +7,7 @@ import pytest
 
 from cogency_tui.tools.shell.argument_files import addressed, files_in_arguments, names_more
 from cogency_tui.tools.shell.effects import Reach, reach
-from cogency_tui.tools.shell.words import Simple, Word
+from cogency_tui.tools.shell.simple_command import Simple, Word
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled
 from tests.growth import assert_linear

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cogency_tui.tools.shell.command_line import parse
-from cogency_tui.tools.shell.words import TOO_DEEP
+from cogency_tui.tools.shell.simple_command import TOO_DEEP
 
 
 def words(command: str) -> list[list[str]]:

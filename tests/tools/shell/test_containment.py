@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.tools.shell import supervised
+from cogency_tui.tools.shell import supervised_process
 from cogency_tui.tools.shell.command import Ended, run_command, shell_path
 from cogency_tui.tools.supervision.process_tree import children_by_parent, descendants, listed_children
 from cogency_tui.tools.supervision.supervisor import command_line, packed
@@ -61,7 +61,7 @@ def _all_of(group: str) -> str:
 @pytest.fixture
 def adopts_nothing(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """Where orphans cannot be adopted, by this process neither."""
-    monkeypatch.setattr(supervised, "TREE", False)
+    monkeypatch.setattr(supervised_process, "TREE", False)
     prctl = ctypes.CDLL(None).prctl
     prctl(PR_SET_CHILD_SUBREAPER, 0)
     yield

@@ -151,7 +151,7 @@ def test_names_that_the_project_has_are_not(project: Path, command: str) -> None
 def test_a_tree_of_too_many_links_is_a_source_and_no_question(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cogency_tui.tools.shell.paths.MOST_LINK_ENTRIES", 1)
+    monkeypatch.setattr("cogency_tui.tools.shell.word_paths.MOST_LINK_ENTRIES", 1)
     found = of(project, "grep -R x .")
     assert found.brings
     assert (found.outside, found.guarded) == ("", "")

@@ -20,7 +20,7 @@ from cogency_tui.tools.registry import Registry
 from cogency_tui.tools.shell.background import Background
 from cogency_tui.tools.shell.command import Ended, run_command
 from cogency_tui.tools.shell.sandbox import Sandbox
-from cogency_tui.tools.shell.tool import Shell
+from cogency_tui.tools.shell.shell_tool import Shell
 from cogency_tui.workspace.paths import Workspace
 from tests import ROOT
 from tests.tools.conftest import Bench

@@ -19,7 +19,7 @@ import pytest
 
 from cogency_tui.tools.supervision.process_tree import children_of
 from tests import ROOT
-from tests.tools.shell.test_strays import ESCAPES
+from tests.tools.shell.test_orphans import ESCAPES
 from tests.tools.survivors import MARK, none_survives, until
 
 pytestmark = [

@@ -12,10 +12,10 @@ import pytest
 from cogency_tui.errors import ToolError
 from cogency_tui.tools.base import Intent, Outcome, ToolContext
 from cogency_tui.tools.registry import Registry
-from cogency_tui.tools.web.child import in_child
 from cogency_tui.tools.web.client import Limits, WebClient
 from cogency_tui.tools.web.fetch import Fetch
 from cogency_tui.tools.web.page_text import LONGEST, Page, read_page
+from cogency_tui.tools.web.parser_process import in_child
 from cogency_tui.workspace.paths import Workspace
 from tests.exhaustive import sampled
 from tests.peers.web import Reply, WebPeer, both, local_guard, moved, page, trust

@@ -20,7 +20,7 @@ from tests.tui.driving import (
     type_text,
     until,
 )
-from tests.tui.scripted import ScriptedAgent, call, output, paused, respond, result, started
+from tests.tui.scripted import ScriptedAgent, call, output, paused, respond, result, started, steps
 
 LINES = "".join(f"line {number}\n" for number in range(200))
 
@@ -33,7 +33,7 @@ SCRIPT: list[Any] = [
     result("b", "edit", "old is not there", None, error=True),
     call("c", "agent", name="reviewer"),
     started("c", "agent"),
-    output("c", "agent", "· read a\n✓ read: Read\n· shell pytest\n✗ shell: exit 1\n"),
+    steps("c", "agent", ("read", "a", "done", "Read"), ("shell", "pytest", "failed", "exit 1")),
     result("c", "agent", "answered", "fine"),
     call("d", "shell", command="make"),
     result("d", "shell", "exit 0 after 1.0 s", "exit 0\n" + LINES),
@@ -77,7 +77,8 @@ async def test_enter_and_c_go_to_the_place_in_the_conversation_and_back(project:
         await until(pilot, lambda: "src/app.py" in shown(conversation_of(pilot)))
         assert conversation_of(pilot).has_focus
 
-        calls_of(pilot).select(calls_of(pilot).rows.transcript.calls[-1])
+        calls = calls_of(pilot)
+        calls.select(calls.place_of(calls.calls.transcript.calls[-1]) or 0)
         await pilot.press("c")
         assert calls_of(pilot).has_focus
         assert "read  ✓ done" in shown(detail_of(pilot))
@@ -209,7 +210,7 @@ async def test_a_call_names_what_it_waits_for(project: Path) -> None:
         action("ship", depends_on=["load", "build"]),
         paused,
         result("load", "shell", "exit 1", None, error=True),
-        result("build", "shell", 'Skipped: it depends on "load", which failed', None, error=True),
+        result("build", "shell", 'Skipped: it depends on "load", which failed', None, state="skipped"),
     ]
     agent = ScriptedAgent(project, script)
     async with app_over(agent).run_test(size=(160, 40)) as pilot:

@@ -15,7 +15,18 @@ from cogency_tui.tui.calls.rows import BackgroundCommand
 from cogency_tui.tui.transcript.units import Transcript
 from tests.tui.driving import app_over, calls_of, finished, send
 from tests.tui.looks import check_looks, each_size
-from tests.tui.scripted import EPOCH, ScriptedAgent, call, output, respond, result, started, user
+from tests.tui.scripted import (
+    EPOCH,
+    Inner,
+    ScriptedAgent,
+    call,
+    output,
+    respond,
+    result,
+    started,
+    steps,
+    user,
+)
 from tests.tui.stand import Stand
 
 SIZES = ((50, 36), (38, 20))
@@ -38,13 +49,13 @@ STATES: list[Event] = [
     call("b", "edit", file="src/checkout/cart.py", old="a", new="b"),
     result("b", "edit", "old is not in src/checkout/cart.py.", None, error=True, duration=0.002),
     call("c", "shell", command="sleep 60"),
-    result("c", "shell", "interrupted", None, error=True, duration=4.1),
+    result("c", "shell", "interrupted", None, state="interrupted", duration=4.1),
     call("d", "shell", command="pytest -x tests"),
     started("d", "shell"),
     output("d", "shell", TESTS),
     action("e", "shell", ["load", "build"], command="make ship"),
     action("f", "shell", ["x"], command="make"),
-    result("f", "shell", 'Skipped: it depends on "x", which failed', None, error=True, duration=0.0),
+    result("f", "shell", 'Skipped: it depends on "x", which failed', None, state="skipped", duration=0.0),
     call("g", "edit", file="src/app.py", old="x\ny", new="z"),
     call("h", "edit", file="src/later.py", old="1", new="2"),
     call("i", "write", partial=True, file="src/new.py"),
@@ -115,18 +126,21 @@ async def test_an_edit_that_waits_for_permission() -> None:
 
 
 async def test_a_sub_agent_at_work() -> None:
-    lines = "".join(f"· read src/f{number}.py\n✓ read: Read 3 lines\n" for number in range(7))
+    reads: list[Inner] = [("read", f"src/f{number}.py", "done", "Read 3 lines") for number in range(7)]
     work = [
         call("a", "agent", name="reviewer"),
         started("a", "agent"),
-        output("a", "agent", f"{lines}· shell make\n"),
+        steps("a", "agent", *reads, ("shell", "make", "running", "")),
     ]
     await check_looks("calls-agent", make(), having(*work), sizes=SIZES)
 
 
 async def test_a_sub_agent_that_is_done_and_opened() -> None:
-    lines = "· read src/app.py\n✓ read: Read 3 lines\n· shell make\n✗ shell: exit 2\n"
-    work = [call("a", "agent", name="reviewer"), started("a", "agent"), output("a", "agent", lines)]
+    inner: list[Inner] = [
+        ("read", "src/app.py", "done", "Read 3 lines"),
+        ("shell", "make", "failed", "exit 2"),
+    ]
+    work = [call("a", "agent", name="reviewer"), started("a", "agent"), steps("a", "agent", *inner)]
     done = result("a", "agent", "reviewer answered after 2 calls", "Looks good.", duration=31.0)
     await check_looks("calls-agent-done", make(), having(*work, done, keys=("space",)), sizes=SIZES)
 

@@ -9,10 +9,10 @@ from textual.pilot import Pilot
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.transcript.call import GLYPHS, ROLES, Call, FileChange
 from cogency_tui.tui.transcript.call_lines import call_row, draw_call, summarize
-from cogency_tui.tui.transcript.calls import GLYPHS, ROLES, Call, FileChange
 from tests.tui.driving import app_over, calls_of, conversation_of, detail_of, send, shown, until
-from tests.tui.scripted import EPOCH, ScriptedAgent, call, output, paused, result, started
+from tests.tui.scripted import EPOCH, ScriptedAgent, call, output, paused, result, started, steps
 
 INKS = inks_of("night")
 
@@ -178,11 +178,17 @@ async def test_a_call_appears_while_its_arguments_are_written(project: Path) -> 
 
 
 async def test_what_a_sub_agent_does_stands_below_its_call(project: Path) -> None:
-    lines = "· read src/app.py\n✓ read: Read 3 lines\n· edit src/app.py\n✗ edit: old is not there\n· list .\n"
+    work = steps(
+        "c1",
+        "agent",
+        ("read", "src/app.py", "done", "Read 3 lines"),
+        ("edit", "src/app.py", "failed", "old is not there"),
+        ("list", ".", "running", ""),
+    )
     script = [
         call("c1", "agent", name="reviewer"),
         started("c1", "agent"),
-        output("c1", "agent", lines),
+        work,
         paused,
     ]
     async with app_over(ScriptedAgent(project, script)).run_test(size=(160, 45)) as pilot:

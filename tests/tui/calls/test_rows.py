@@ -3,7 +3,7 @@
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.calls.rows import HIDDEN, BackgroundCommand, CallFilter, CallRows, Row
 from cogency_tui.tui.transcript.units import Transcript
-from tests.tui.scripted import call, output, result, started, user
+from tests.tui.scripted import Inner, call, output, result, started, steps, user
 
 
 def rows_of(*events: Event) -> CallRows:
@@ -16,8 +16,9 @@ def grow(rows: CallRows, *events: Event) -> None:
     rows.update(rows.transcript.feed(events))
 
 
-def steps(count: int) -> str:
-    return "".join(f"· read f{number}\n✓ read: Read\n" for number in range(count))
+def reads(count: int, id: str = "a") -> Event:
+    inner: list[Inner] = [("read", f"f{number}", "done", "Read") for number in range(count)]
+    return steps(id, "agent", *inner)
 
 
 COMMAND = BackgroundCommand("p1", "npm run dev", 0.0, 3.0, "running")
@@ -44,7 +45,7 @@ def test_a_call_that_goes_on_changes_no_row() -> None:
 
 
 def test_of_what_a_sub_agent_does_the_last_calls_are_seen_until_it_is_done() -> None:
-    rows = rows_of(call("a", "agent"), started("a", "agent"), output("a", "agent", steps(8)))
+    rows = rows_of(call("a", "agent"), started("a", "agent"), reads(8))
 
     assert rows.rows == [Row(1), Row(1, HIDDEN), *(Row(1, step) for step in range(3, 8))]
     assert (rows.hidden(1), rows.mark_of(1)) == (3, "▾")
@@ -55,7 +56,7 @@ def test_of_what_a_sub_agent_does_the_last_calls_are_seen_until_it_is_done() -> 
 
 
 def test_what_the_person_opened_or_closed_stays_so() -> None:
-    rows = rows_of(call("a", "agent"), started("a", "agent"), output("a", "agent", steps(8)))
+    rows = rows_of(call("a", "agent"), started("a", "agent"), reads(8))
     rows.fold(1)
     assert rows.rows == [Row(1)]
 
@@ -80,7 +81,7 @@ def test_a_filter_admits_by_tool_and_subject_and_by_failure() -> None:
     assert (rows.shown, rows.rows) == (1, [Row(2)])
     assert rows.newest() == 2
 
-    grow(rows, result("c", "edit", "interrupted", error=True))
+    grow(rows, result("c", "edit", "interrupted", state="interrupted"))
     assert rows.rows == [Row(2), Row(3)]
     rows.select(CallFilter())
     assert rows.rows == [Row(1), Row(2), Row(3)]
@@ -132,7 +133,7 @@ def test_rows_that_grow_are_those_made_at_once() -> None:
     rows.select(CallFilter())
     for number in range(8):
         grow(rows, call(f"c{number}", "read"))
-        grow(rows, output("b", "agent", steps(2)), result(f"c{number}", "read"))
+        grow(rows, reads(2, "b"), result(f"c{number}", "read"))
 
         whole = CallRows(rows.transcript)
         whole.show_commands([COMMAND])

@@ -5,7 +5,7 @@ from rich.segment import Segment
 
 from cogency_tui.tui.kit.lines import wrap
 from cogency_tui.tui.theme import inks_of
-from cogency_tui.tui.transcript.finding import Finder, Span, finds_on, occurrences
+from cogency_tui.tui.transcript.text_finder import Finder, Span, finds_on, occurrences
 from tests.tui.reading import fed, reading
 from tests.tui.scripted import call, respond, result, think, user
 

@@ -6,9 +6,12 @@ import pytest
 from textual import events
 
 from cogency_tui.agent.agent import Agent
-from cogency_tui.agent.user_command import Ran, told
-from cogency_tui.protocol.events import Event
+from cogency_tui.agent.export import facts
+from cogency_tui.protocol.events import CallState
+from cogency_tui.store.forks import Forks
+from cogency_tui.store.reviews import Reviews
 from cogency_tui.tui.kit.dialogs import Confirmation
+from cogency_tui.tui.kit.pane_title import PaneTitle
 from cogency_tui.tui.transcript.units import Transcript
 from tests.tui.driving import (
     app_over,
@@ -23,7 +26,7 @@ from tests.tui.driving import (
     type_text,
     until,
 )
-from tests.tui.scripted import ScriptedAgent, paused, respond, user
+from tests.tui.scripted import ScriptedAgent, paused, respond, user, user_command
 
 
 @pytest.fixture
@@ -114,9 +117,9 @@ async def test_the_bar_beside_the_prompt_says_that_it_is_a_command(project: Path
         ("could not be run", "failed", 0.0),
     ],
 )
-def test_how_it_ended_is_told_apart(outcome: str, state: str, duration: float) -> None:
+def test_how_it_ended_is_told_apart(outcome: str, state: CallState, duration: float) -> None:
     transcript = Transcript()
-    event: Event = {"type": "user", "timestamp": 1.0, "content": told(Ran("make", outcome, "out"))}
+    event = user_command("make", outcome, "out", state=state, duration=duration)
     transcript.feed([event, user("what now?")])
     call = transcript.call(0)
     assert (call.state, call.duration, call.args, call.body()) == (
@@ -126,3 +129,23 @@ def test_how_it_ended_is_told_apart(outcome: str, state: str, duration: float) -
         "out",
     )
     assert (transcript.turns, transcript.title) == (1, "what now?")
+
+
+async def test_every_place_counts_the_same_turns(agent: Agent) -> None:
+    async with at_work(agent, (160, 40)) as pilot:
+        for text in ("list the files", "!echo one", "list the files again"):
+            await send(pilot, text)
+            await finished(pilot)
+        title = pilot.app.screen.query_one("#conversation-title", PaneTitle)
+        assert "2 turns" in shown(title)
+        id = main_of(pilot).bridge.conversation_id
+        assert id is not None
+        store = await agent.store()
+        listed = await store.conversation(id)
+        assert listed is not None
+        assert ("Length", "2 turns") in facts(listed)
+        past = await agent.timeline(id).read()
+        assert (past.turns, [point.turn for point in past.points][-1]) == (2, 2)
+        assert (await agent.recall.statistics()).turns == 2
+        assert (await Forks(store.database).fork(id)).turns == 2
+        assert await Reviews(store.database).prompts(id) == ["list the files", "list the files again"]

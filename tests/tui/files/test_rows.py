@@ -4,7 +4,7 @@ from cogency_tui.tui.files.git_marks import GitMarks
 from cogency_tui.tui.files.rows import ROOT, FileRows, Node, draw_file, draw_found
 from cogency_tui.tui.kit.lines import width_of
 from cogency_tui.tui.theme import inks_of
-from cogency_tui.tui.transcript.calls import FileChange
+from cogency_tui.tui.transcript.call import FileChange
 
 INKS = inks_of("night")
 
@@ -21,7 +21,7 @@ def paths(rows: FileRows) -> list[str]:
 
 
 def drawn(rows: FileRows, width: int = 30) -> list[str]:
-    lines = [draw_file(rows, y, width, INKS, "surface") for y in range(len(rows.rows))]
+    lines = [draw_file(rows, row, width, INKS, "surface") for row in rows.rows]
     assert all(width_of(line.segments) == width for line in lines)
     return [line.text for line in lines]
 
@@ -56,7 +56,7 @@ def test_what_the_agent_changed_is_opened_and_marked() -> None:
     assert drawn(tree)[2] == "    ● views.py           +4 −1"
     tree.open.discard("src/api")
     tree.arrange()
-    assert draw_file(tree, 1, 30, INKS, "surface").segments[1].style == INKS("edit")
+    assert draw_file(tree, tree.rows[1], 30, INKS, "surface").segments[1].style == INKS("edit")
 
 
 def test_what_git_says_is_a_letter_and_what_is_gone_is_shown_struck_out() -> None:
@@ -72,7 +72,9 @@ def test_what_git_says_is_a_letter_and_what_is_gone_is_shown_struck_out() -> Non
         "  D old.py                    ",
         "? README.md                   ",
     ]
-    assert draw_file(tree, 3, 30, INKS, "surface").segments[2].style == INKS("dim", attributes="strike")
+    assert draw_file(tree, tree.rows[3], 30, INKS, "surface").segments[2].style == INKS(
+        "dim", attributes="strike"
+    )
     tree.open.discard("src")
     tree.arrange()
     assert drawn(tree)[0].rstrip() == "▸ src                        M"
@@ -121,4 +123,4 @@ def test_fifty_thousand_files_in_a_directory_are_rows_like_any() -> None:
     tree.open.add("src")
     tree.arrange()
     assert len(tree.rows) == 50_002
-    assert tree.place("src/f49999") == 50_000
+    assert tree.rows[50_000][1].path == "src/f49999"

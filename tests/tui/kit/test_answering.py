@@ -14,12 +14,12 @@ from textual.screen import Screen
 
 import cogency_tui.tui
 from cogency_tui.agent.permissions.gate import Question
-from cogency_tui.tui.commands import Palette
-from cogency_tui.tui.conversation.links import LinksScreen
+from cogency_tui.tui.conversation.links_dialog import LinksScreen
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import AnsweringScreen, Confirmation
-from cogency_tui.tui.kit.host import app_of
+from cogency_tui.tui.kit.typed_app import app_of
 from cogency_tui.tui.main.screen import MainScreen
+from cogency_tui.tui.palette import Palette
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from cogency_tui.tui.recall.dialogs import ExportScreen, RenameScreen
 from cogency_tui.tui.review.text_dialog import Task, WritingScreen

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.segment import Segment
 
-from cogency_tui.text import reveal
-from cogency_tui.tui.kit.figures import size
+from cogency_tui.safe_text import reveal
 from cogency_tui.tui.kit.lines import chop, width_of
 from cogency_tui.tui.kit.long_text import Fixed, GrowingText, Sheet, Stack
+from cogency_tui.tui.kit.number_format import size
 from cogency_tui.tui.kit.output import Lines, Output
 from cogency_tui.tui.theme import inks_of
 

@@ -1,14 +1,13 @@
 """The keys and the states of the main screen."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from cogency_tui.agent.event_queue import EventQueue
 from cogency_tui.config.schema import Settings
 from cogency_tui.errors import NetworkError, StoreError
-from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.tui.help.screen import HelpScreen
 from cogency_tui.tui.kit.dialogs import Confirmation
 from tests.tui.driving import (
@@ -26,14 +25,14 @@ from tests.tui.driving import (
     status_of,
     until,
 )
-from tests.tui.scripted import ScriptedAgent, end, paused, respond, user
+from tests.tui.scripted import ScriptedAgent, paused, respond, user
 
 
 def past(agent: ScriptedAgent, *titles: str) -> None:
     for number, title in enumerate(titles):
         id = f"id{number}"
         agent.past.listed.append(
-            Conversation(
+            StoredConversation(
                 id, str(agent.project), title, "xml", "openai", "gpt", 0.0, 1e9 - number, 3, 1200, 0.31, None
             )
         )
@@ -362,11 +361,10 @@ async def test_files_are_listed(project: Path) -> None:
 
 async def test_a_message_that_cannot_be_taken_is_given_back(project: Path) -> None:
     class Broken(ScriptedAgent):
-        async def stream(
-            self, query: str, *, conversation_id: str | None = None, chunks: bool = True, typed: str = ""
-        ) -> AsyncIterator[Event]:
+        async def run_turn(
+            self, query: str, queue: EventQueue, *, conversation_id: str, typed: str = ""
+        ) -> None:
             raise StoreError("The disk is full.", "Free some space.")
-            yield end()
 
     async with app_over(Broken(project)).run_test(size=(120, 30)) as pilot:
         await send(pilot, "an important message")

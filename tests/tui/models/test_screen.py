@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import ProviderSettings, Settings, config_path
 from cogency_tui.tui.app import CogencyApp
+from cogency_tui.tui.kit.dialogs import Choices
 from cogency_tui.tui.models.screen import PickerScreen
 from tests.peers.chat import ChatPeer
 from tests.peers.server import Request
@@ -77,11 +78,15 @@ async def picker(pilot: Pilot[Any]) -> PickerScreen:
 
 
 def providers_in(screen: PickerScreen) -> str:
-    return shown(screen.query_one("#picker-providers"))
+    return shown(screen.query_one("#picker-list"))
 
 
 def models_in(screen: PickerScreen) -> str:
-    return shown(screen.query_one("#picker-models"))
+    return shown(screen.query_one("#picker-list"))
+
+
+def picks_model(screen: PickerScreen) -> bool:
+    return "use it" in shown(screen.query_one(Choices))
 
 
 def note_in(screen: PickerScreen) -> str:
@@ -92,7 +97,7 @@ async def pick_provider(pilot: Pilot[Any], name: str) -> PickerScreen:
     screen = await picker(pilot)
     await type_text(pilot, name)
     await pilot.press("enter")
-    await until(pilot, lambda: screen.query_one("#picker-models").display)
+    await until(pilot, lambda: picks_model(screen))
     return screen
 
 
@@ -166,7 +171,7 @@ async def test_escape_goes_back_one_step(project: Path) -> None:
     async with ChatPeer() as peer, at_work(agent_at(peer.base_url, project)) as pilot:
         screen = await pick_provider(pilot, "mine")
         await pilot.press("escape")
-        assert screen.query_one("#picker-providers").display
+        assert not picks_model(screen)
         assert "openai" in providers_in(screen), "the filter is empty again"
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
@@ -180,9 +185,9 @@ async def test_the_mouse_chooses_as_well(project: Path) -> None:
     ):
         screen = await picker(pilot)
         row = next(y for y, line in enumerate(providers_in(screen).splitlines()) if "mine" in line)
-        await pilot.click("#picker-providers", offset=(8, row))
-        await until(pilot, lambda: screen.query_one("#picker-models").display)
-        await pilot.click("#picker-models", offset=(8, 0))
+        await pilot.click("#picker-list", offset=(8, row))
+        await until(pilot, lambda: picks_model(screen))
+        await pilot.click("#picker-list", offset=(8, 0))
         await until(pilot, lambda: "mine/house" in shown(status_of(pilot)))
 
 

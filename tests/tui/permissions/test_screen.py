@@ -13,9 +13,9 @@ from cogency_tui.agent.permissions.grants import Grant
 from cogency_tui.agent.permissions.rules import Rule
 from cogency_tui.config.schema import Settings, config_directory
 from cogency_tui.tui.kit.dialogs import Choices
-from cogency_tui.tui.kit.select_list import Heading
+from cogency_tui.tui.kit.select_list import Heading, SelectList
 from cogency_tui.tui.permissions.model import GrantRow, Ledger, ModeRow, RuleRow, list_rows
-from cogency_tui.tui.permissions.screen import PermissionList, PermissionsScreen
+from cogency_tui.tui.permissions.screen import PermissionsScreen
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import app_over, at_work, finished, main_of, send, shown, told, until
@@ -53,15 +53,17 @@ async def answered(pilot: Pilot[Any], key: str) -> None:
     await until(pilot, lambda: pilot.app.screen is not screen)
 
 
-async def permissions(pilot: Pilot[Any]) -> PermissionList:
+async def permissions(pilot: Pilot[Any]) -> SelectList[Any]:
     await send(pilot, "/permissions")
     await until(pilot, lambda: isinstance(pilot.app.screen, PermissionsScreen))
-    listed = pilot.app.screen.query_one(PermissionList)
+    screen = pilot.app.screen
+    assert isinstance(screen, PermissionsScreen)
+    listed = screen.rows
     await until(pilot, lambda: "auto" in shown(listed))
     return listed
 
 
-async def select(pilot: Pilot[Any], listed: PermissionList, kind: type[Any]) -> None:
+async def select(pilot: Pilot[Any], listed: SelectList[Any], kind: type[Any]) -> None:
     while not isinstance(listed.row, kind):
         before = listed.selected
         await pilot.press("down")
@@ -199,7 +201,7 @@ async def test_a_click_on_a_heading_selects_nothing(project: Path) -> None:
     async with working(agent_in(project)) as pilot:
         listed = await permissions(pilot)
         before = listed.selected
-        await pilot.click(PermissionList, offset=(4, 4))
+        await pilot.click("#permissions-list", offset=(4, 4))
         assert listed.selected == before
         await pilot.press(*["down"] * 9)
         assert isinstance(listed.row, ModeRow)
@@ -293,9 +295,9 @@ async def test_looks(project: Path, name: str, width: int, height: int) -> None:
     async def prepare(pilot: Pilot[Any]) -> None:
         screen = PermissionsScreen(Given(agent, None), lambda _mode: None, clock=lambda: EPOCH + 1e7)  # pyright: ignore[reportArgumentType]
         await pilot.app.push_screen(screen)
-        await until(pilot, lambda: "● ask" in shown(screen.query_one(PermissionList)))
+        await until(pilot, lambda: "● ask" in shown(screen.rows))
         if name == "permissions":
-            await select(pilot, screen.query_one(PermissionList), RuleRow)
+            await select(pilot, screen.rows, RuleRow)
         await pilot.pause()
 
     await check_looks(name, lambda: app_over(agent), prepare, sizes=[(width, height)])

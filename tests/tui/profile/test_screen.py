@@ -11,13 +11,13 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.profile.profile import OFFER
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings, config_path
-from cogency_tui.store.lessons import State
 from cogency_tui.store.profile import Fact
+from cogency_tui.store.profile_material import State
 from cogency_tui.store.prompts import Written
-from cogency_tui.tui.commands import CommandSource
 from cogency_tui.tui.kit.dialogs import Choices, Confirmation
+from cogency_tui.tui.palette import CommandSource
 from cogency_tui.tui.profile.model import ProfileBook, Shown
-from cogency_tui.tui.profile.screen import FactList, ProfileScreen
+from cogency_tui.tui.profile.screen import ProfileScreen
 from tests.tui.driving import (
     app_over,
     at_work,
@@ -73,7 +73,7 @@ def said(pilot: Pilot[Any]) -> str:
 
 
 def listed(pilot: Pilot[Any]) -> str:
-    return shown(pilot.app.screen.query_one(FactList))
+    return shown(pilot.app.screen.query_one("#profile-list"))
 
 
 async def test_it_is_offered_once_in_the_conversation_and_turned_on(project: Path) -> None:
@@ -88,7 +88,7 @@ async def test_it_is_offered_once_in_the_conversation_and_turned_on(project: Pat
         await until(pilot, lambda: "It learns from this conversation" in told(pilot))
         assert load_settings().profile == "on"
         screen = await profile(pilot)
-        await until(pilot, lambda: "Prefers short answers" in shown(screen.query_one(FactList)))
+        await until(pilot, lambda: "Prefers short answers" in shown(screen.query_one("#profile-list")))
         await until(pilot, lambda: "on, 2 facts" in shown(screen.query_one("#profile-title")))
         assert "From “my name is Ada”, turn 1, by offline/offline-1." in note(pilot)
         assert "2 learned" in note(pilot)

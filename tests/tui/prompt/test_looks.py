@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, ClassVar
 
+import pytest
 from textual import events
 from textual.app import ComposeResult
 from textual.pilot import Pilot
@@ -16,11 +17,13 @@ from cogency_tui.tui.prompt.box import PromptBox
 from cogency_tui.tui.prompt.completion import Completion
 from cogency_tui.tui.prompt.paths import Paths
 from cogency_tui.tui.prompt.prompt import Prompt
-from cogency_tui.tui.questions.answers import Answers
+from cogency_tui.tui.questions.answer_lines import Answers
 from cogency_tui.tui.questions.screen import PermissionQuestion
 from tests.tui.driving import until
 from tests.tui.looks import check_looks, each_size
 from tests.tui.stand import Stand
+
+pytestmark = pytest.mark.usefixtures("short_pause")
 
 PATHS = Paths(
     [

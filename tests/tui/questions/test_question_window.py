@@ -9,18 +9,12 @@ from textual.pilot import Pilot
 from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.config.themes import DEFAULT, load_palette
 from cogency_tui.tui.kit.dialogs import Confirmation, QuestionBody
-from cogency_tui.tui.questions import screen as question_screen
-from cogency_tui.tui.questions.answers import Answers
+from cogency_tui.tui.questions.answer_lines import Answers
 from cogency_tui.tui.theme import variables
 from tests.tui.driving import shown, until
-from tests.tui.questions.test_question import COMMAND, EDIT, Asking, Clock
+from tests.tui.questions.test_question_lines import COMMAND, EDIT, Asking, Clock
 
-
-@pytest.fixture(autouse=True)
-def _short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the clock of the test alone say how long a pause was."""
-    monkeypatch.setattr(question_screen, "PAUSE", 0.01)
-
+pytestmark = pytest.mark.usefixtures("short_pause")
 
 TINY = [(1, 1), (200, 2), (10, 40), (20, 5), (19, 6), (3, 3)]
 SMALL = [(20, 6), (40, 8), (25, 9), (200, 6)]

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from cogency_tui.agent.agent import Agent
 from cogency_tui.protocol.events import Event
-from cogency_tui.store.conversations import Conversation, Store
+from cogency_tui.store.conversations import Store, StoredConversation
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.preview import PreviewPane, PreviewView
 from cogency_tui.tui.recall.screen import RecallScreen
@@ -26,7 +26,7 @@ def agent_in(project: Path) -> Agent:
 
 async def begin(
     store: Store, project: Path, events: Sequence[Event], *, days: float = 0.0, cost: float = 0.0, **more: Any
-) -> Conversation:
+) -> StoredConversation:
     """A conversation that was worked on so many days ago; its model cost so much."""
     made = await store.create_conversation(
         str(project), dialect="xml", provider="openai", model="gpt-5.6-sol", **more
@@ -42,7 +42,7 @@ async def begin(
     return found
 
 
-async def date(store: Store, conversation: Conversation, moment: float) -> None:
+async def date(store: Store, conversation: StoredConversation, moment: float) -> None:
     """Have a conversation be from then: the store dates it by the clock of the machine."""
     sql = "UPDATE conversations SET created = ?, updated = ? WHERE id = ?"
     await store.database.write(lambda connection: connection.execute(sql, (moment, moment, conversation.id)))
@@ -74,7 +74,7 @@ def small(title: str, answer: str = "Done.") -> list[Event]:
     return [user(title), respond(answer, "r1")]
 
 
-async def usual(agent: Agent) -> dict[str, Conversation]:
+async def usual(agent: Agent) -> dict[str, StoredConversation]:
     """Some weeks of work in two projects, with forks."""
     store, project = await agent.store(), agent.project
     other = project.with_name("blog")
@@ -90,7 +90,9 @@ async def usual(agent: Agent) -> dict[str, Conversation]:
     return made
 
 
-async def fork(agent: Agent, of: Conversation, through: int | None, asked: str, answer: str) -> Conversation:
+async def fork(
+    agent: Agent, of: StoredConversation, through: int | None, asked: str, answer: str
+) -> StoredConversation:
     """A fork in which it went on in another way, one second after what it comes from."""
     store = await agent.store()
     made = await agent.recall.fork(of.id, through)

@@ -8,10 +8,10 @@ from textual.widgets import Input
 
 from cogency_tui.agent.recall.results import Indexed
 from cogency_tui.tui.help.screen import HelpScreen
+from cogency_tui.tui.kit.select_list import Heading
 from cogency_tui.tui.recall.list_view import RecallList
 from cogency_tui.tui.recall.panes import RecallPanes
 from cogency_tui.tui.recall.preview import PreviewView
-from cogency_tui.tui.recall.rows import Heading
 from cogency_tui.tui.recall.search_bar import ChipLine, SearchField
 from tests.tui.driving import app_over, main_of, opened, shown, told, type_text, until
 from tests.tui.recall.past import (

@@ -54,7 +54,7 @@ async def test_enter_opens_the_conversation_at_the_hit(project: Path) -> None:
         assert "the needle in the output" in await gone_on(pilot)
         assert main_of(pilot).bridge.conversation_id == made["flaky"].id
         assert pilot.app.focused is conversation_of(pilot)
-        cursor = conversation_of(pilot).cursor
+        cursor = conversation_of(pilot).cursor.place
         assert cursor is not None
         assert cursor.unit == 3
 
@@ -93,7 +93,7 @@ async def test_a_hit_in_a_sub_agent_opens_at_the_call_that_started_it(project: P
         assert "a needle down below" in previewed(pilot)
         await pilot.press("enter")
         await gone_on(pilot)
-        cursor = conversation_of(pilot).cursor
+        cursor = conversation_of(pilot).cursor.place
         assert main_of(pilot).bridge.conversation_id == made.id
         assert cursor is not None
         assert cursor.unit == 2

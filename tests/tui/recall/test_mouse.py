@@ -27,13 +27,13 @@ async def test_a_click_selects_and_the_preview_follows(project: Path) -> None:
     async with recalled(agent) as pilot:
         place = (6, row_of(listed(pilot), "Add pagination"))
         assert await pilot.click(list_of(pilot), offset=place)
-        await until(pilot, lambda: list_of(pilot).selected == made["week"].id)
+        await until(pilot, lambda: list_of(pilot).key == made["week"].id)
         await settled(pilot)
         assert "Add pagination to orders" in previewed(pilot)
         # A heading is nothing to select.
         assert await pilot.click(list_of(pilot), offset=(6, 0))
         await settled(pilot)
-        assert list_of(pilot).selected == made["week"].id
+        assert list_of(pilot).key == made["week"].id
 
 
 async def test_a_click_on_what_is_selected_goes_on_with_it(project: Path) -> None:

@@ -5,21 +5,22 @@ from dataclasses import replace
 import pytest
 
 from cogency_tui.agent.recall.results import Hit, Listed
-from cogency_tui.store.conversations import Conversation
+from cogency_tui.store.conversations import StoredConversation
 from cogency_tui.store.forks import Tree
-from cogency_tui.tui.recall.rows import Catalogue, Heading, HitRow, Item, day_of
+from cogency_tui.tui.kit.select_list import Heading
+from cogency_tui.tui.recall.rows import Catalogue, HitRow, Item, day_of
 
 DAY = 86_400.0
 NOON = 1_790_078_400.0
 """A Tuesday in September 2026, noon in UTC."""
 
 
-def conversation(id: str, days: float = 0.0, parent: str | None = None) -> Conversation:
+def conversation(id: str, days: float = 0.0, parent: str | None = None) -> StoredConversation:
     at = NOON - days * DAY
-    return Conversation(id, "/p", id, "xml", "o", "m", at, at, 1, 0, 0.0, parent)
+    return StoredConversation(id, "/p", id, "xml", "o", "m", at, at, 1, 0, 0.0, parent)
 
 
-def found(each: Conversation, forks: int = 0, hits: int = 0) -> Listed:
+def found(each: StoredConversation, forks: int = 0, hits: int = 0) -> Listed:
     found = tuple(Hit(1, each.id, "prompt", "", 0.0, f"text {nth}", ()) for nth in range(hits))
     return Listed(each, found, False, 2, forks, None)
 
@@ -63,7 +64,7 @@ def test_pages_go_on_under_the_same_heading() -> None:
     assert catalogue.found == 4
 
 
-def family() -> tuple[Conversation, Conversation, Conversation, Tree]:
+def family() -> tuple[StoredConversation, StoredConversation, StoredConversation, Tree]:
     root, fork = conversation("root", 20), conversation("fork", 0, "root")
     deep = conversation("deep", 30, "fork")
     return root, fork, deep, Tree(root, (Tree(fork, (Tree(deep),)),))

@@ -13,11 +13,11 @@ from textual.widgets import TextArea
 from cogency_tui.agent.agent import Agent
 from cogency_tui.config.schema import Settings
 from cogency_tui.store.file_versions import State
+from cogency_tui.tui.review.diff_texts import FileTitle, ReviewHeader
 from cogency_tui.tui.review.diff_view import DiffView
 from cogency_tui.tui.review.file_list import FileList
 from cogency_tui.tui.review.screen import ReviewScreen
 from cogency_tui.tui.review.text_dialog import WritingScreen
-from cogency_tui.tui.review.texts import FileTitle, ReviewHeader
 from tests.peers.scripted import ScriptedProvider
 from tests.tui.driving import at_work, finished, send, until
 

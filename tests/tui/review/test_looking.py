@@ -97,7 +97,7 @@ async def test_enter_goes_to_the_call_that_made_the_hunk(project: Path) -> None:
         await reviewer.press("j", "enter")
         assert isinstance(reviewer.app.screen, MainScreen)
         conversation = conversation_of(reviewer.pilot)
-        cursor = conversation.cursor
+        cursor = conversation.cursor.place
         assert cursor is not None
         assert "line_20" in str(conversation.transcript.call(cursor.unit).args)
         assert conversation.has_focus

@@ -4,10 +4,11 @@ import pytest
 
 from cogency_tui.agent.review.model import ChangedFile, FileKey, Group, Overview, Row
 from cogency_tui.store.file_versions import State
+from cogency_tui.tui.kit.select_list import Heading
+from cogency_tui.tui.review.diff_sections import height_of, paired
+from cogency_tui.tui.review.file_rows import FileRow, first_of, place_of, rows_of
 from cogency_tui.tui.review.open_file import Listed, Run
-from cogency_tui.tui.review.rows import FileRow, Heading, first_of, place_of, rows_of, step_from
-from cogency_tui.tui.review.sections import height_of, paired
-from cogency_tui.tui.terminal.outside_editor import at_line
+from cogency_tui.tui.terminal.external_editor import at_line
 
 
 def file(path: str, turn: int, state: State = "new") -> ChangedFile:
@@ -25,7 +26,7 @@ TURNS = overview(
 
 
 def labels(wanted: str) -> list[str]:
-    return [row.title if isinstance(row, Heading) else row.label for row in rows_of(TURNS, wanted)]
+    return [row.text if isinstance(row, Heading) else row.label for row in rows_of(TURNS, wanted)]
 
 
 @pytest.mark.parametrize(
@@ -42,9 +43,8 @@ def test_every_word_of_a_filter_has_to_match(wanted: str, left: list[str]) -> No
     assert labels(wanted) == left
 
 
-def test_headings_are_passed_over() -> None:
+def test_rows_are_found_by_their_file() -> None:
     rows = rows_of(TURNS, "")
-    assert [step_from(rows, 1, step) for step in (1, 2, 3, -1, 100)] == [2, 4, 4, 1, 4]
     assert place_of(rows, FileKey(1, "a.py")) == 4
     assert isinstance(rows[first_of(rows)], FileRow)
     # Nothing is decided about the second.

@@ -8,7 +8,7 @@ from cogency_tui.config.mcp import McpSettings
 from cogency_tui.config.schema import Settings
 from cogency_tui.tui.kit.dialogs import DialogBody
 from cogency_tui.tui.questions.screen import PermissionQuestion
-from cogency_tui.tui.servers.screen import ServerList, ServersScreen
+from cogency_tui.tui.servers.screen import ServersScreen
 from tests.peers.scripted import ScriptedProvider
 from tests.tools.mcp.conftest import command
 from tests.tui.driving import at_work, finished, send, shown, told, until
@@ -30,7 +30,7 @@ async def test_servers_are_listed_and_started_again(project: Path) -> None:
     async with at_work(agent_in(project, demo=command(), bad=hostile)) as pilot:
         await send(pilot, "/mcp")
         await until(pilot, lambda: isinstance(pilot.app.screen, ServersScreen))
-        listed = pilot.app.screen.query_one(ServerList)
+        listed = pilot.app.screen.query_one("#servers-list")
         note = pilot.app.screen.query_one(DialogBody)
         await until(pilot, lambda: "✓ demo" in shown(listed) and "✗ bad" in shown(listed))
         assert "Demo 1.2" in shown(listed)

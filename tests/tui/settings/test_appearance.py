@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from cogency_tui.config.layers import load_settings
 from cogency_tui.config.schema import Settings
 from cogency_tui.config.themes import COLOURLESS, theme_directories
-from cogency_tui.tui.settings.theme_picker import ThemeChoices, ThemePicker
+from cogency_tui.tui.settings.theme_picker import ThemePicker
 from cogency_tui.tui.theme import forget_themes
 from tests.tui.driving import app_over, conversation_of, main_of, send, shown, status_of, told, until
 from tests.tui.scripted import ScriptedAgent
@@ -74,7 +74,7 @@ async def test_the_picker_shows_each_theme_at_once_and_esc_brings_the_former_bac
     async with app.run_test(size=SIZE) as pilot:
         await send(pilot, "/theme")
         await until(pilot, lambda: isinstance(app.screen, ThemePicker))
-        listed = shown(app.screen.query_one(ThemeChoices))
+        listed = shown(app.screen.query_one("#themes-list"))
         assert "the terminal's own colours" in listed
         await pilot.press("down")
         assert app.theme == "tritone"
@@ -111,7 +111,7 @@ async def test_a_broken_theme_says_so_in_the_picker_and_is_not_shown(project: Pa
     async with app.run_test(size=SIZE) as pilot:
         await send(pilot, "/theme")
         await until(pilot, lambda: isinstance(app.screen, ThemePicker))
-        assert "✗ The theme" in shown(app.screen.query_one(ThemeChoices))
+        assert "✗ The theme" in shown(app.screen.query_one("#themes-list"))
         await pilot.press("home")
         assert app.theme == "night"
 

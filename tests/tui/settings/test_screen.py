@@ -13,10 +13,11 @@ from cogency_tui.config.options import options
 from cogency_tui.config.schema import config_path
 from cogency_tui.tui.app import CogencyApp
 from cogency_tui.tui.kit.dialogs import Choices
+from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.models.screen import PickerScreen
 from cogency_tui.tui.permissions.screen import PermissionsScreen
 from cogency_tui.tui.settings.rows import LinkRow, SettingRow
-from cogency_tui.tui.settings.screen import SettingList, SettingsScreen
+from cogency_tui.tui.settings.screen import SettingsScreen
 from tests.tui.driving import app_over, at_work, main_of, send, shown, status_of, type_text, until
 from tests.tui.looks import check_looks
 from tests.tui.scripted import ScriptedAgent
@@ -35,20 +36,22 @@ def write(text: str) -> None:
     config_path().write_text(text)
 
 
-async def settings(pilot: Pilot[Any]) -> SettingList:
+async def settings(pilot: Pilot[Any]) -> SelectList[Any]:
     await send(pilot, "/settings")
     await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
-    listed = pilot.app.screen.query_one(SettingList)
+    screen = pilot.app.screen
+    assert isinstance(screen, SettingsScreen)
+    listed = screen.rows
     await until(pilot, lambda: "provider" in shown(listed))
     return listed
 
 
-def key_of(listed: SettingList) -> str:
+def key_of(listed: SelectList[Any]) -> str:
     row = listed.row
     return row.preference.option.key if isinstance(row, SettingRow) else ""
 
 
-async def select(pilot: Pilot[Any], listed: SettingList, key: str) -> None:
+async def select(pilot: Pilot[Any], listed: SelectList[Any], key: str) -> None:
     while key_of(listed) != key:
         before = listed.selected
         await pilot.press("down")
@@ -59,7 +62,7 @@ def note(pilot: Pilot[Any]) -> str:
     return " ".join(shown(pilot.app.screen.query_one("#settings-note")).split())
 
 
-def line(listed: SettingList, key: str) -> str:
+def line(listed: SelectList[Any], key: str) -> str:
     return next(row for row in shown(listed).splitlines() if f" {key} " in row)
 
 
@@ -74,6 +77,23 @@ async def test_every_option_is_there_with_its_meaning_and_origin(project: Path) 
         assert "--provider" in line(listed, "provider")
         assert "config.toml:1" in line(listed, "mode")
         assert line(listed, "dialect").endswith("default")
+
+
+async def test_pages_and_ends_are_reached_by_their_keys(project: Path) -> None:
+    async with at_work(agent_in(project), (110, 40)) as pilot:
+        listed = await settings(pilot)
+        first = listed.row
+        await pilot.press("pagedown")
+        page = listed.selected
+        assert page > 10
+        await pilot.press("end")
+        assert isinstance(listed.row, LinkRow)
+        assert "Elsewhere" in shown(listed)
+        await pilot.press("pageup")
+        assert page < listed.selected < len(listed.rows) - 10
+        await pilot.press("home")
+        assert listed.row == first
+        assert shown(listed).splitlines()[0].strip() == listed.rows[0].text, "with its heading"
 
 
 async def test_a_choice_goes_on_to_the_next_and_back_and_counts_at_once(project: Path) -> None:
@@ -157,7 +177,7 @@ async def test_a_file_that_cannot_be_changed_says_why(project: Path) -> None:
     write("budget = { turn = { hard = 1 } }\n")
     async with at_work(agent_in(project), (110, 40)) as pilot:
         listed = await settings(pilot)
-        await select(pilot, listed, "budget.turn.hard")
+        await select(pilot, listed, "budget.day.hard")
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen.query_one("#settings-field").display)
         await pilot.press("5", "enter")

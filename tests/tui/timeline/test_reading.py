@@ -116,7 +116,7 @@ async def test_o_shows_the_message_and_the_answer_that_one_stands_at(agent: Agen
             await timeline.press(*keys)
             await timeline.pilot.press("o")
             await timeline.until(lambda: timeline.app.focused is conversation)
-            cursor = conversation.cursor
+            cursor = conversation.cursor.place
             assert cursor is not None
             unit = conversation.transcript.units[cursor.unit]
             assert str(getattr(unit, "text", "")).startswith(starts)

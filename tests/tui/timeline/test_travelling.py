@@ -161,7 +161,9 @@ async def test_o_shows_the_place_in_the_conversation(agent: Agent) -> None:
         await timeline.pilot.press("o")
         conversation = conversation_of(timeline.pilot)
         await timeline.until(lambda: timeline.app.focused is conversation)
-        await timeline.until(lambda: conversation.cursor is not None and conversation.cursor.unit == 1)
+        await timeline.until(
+            lambda: conversation.cursor.place is not None and conversation.cursor.place.unit == 1
+        )
 
 
 async def test_a_turn_that_ends_meanwhile_is_there_and_one_stays_where_one_is(agent: Agent) -> None:

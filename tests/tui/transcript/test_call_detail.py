@@ -4,9 +4,9 @@ from typing import Any
 
 from cogency_tui.protocol.events import Event
 from cogency_tui.tui.theme import inks_of
+from cogency_tui.tui.transcript.call import Action, Call
 from cogency_tui.tui.transcript.call_detail import CallSheet
-from cogency_tui.tui.transcript.calls import Action, Call
-from tests.tui.scripted import EPOCH, call, output, result, started
+from tests.tui.scripted import EPOCH, call, output, result, started, steps
 
 INKS = inks_of("night")
 DIFF = "--- a/a.py\n+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+z\n"
@@ -104,7 +104,7 @@ def test_what_it_waits_for_and_why_it_was_skipped_are_told() -> None:
     )
 
     skipped = made(
-        call("c", "shell"), result("c", "shell", 'Skipped: it depends on "a", which failed', error=True)
+        call("c", "shell"), result("c", "shell", 'Skipped: it depends on "a", which failed', state="skipped")
     )
     shown = text(sheet_of(skipped, cause="a failed"))
     assert shown[0].startswith("shell  ⊘ skipped")
@@ -129,7 +129,7 @@ def test_what_a_sub_agent_did_stands_with_its_answer() -> None:
     done = made(
         call("c", "agent", name="reviewer"),
         started("c", "agent"),
-        output("c", "agent", "· read a.py\n✓ read: Read 3 lines\n"),
+        steps("c", "agent", ("read", "a.py", "done", "Read 3 lines")),
         result("c", "agent", "reviewer answered", "all good"),
     )
     shown = text(sheet_of(done))

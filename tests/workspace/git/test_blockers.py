@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cogency_tui.config.load import read_text
+from cogency_tui.config.toml import read_text
 from cogency_tui.errors import ConfigError
 from cogency_tui.tools.shell.loopback import visit
 from cogency_tui.tools.shell.losses import at_stake
-from cogency_tui.tools.shell.words import Simple, Word
-from cogency_tui.workspace.git import facts
-from cogency_tui.workspace.git.facts import Repository, blocked
+from cogency_tui.tools.shell.simple_command import Simple, Word
+from cogency_tui.workspace.git import safe_git
+from cogency_tui.workspace.git.blockers import blocked
+from cogency_tui.workspace.git.facts import Repository
 from cogency_tui.workspace.paths import Workspace
 
 
@@ -63,7 +64,7 @@ def test_git_is_not_asked(project: Path, name: str, kind: str, monkeypatch: pyte
         asked.append(given)
         return 1, b""
 
-    monkeypatch.setattr(facts, "run_helper", ask)
+    monkeypatch.setattr(safe_git, "run_helper", ask)
     assert blocked(project, below=True)
     assert Repository(project).entries(untracked=True) is None
     # What is drawn all the time does not look through the whole project: git has its patience there.

@@ -1,0 +1,245 @@
+"""Channels to the model: replay, resume, and auto, which chooses between them.
+
+Replay sends one request for each cycle with the whole history, and works with every provider. Resume sends
+the context once over a session, then only new messages. Auto resumes where provider and model support it,
+replays otherwise, and reports why.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from typing import Protocol
+
+from cogency_tui.errors import (
+    AuthenticationError,
+    ContextTooLongError,
+    ProviderError,
+    SessionLostError,
+    SessionRefusedError,
+)
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers.base import Chunk, Notice, Provider, ReasoningDelta, Session, TextDelta
+from cogency_tui.providers.http_transport import ATTEMPTS, Wait, with_retries
+
+
+class Channel(Protocol):
+    """The way to the model: receives the whole context each time, and decides how much of it to send.
+
+    `mode` and `reason` describe the last generated cycle.
+    """
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
+
+    @property
+    def sent(self) -> int:
+        """Characters of the messages that were sent for the last cycle."""
+        ...
+
+    def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        """Answer `messages`. Closing the iterator early stops the generation.
+
+        Raises:
+            ProviderError: as the provider does.
+        """
+        ...
+
+    async def close(self) -> None: ...
+
+
+class ReplayChannel:
+    """Sends the whole history with each request."""
+
+    def __init__(self, provider: Provider, reason: str = "") -> None:
+        self.mode = "replay"
+        self.reason = reason
+        self.sent = 0
+        self._provider = provider
+
+    def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        self.sent = sum(len(message["content"]) for message in messages)
+        return self._provider.stream(messages)
+
+    async def close(self) -> None:
+        """Do nothing: no connection outlives a cycle."""
+
+
+class ResumeChannel:
+    """Holds a session open between cycles and turns.
+
+    Before each cycle, the session's history is compared with that from the store. If they differ (another
+    dialect, a lost connection, an edited history), a new session is seeded: the store is authoritative.
+    `attempts` is how often a session is opened in all before the last error is raised.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        reason: str = "",
+        *,
+        attempts: int = ATTEMPTS,
+        wait: Wait = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.mode = "resume"
+        self.reason = reason
+        self.sent = 0
+        self._provider = provider
+        self._attempts = attempts
+        self._wait = wait
+        self._jitter = jitter
+        self._session: Session | None = None
+        self._known: list[Message] = []
+
+    async def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        """Answer `messages`; if the session was lost before it sent anything, over a new one."""
+        self.sent = 0
+        attempts = with_retries(
+            lambda: self._attempt(messages),
+            attempts=self._attempts,
+            wait=self._wait,
+            jitter=self._jitter,
+        )
+        async with aclosing(attempts) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def _attempt(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        fresh = self._fresh(messages)
+        lost = ""
+        if self._session is not None and fresh is not None:
+            if self._session.reusable:
+                begun = False
+                try:
+                    async with aclosing(self._round(self._session, fresh, messages)) as chunks:
+                        async for chunk in chunks:
+                            begun = begun or isinstance(chunk, TextDelta | ReasoningDelta)
+                            yield chunk
+                    return
+                except SessionLostError as exc:
+                    if begun:
+                        raise
+                    lost = str(exc)
+            else:
+                lost = f"The session with {self._provider.name} had ended."
+        await self.close()
+        if lost:
+            yield Notice(f"{lost} A new one is given the conversation.")
+        session = self._session = await self._provider.connect(messages[:-1])
+        self.sent += sum(len(message["content"]) for message in messages[:-1])
+        async with aclosing(self._round(session, messages[-1:], messages)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def _round(
+        self, session: Session, fresh: Sequence[Message], messages: Sequence[Message]
+    ) -> AsyncGenerator[Chunk, None]:
+        self._known = list(messages)
+        self.sent += sum(len(message["content"]) for message in fresh)
+        try:
+            await session.send(fresh)
+            async with aclosing(session.receive()) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        except ProviderError:
+            # How much of this round the session has is unknown.
+            await self.close()
+            raise
+
+    def _fresh(self, messages: Sequence[Message]) -> Sequence[Message] | None:
+        """The part of `messages` that the session has not been sent: its own answer in its stored form,
+        then new messages. None if the session's history differs, or nothing is new.
+        """
+        known = len(self._known)
+        if not known or list(messages[:known]) != self._known:
+            return None
+        fresh = messages[known:]
+        new = fresh[1:] if fresh and fresh[0]["role"] == "assistant" else fresh
+        if not new or any(message["role"] == "assistant" for message in new):
+            return None
+        return fresh
+
+    async def close(self) -> None:
+        """End the session, if there is one."""
+        session, self._session = self._session, None
+        self._known = []
+        if session is not None:
+            await session.close()
+
+
+BREAKS = 2
+"""Consecutive sessions that break off in mid-answer, after which requests are preferred."""
+
+PAUSE = 300.0
+"""Seconds after which a session is tried again that failed to open for a passing reason."""
+
+
+class AutoChannel:
+    """Begins with a session if the provider has them. Falls back to requests when no session opens, or when
+    sessions break off repeatedly: the turn continues from the store, so no event is lost and no call
+    repeated.
+    """
+
+    def __init__(self, provider: Provider, clock: Callable[[], float] = time.monotonic) -> None:
+        self._provider = provider
+        self._clock = clock
+        self._resume = ResumeChannel(provider, f"auto: {provider.name} keeps sessions", attempts=1)
+        self._replay = ReplayChannel(provider, f"auto: {provider.name} has no sessions")
+        self._channel = self._resume if provider.resumes else self._replay
+        self._again: float | None = None
+        self._breaks = 0
+
+    @property
+    def mode(self) -> str:
+        return self._channel.mode
+
+    @property
+    def reason(self) -> str:
+        return self._channel.reason
+
+    @property
+    def sent(self) -> int:
+        return self._channel.sent
+
+    async def generate(self, messages: Sequence[Message]) -> AsyncGenerator[Chunk, None]:
+        if self._again is not None and self._clock() >= self._again:
+            self._channel, self._again = self._resume, None
+        if self._channel is self._resume:
+            begun = False
+            try:
+                async with aclosing(self._resume.generate(messages)) as chunks:
+                    async for chunk in chunks:
+                        begun = begun or isinstance(chunk, TextDelta | ReasoningDelta)
+                        yield chunk
+                self._breaks = 0
+                return
+            except (AuthenticationError, ContextTooLongError):
+                # Requests would be refused for the same reason.
+                raise
+            except ProviderError as exc:
+                if begun:
+                    self._breaks += 1
+                    if self._breaks >= BREAKS:
+                        await self._fall_back(exc)
+                    raise
+                failure = exc
+            await self._fall_back(failure)
+            yield Notice(f"{failure} Going on in replay mode.")
+        async with aclosing(self._replay.generate(messages)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def _fall_back(self, cause: ProviderError) -> None:
+        await self._resume.close()
+        self._breaks = 0
+        self._again = None if isinstance(cause, SessionRefusedError) else self._clock() + PAUSE
+        self._replay = ReplayChannel(self._provider, f"auto: no session ({cause})")
+        self._channel = self._replay
+
+    async def close(self) -> None:
+        await self._resume.close()

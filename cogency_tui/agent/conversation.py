@@ -1,0 +1,273 @@
+"""A conversation at work, the user's or a sub-agent's, both by the same rules.
+
+What it has read, its permissions and its channel to the model last from turn to turn. What may change at
+any time (mode, provider, permissions) is read when it is needed.
+"""
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Protocol
+
+from cogency_tui.agent.budget import Budget
+from cogency_tui.agent.call_graph import TurnActions
+from cogency_tui.agent.channels import AutoChannel, Channel, ReplayChannel, ResumeChannel
+from cogency_tui.agent.context import MessageLog
+from cogency_tui.agent.engine import Engine
+from cogency_tui.agent.history import History
+from cogency_tui.agent.metrics import Calibration
+from cogency_tui.agent.permissions.gate import Gate
+from cogency_tui.agent.permissions.taint import sources_of
+from cogency_tui.agent.profile.profile import Told
+from cogency_tui.agent.project.instructions import Instructions, read_instructions
+from cogency_tui.agent.project.settings import Delegates
+from cogency_tui.agent.prompt import ACTION_TYPES, system_parts
+from cogency_tui.agent.scheduler import Preview, Scheduler
+from cogency_tui.config.schema import Dialect, Mode, Settings
+from cogency_tui.errors import UsageError
+from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.providers.base import Provider
+from cogency_tui.redaction import Redactor
+from cogency_tui.store.conversations import Store
+from cogency_tui.tools.base import ToolContext
+from cogency_tui.tools.mcp.names import described_by, source_of
+from cogency_tui.tools.registry import Registry
+from cogency_tui.tools.threads import in_thread
+
+
+class Work(Protocol):
+    """A turn or a command of the user's, which runs in a conversation."""
+
+    def interrupt(self) -> None: ...
+
+
+class Conversation:
+    """One conversation while its agent is open.
+
+    `assemble` gives it its tools. `role` is the part of a sub-agent's system prompt that describes the
+    sub-agent. `depth` is the number of agents above it.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        id: str,
+        gate: Gate,
+        provider: Callable[[], Provider],
+        assemble: "Callable[[Conversation], Registry]",
+        *,
+        settings: Settings | None = None,
+        role: str = "",
+        depth: int = 0,
+        budget: Budget | None = None,
+    ) -> None:
+        self.engine = engine
+        self.id = id
+        self.gate = gate
+        self.provider = provider
+        self.depth = depth
+        self._settings = settings
+        self.budget = budget or Budget(id, gate, lambda: engine.settings.budget, engine.store)
+        """The spending limits; a sub-agent shares those of its caller."""
+        self.dialect: Dialect = self.settings.dialect
+        """The dialect of the last turn."""
+        self.background = engine.background.of(id)
+        """The background commands that it has started."""
+        self.delegates = engine.project_settings.now
+        self._served = engine.servers.tools
+        self.registry = assemble(self)
+        self.busy = False
+        """Whether work is running or about to."""
+        self._interrupted = False
+        self._work: Work | None = None
+        self.instructions = Instructions()
+        """The instruction files, as they were when the last turn began."""
+        self._told = Told()
+        self._assemble = assemble
+        self._role = role
+        self._recalled = False
+        self._context = ToolContext(
+            engine.workspace,
+            secrets=engine.secrets,
+            journal=engine.journal.of(id),
+            output_limit=self.settings.output_limit,
+            remotes=engine.remotes,
+        )
+        self.calibration = Calibration()
+        self._log = MessageLog()
+        self._channel: Channel | None = None
+        self._wanted: tuple[Mode, Provider] | None = None
+        self._settling: asyncio.Task[None] | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """Its own settings, else those in force."""
+        return self._settings or self.engine.settings
+
+    def interrupt(self) -> None:
+        """Stop the turn, even one that has not begun yet."""
+        self._interrupted = True
+        if self._settling is not None:
+            self._settling.cancel()
+        if self._work is not None:
+            self._work.interrupt()
+
+    @contextmanager
+    def working(self) -> Generator[None]:
+        """Reserve the conversation for one piece of work.
+
+        Raises:
+            UsageError: other work is running.
+        """
+        if self.busy:
+            raise UsageError("A turn is running in this conversation.", "Wait for it, or interrupt it.")
+        self.busy, self._interrupted = True, False
+        try:
+            yield
+        finally:
+            self.busy, self._work = False, None
+
+    async def begin(self, store: Store) -> None:
+        """Refresh what the next turn starts from: instructions, the configuration of a trusted project, the
+        user's profile and, the first time, what the conversation has read before.
+
+        Raises:
+            StoreError: its events or the profile cannot be read.
+        """
+        engine = self.engine
+        if engine.profile is not None:
+            self._told = await engine.profile.told(self._told)
+        self.instructions = await in_thread(read_instructions, engine.workspace, engine.config)
+        await in_thread(engine.project_settings.refresh)
+        engine.servers.configure(engine.project_settings.now.mcp)
+        self._take_tools()
+        if not self._recalled:
+            before = await sources_of(store, self.id, engine.workspace)
+            self.gate.note(before)
+            if before and not self.depth:
+                # Commands of an earlier process may have changed its remotes.
+                self.gate.distrust_remotes()
+            self._recalled = True
+
+    async def configured(self) -> Delegates:
+        """The sub-agents and workflows in force now: trust may have been revoked during the turn."""
+        await in_thread(self.engine.project_settings.refresh)
+        return self.engine.project_settings.now
+
+    async def gather_tools(self, seconds: float | None) -> None:
+        """Wait at most `seconds` for MCP servers that are starting; the next turn has the tools that are
+        then ready.
+        """
+        self._settling = asyncio.create_task(self.engine.servers.settle(seconds))
+        if self._interrupted:
+            self._settling.cancel()
+        try:
+            await asyncio.wait([self._settling])
+        finally:
+            self._settling.cancel()
+            self._settling = None
+        self._take_tools()
+
+    def _take_tools(self) -> None:
+        """Refresh the set of tools."""
+        if self._work is not None:
+            # A turn continues with the tools that its model knows.
+            return
+        there = (self.engine.project_settings.now, self.engine.servers.tools)
+        if self.delegates is not there[0] or self._served is not there[1]:
+            self.delegates, self._served = there
+            self.registry = self._assemble(self)
+            # A session knows the tools as they were.
+            self._wanted = None
+
+    def begin_turn(self, work: Work, dialect: Dialect) -> Sources:
+        """Note that `work` is a turn in `dialect`; return the sources whose words describe its tools."""
+        self.dialect = dialect
+        described = {source_of(tool.name): described_by(tool.name) for tool in self.registry}
+        described.pop("", None)
+        for server, source in described.items():
+            # The words of the server are part of the system prompt.
+            self.gate.note(Sources(possible=(source,)), server)
+        self.gate.begin_turn()
+        if not self.depth:
+            self.budget.begin()
+        self.begin_work(work)
+        return Sources(possible=tuple(described.values()))
+
+    def begin_work(self, work: Work) -> None:
+        """Note that `work` runs, and interrupt it if the user already did."""
+        self._work = work
+        if self._interrupted:
+            work.interrupt()
+
+    async def environment(self, store: Store) -> str:
+        """The environment block for the next message; empty if one for this project was already sent.
+
+        Raises:
+            StoreError: the earlier messages cannot be read.
+        """
+        # Imported late: not on the way to the first frame.
+        from cogency_tui.agent.environment import describe, is_about
+
+        workspace, gate = self.engine.workspace, self.gate
+        blocks = await store.environments(self.id)
+        if any(is_about(block, workspace.root) for block in blocks):
+            return ""
+        block = await in_thread(describe, workspace, gate.mode, can_ask=gate.can_ask)
+        return Redactor(self.engine.secrets).text(block)
+
+    def history(self, store: Store, dialect: Dialect) -> History:
+        """The conversation as the model receives it; text from files, servers and the profile is redacted."""
+        redact = Redactor(self.engine.secrets).text
+        parts = system_parts(
+            dialect,
+            self.registry.describe(),
+            [tool.name for tool in self.registry if tool.name in ACTION_TYPES],
+            role=self._role,
+            instructions=self.instructions.text,
+            profile=self._told.text,
+        )
+        return History(
+            store,
+            self.id,
+            self.settings,
+            dialect,
+            self.provider,
+            [(name, redact(text)) for name, text in parts],
+            self.calibration,
+            self._log,
+        )
+
+    async def close(self) -> None:
+        """Close the session with the model, and stop the background commands."""
+        await self.background.close()
+        await self._close_channel()
+
+    def scheduler(self, actions: TurnActions, preview: Preview, wake: Callable[[], None]) -> Scheduler:
+        """The scheduler of a cycle's calls; `actions` are those of its turn so far."""
+        return Scheduler(self.registry, self.gate, self._context, preview, wake, actions=actions)
+
+    def notices(self, store: Store) -> list[str]:
+        """The pending notices, each of which the user is shown once."""
+        return [*store.untold(), *self.engine.servers.untold()]
+
+    async def channel(self) -> Channel:
+        wanted = (self.engine.mode(), self.provider())
+        if self._channel is None or self._wanted != wanted:
+            await self._close_channel()
+            self._channel = _create_channel(*wanted)
+            self._wanted = wanted
+        return self._channel
+
+    async def _close_channel(self) -> None:
+        channel, self._channel = self._channel, None
+        if channel is not None:
+            await channel.close()
+
+
+def _create_channel(mode: Mode, provider: Provider) -> Channel:
+    if mode == "resume":
+        return ResumeChannel(provider, "chosen")
+    if mode == "replay":
+        return ReplayChannel(provider, "chosen")
+    return AutoChannel(provider)

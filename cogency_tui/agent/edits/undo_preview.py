@@ -1,0 +1,181 @@
+"""The preview of an undo, which the user sees before it is done."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import compress
+
+from cogency_tui.agent.edits.change_attribution import named_conversations
+from cogency_tui.agent.edits.content_cache import Contents
+from cogency_tui.agent.edits.reverse import Obstacle, Reversal
+from cogency_tui.agent.edits.undo_selection import Step
+from cogency_tui.errors import StoreError, WorkspaceError
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.file_versions import Edit, FileChange, Version
+from cogency_tui.workspace import diff
+from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.text_files import decode
+
+LARGEST = 4 << 20
+"""The most bytes of a file whose difference is shown line by line."""
+
+_MOST_NAMED = 5
+_MOST_NUMBERS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A change that would be made; `diff` is its text, complete and unescaped."""
+
+    change: FileChange
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The changes that an undo would make, recorded under the name of `tool`; it can be applied once no
+    `obstacles` are left.
+
+    `unchanged` revert edits without changing a file: what these had changed is no longer there. `left` are
+    edits that stay because another conversation may have made them, or because they came with commits of a
+    remote, and the user did not choose them. `former` are the names under which files were changed that
+    were renamed since, by their current paths.
+    """
+
+    tool: str
+    changes: tuple[Planned, ...]
+    unchanged: tuple[FileChange, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
+    left: tuple[Edit, ...] = ()
+    former: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
+
+    @property
+    def for_good(self) -> tuple[str, ...]:
+        """Paths whose current content would be lost for good: it is too large to be stored."""
+        changes = (each.change for each in self.changes)
+        return tuple(
+            change.old_path or change.path
+            for change in changes
+            if change.before.kind != "absent"
+            and not change.before.kept
+            and not change.before.holds(change.after)
+        )
+
+    def without(self, paths: Collection[str]) -> "Plan":
+        """The plan without these paths."""
+        return replace(
+            self,
+            changes=tuple(each for each in self.changes if each.change.path not in paths),
+            unchanged=tuple(each for each in self.unchanged if each.path not in paths),
+            obstacles=tuple(each for each in self.obstacles if each.path not in paths),
+            left=tuple(each for each in self.left if each.path not in paths),
+        )
+
+
+def left_out(edits: Collection[Edit]) -> str:
+    """Why shared or merged edits stay as they are, and how to revert them; empty for none."""
+    merged = [edit for edit in edits if edit.is_merged]
+    shared = [edit for edit in edits if not edit.is_merged]
+    others = named_conversations({other for edit in shared for other in edit.shared_with})
+    told = [
+        f"Kept, because it came from the remote: {_names(merged)}. {_reverting(merged)}",
+        f"{_names(shared)} stay{'s' * _is_one(shared)} as now: a command of {others} ran at the same time and"
+        f" may have made the change. {_reverting(shared)}",
+    ]
+    return " ".join(compress(told, (merged, shared)))
+
+
+def _is_one(edits: Collection[Edit]) -> bool:
+    return len({edit.path for edit in edits}) == 1
+
+
+def _names(edits: Collection[Edit]) -> str:
+    paths = list(dict.fromkeys(shown(edit.path) for edit in edits))
+    names = ", ".join(paths[:_MOST_NAMED])
+    return names + (f" and {len(paths) - _MOST_NAMED:,} more" if len(paths) > _MOST_NAMED else "")
+
+
+def _reverting(edits: Collection[Edit]) -> str:
+    numbers = " ".join([str(edit.id) for edit in edits][:_MOST_NUMBERS])
+    numbers += " …" if len(edits) > _MOST_NUMBERS else ""
+    return f"`cogency-tui edits revert {numbers}` takes it back all the same."
+
+
+def plan_of(tool: str, steps: Iterable[Step], contents: Contents, blobs: Blobs) -> Plan:
+    """The plan of reverting these steps, last one first. Errors as `planned`. Blocks."""
+    reversal = Reversal(contents, blobs)
+    for step in steps:
+        reversal.take_back(step)
+    return planned(tool, reversal, blobs)
+
+
+def planned(tool: str, reversal: Reversal, blobs: Blobs) -> Plan:
+    """The plan of a reversal that was tried out. Blocks.
+
+    Raises:
+        StoreError: a stored content cannot be read.
+    """
+    changes, obstacles = reversal.planned()
+    paths = {path for each in changes for path in (each.path, each.old_path)}
+    former = {path: reversal.former(path) for path in paths.union(each.path for each in obstacles)}
+    return Plan(
+        tool,
+        tuple(Planned(each, _shown(each, former, blobs)) for each in changes if each.kind != "snapshot"),
+        tuple(each for each in changes if each.kind == "snapshot"),
+        tuple(replace(each, reason=_explained(each, former)) for each in obstacles),
+        former={path: names for path, names in former.items() if names},
+    )
+
+
+def _shown(change: FileChange, former: Mapping[str, Collection[str]], blobs: Blobs) -> str:
+    path = change.old_path or change.path
+    notes = [f"{shown(name)} is {shown(path)} now.\n" for name in former[path]]
+    return "".join((*notes, difference(change, blobs)))
+
+
+def _explained(obstacle: Obstacle, former: Mapping[str, Collection[str]]) -> str:
+    names = ", ".join(map(shown, former[obstacle.path]))
+    return f"{obstacle.reason}; it was {names} then" if names else obstacle.reason
+
+
+def difference(change: FileChange, blobs: Blobs) -> str:
+    """A change as text: a unified diff, and a line for each change that no diff can show. Blocks.
+
+    Raises:
+        StoreError: a content cannot be read.
+    """
+    name = shown(change.path)
+    notes: list[str] = []
+    if change.old_path:
+        notes.append(f"{shown(change.old_path)} is renamed to {name}.\n")
+    before, after = change.before, change.after
+    if before.kind == after.kind == "file" and before.mode != after.mode:
+        notes.append(f"The mode of {name} changes from {before.mode:o} to {after.mode:o}.\n")
+    if before.holds(after):
+        return "".join(notes)
+    try:
+        old, new = _text(before, name, blobs), _text(after, name, blobs)
+    except (StoreError, WorkspaceError):
+        return "".join((*notes, f"{name}: {_said(before)} becomes {_said(after)}.\n"))
+    return "".join((*notes, diff.unified(old, new, name)))
+
+
+def _text(version: Version, name: str, blobs: Blobs) -> str | None:
+    """The content with plain newlines; None if there is none.
+
+    Raises:
+        WorkspaceError: it is no text, or not to be shown as text.
+        StoreError: it cannot be read.
+    """
+    if version.kind == "absent":
+        return None
+    if version.kind == "link" or not version.kept or version.size > LARGEST:
+        raise WorkspaceError(f"{name} is not shown line by line.")
+    return decode(blobs.read(version.digest, version.size), name).plain
+
+
+def _said(version: Version) -> str:
+    if version.kind == "absent":
+        return "nothing"
+    if version.kind == "link":
+        return "a symbolic link"
+    return f"a file of {version.size:,} bytes ({version.digest[:12] or 'unknown'})"

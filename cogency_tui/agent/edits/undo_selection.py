@@ -1,0 +1,189 @@
+"""Selects the edits that an undo reverts, and the steps in which it does so. Pure: no file is read here.
+
+An edit is undone as long as an undo of it is not itself undone. Edits of one file that follow each other
+without a change by others between them are one step, so changes that cancel out within it cause no
+conflict. Changes from before a rename that stays are reverted under the new name.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import PurePosixPath
+
+from cogency_tui.agent.edits.file_history import UNDO, by_file, change_of, joined, renames, unbroken
+from cogency_tui.store.file_versions import Edit, FileChange, Undone
+from cogency_tui.workspace.file_names import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A change to revert as a whole, and the edits that it consists of.
+
+    `former` are the names under which the file was changed, if later edits that stay have renamed it.
+    `blocked` is why it cannot be reverted.
+    """
+
+    change: FileChange
+    undoes: tuple[Undone, ...]
+    last: int
+    former: tuple[str, ...] = ()
+    blocked: str = ""
+
+
+def taken_back(edits: Sequence[Edit]) -> set[int]:
+    """The numbers of the edits that are currently undone; `edits` are those of a conversation, oldest
+    first.
+    """
+    return _walk(edits, ())[1]
+
+
+def to_undo(edits: Sequence[Edit], wanted: Collection[int]) -> list[Edit]:
+    """The edits of a conversation to undo so that none of the `wanted` is in effect; oldest first.
+
+    Edits that are already undone are left out, as is an undo of nothing but wanted edits. An undo that
+    reverted others as well is undone, together with the wanted edits that it had reverted.
+    """
+    return _walk(edits, wanted)[0]
+
+
+def latest_turn(edits: Sequence[Edit]) -> int | None:
+    """The last turn with an edit of the agent's that is not undone."""
+    undone = taken_back(edits)
+    own = (edit for edit in edits if edit.id not in undone and not (edit.is_merged or _is_passive(edit)))
+    turns = [edit.origin.turn for edit in own]
+    return max(turns, default=None)
+
+
+def made_in(edits: Iterable[Edit], turn: int) -> set[int]:
+    """The numbers of the edits that the agent made in a turn."""
+    return {edit.id for edit in edits if edit.origin.turn == turn and not _is_passive(edit)}
+
+
+def left_in(chosen: Sequence[Edit]) -> list[Edit]:
+    """The edits, out of those to be reverted (oldest first), that stay unless the user names them: others
+    may have made them, or they came with commits and no later edit has restored the previous version.
+    """
+    left: list[Edit] = []
+    later = set[tuple[str, str, str, int]]()
+    for edit in reversed(chosen):
+        before, after = edit.before, edit.after
+        is_back = before.known and (edit.path, before.kind, before.digest, before.mode) in later
+        if edit.shared_with or (edit.is_merged and not is_back):
+            left.append(edit)
+        later.add((edit.path, after.kind, after.digest, after.mode))
+    return left[::-1]
+
+
+def latest_undo(edits: Sequence[Edit]) -> set[int]:
+    """The numbers of the edits of the last undo that is not itself undone."""
+    undone = taken_back(edits)
+    last = next((edit for edit in reversed(edits) if edit.tool == UNDO and edit.id not in undone), None)
+    return {edit.id for edit in edits if last and (edit.call, edit.tool) == (last.call, UNDO)}
+
+
+def steps(chosen: Sequence[Edit], edits: Sequence[Edit] = ()) -> list[Step]:
+    """The steps that revert the `chosen` edits, which are given oldest first: the steps are last one first.
+
+    If `edits` are those of the conversation, the renames among them that stay are followed.
+    """
+    here, replaced = by_file(_single_steps(chosen, edits), _change_of)
+    runs = [run for each in (*here.values(), *replaced) for run in unbroken(each, _change_of)]
+    return sorted((reduce(_joined, run) for run in runs), key=lambda step: step.last, reverse=True)
+
+
+def _change_of(step: Step) -> FileChange:
+    return step.change
+
+
+def _single_steps(chosen: Sequence[Edit], edits: Sequence[Edit]) -> list[Step]:
+    """A step for each of the chosen edits, under the names that other edits' renames have given their
+    files.
+    """
+    own = {edit.id: _single_step(edit, edit.path) for edit in chosen}
+    renamed = renames(edits)
+    names: dict[str, str] = {}
+    for edit in reversed(edits):
+        if edit.id not in own:
+            for old, new in reversed(renamed.get(edit.id, ())):
+                names[old] = names.pop(new, new)
+            continue
+        step = own[edit.id] = _single_step(edit, names.get(edit.path, edit.path))
+        if edit.old_path:
+            names.pop(edit.path, None)
+            names[edit.old_path] = step.change.old_path or step.change.path
+    return list(own.values())
+
+
+def _single_step(edit: Edit, now: str) -> Step:
+    """The step that reverts one edit of a file whose name is `now`."""
+    change = change_of(edit)
+    undoes = (Undone(edit.id),)
+    if now == edit.path:
+        return Step(change, undoes, edit.id)
+    then = _without_rename(edit, now) if edit.old_path else now
+    if not then:
+        return Step(change, undoes, edit.id, blocked=f"it was renamed since, to {shown(now)}")
+    old_path = then if then != now else ""
+    return Step(replace(change, path=now, old_path=old_path, made=""), undoes, edit.id, (edit.path,))
+
+
+def _without_rename(edit: Edit, now: str) -> str:
+    """The name of a file, `now`, without the rename that an edit made; empty if both renames changed the
+    same part of its path, or parts that cannot be separated.
+    """
+    if now == edit.old_path:
+        return now
+    base, then, now_parts = (PurePosixPath(path).parts for path in (edit.path, edit.old_path, now))
+    one, other = sorted((_replaced(base, then), _replaced(base, now_parts)))
+    touching = one[1] == other[0] and (one[0] == one[1] or other[0] == other[1])
+    if one[1] > other[0] or touching:
+        return ""
+    between, rest = base[one[1] : other[0]], base[other[1] :]
+    return str(PurePosixPath(*base[: one[0]], *one[2], *between, *other[2], *rest))
+
+
+def _replaced(base: tuple[str, ...], parts: tuple[str, ...]) -> tuple[int, int, tuple[str, ...]]:
+    """The range in which a path's parts differ from another's, and the other's parts."""
+    shortest = min(len(base), len(parts))
+    start = next((at for at in range(shortest) if base[at] != parts[at]), shortest)
+    same = next((at for at in range(shortest - start) if base[-1 - at] != parts[-1 - at]), shortest - start)
+    return start, len(base) - same, parts[start : len(parts) - same]
+
+
+def _joined(first: Step, second: Step) -> Step:
+    """Two successive steps of one file as one."""
+    former = tuple(dict.fromkeys((*first.former, *second.former)))
+    blocked = first.blocked or second.blocked
+    change = joined(first.change, second.change)
+    return Step(change, (*first.undoes, *second.undoes), second.last, former, blocked)
+
+
+def _walk(edits: Sequence[Edit], wanted: Collection[int]) -> tuple[list[Edit], set[int]]:
+    undos: defaultdict[int, list[int]] = defaultdict(list)
+    for edit in edits:
+        for target in edit.undoes:
+            if not target.hunk:
+                undos[target.edit].append(edit.id)
+    selected: list[Edit] = []
+    chosen: set[int] = set()
+    undone: set[int] = set()
+    # An undo comes after what it reverts, so its own state is known first.
+    for edit in reversed(edits):
+        if any(undo not in undone and undo not in chosen for undo in undos[edit.id]):
+            undone.add(edit.id)
+        elif edit.id in wanted and _is_to_be_undone(edit, wanted):
+            chosen.add(edit.id)
+            selected.append(edit)
+    return selected[::-1], undone
+
+
+def _is_to_be_undone(edit: Edit, wanted: Collection[int]) -> bool:
+    if edit.undoes:
+        return not all(target.edit in wanted for target in edit.undoes)
+    return edit.kind != "snapshot"
+
+
+def _is_passive(edit: Edit) -> bool:
+    """Whether an edit is no change of the agent's: an undo, or a snapshot."""
+    return bool(edit.undoes) or edit.kind == "snapshot"

@@ -1,0 +1,125 @@
+"""The view that one conversation has of the others: the engine's side of the `recall` tool.
+
+Invariant: the results never include the conversation that asks, nor the one that it works for; text from
+another conversation comes with the sources of all that conversation has read.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+
+from cogency_tui.agent.permissions.taint import sources_of
+from cogency_tui.agent.recall.recall import Recall
+from cogency_tui.agent.recall.results import Hit, Listed
+from cogency_tui.errors import PersonError, ToolError
+from cogency_tui.protocol.events import Event
+from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
+from cogency_tui.protocol.untrusted_sources import Sources
+from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store.edits import Edits
+from cogency_tui.tools.recall import Passages, Scope
+from cogency_tui.workspace.paths import Workspace
+
+_BEFORE, _BEHIND = 6, 14
+_LONGEST = 2000
+"""Characters of one event that the model receives."""
+
+
+class PastConversations:
+    """The other conversations, as the conversation `asking` may see them."""
+
+    def __init__(
+        self,
+        recall: Recall,
+        store: Callable[[], Awaitable[Store]],
+        asking: str,
+        workspace: Workspace,
+    ) -> None:
+        self._recall = recall
+        self._store = store
+        self._asking = asking
+        self._workspace = workspace
+
+    async def search(self, query: str, scope: Scope, limit: int) -> Passages:
+        """The best matches."""
+        own = await self._own()
+        page = await self._recall.page(query, where=scope, order="best", limit=limit, without=own)
+        sources = Sources()
+        for each in page.listed:
+            sources |= await self._sources(each.conversation.id)
+        return Passages(len(page.listed), "\n\n".join(map(_described, page.listed)), sources)
+
+    async def elsewhere(self, conversation: str) -> str:
+        """The project of a conversation, if it is not this one; else empty.
+
+        Raises:
+            ToolError: there is no such conversation.
+        """
+        project = (await self._resolved(conversation)).project
+        return "" if project == str(self._workspace.root) else project
+
+    async def read(self, conversation: str, at: int | None) -> Passages:
+        """The events around the one numbered `at`, or the last ones.
+
+        Raises:
+            ToolError: there is no such conversation, or it is the one that asks.
+        """
+        store = await self._store()
+        found = await self._resolved(conversation)
+        own = await self._own()
+        if (await Edits(store.database).origin(found.id)).conversation == own:
+            raise ToolError("That is this conversation, or one that works for it.", "You know what it says.")
+        if found.trashed is not None:
+            raise ToolError("The person has moved that conversation to the trash.")
+        preview = await self._recall.preview(found.id, at, before=_BEFORE, behind=_BEHIND)
+        lines = [f"{found.title or 'Untitled'} ({found.id}, {_date(found.updated)})"]
+        lines += [f"[earlier events: at={preview.events[0][0]}]"] if preview.before and preview.events else []
+        lines += [f"{number} {_told(event)}" for number, event in preview.events]
+        lines += [f"[more: at={preview.events[-1][0] + _BEFORE}]"] if preview.behind else []
+        return Passages(len(preview.events), "\n".join(lines), await self._sources(found.id))
+
+    async def _resolved(self, conversation: str) -> StoredConversation:
+        try:
+            return await (await self._store()).resolve(conversation)
+        except PersonError as exc:
+            raise ToolError(str(exc), "Use an id that recall has given.") from exc
+
+    async def _own(self) -> str:
+        store = await self._store()
+        return (await Edits(store.database).origin(self._asking)).conversation
+
+    async def _sources(self, id: str) -> Sources:
+        return await sources_of(await self._store(), id, self._workspace)
+
+
+def _described(listed: Listed) -> str:
+    found = listed.conversation
+    head = f"{found.title or 'Untitled'}\n  conversation {found.id}, {_date(found.updated)}, {found.project}"
+    return "\n".join([head, *map(_hit, listed.hits)])
+
+
+def _hit(hit: Hit) -> str:
+    what = f"{hit.kind} of {hit.tool}" if hit.tool else hit.kind
+    return f"  at {hit.event}, {what}: {hit.text}"
+
+
+def _told(event: Event) -> str:
+    if event["type"] == "user":
+        return f"person: {_cut(user_text(event))}"
+    if event["type"] == "think" or event["type"] == "respond":
+        return f"{'thought' if event['type'] == 'think' else 'answer'}: {_cut(event['content'])}"
+    if event["type"] == "call":
+        call = as_tool_call(call_record(event))
+        return f"call of {call.get('name')}: {_cut(str(call.get('args')))}"
+    if event["type"] == "result":
+        payload = event["payload"]
+        content = "" if payload["content"] is None else f" {_cut(str(payload['content']))}"
+        return f"output of {event['tool']}: {_cut(payload['outcome'])}{content}"
+    return event["type"]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} […{len(text) - _LONGEST:,} characters more]"
+
+
+def _date(moment: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(moment))

@@ -1,0 +1,205 @@
+"""The note on the review that the model receives with the user's next message: exact, short, once.
+
+Changes that were made and undone again before the note are left out. Diffs are indented, so that nothing in
+a file can pass for words of the engine or of the user.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from cogency_tui.agent.edits.file_history import BY_USER, REDO, RESTORE
+from cogency_tui.agent.review.hunk_cache import content
+from cogency_tui.agent.review.model import LARGEST
+from cogency_tui.agent.review.snapshot import Book, Page
+from cogency_tui.errors import StoreError, WorkspaceError
+from cogency_tui.protocol.events import ReviewNote
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.file_versions import Edit, FileChange, Version
+from cogency_tui.store.reviews import Action, ActionKind, Part
+from cogency_tui.tools.threads import in_thread
+from cogency_tui.workspace import diff
+from cogency_tui.workspace.file_names import shown
+from cogency_tui.workspace.merge import hunks
+from cogency_tui.workspace.text_files import decode
+
+_HEAD = (
+    "[engine] Since their last message the person reviewed your edits, as follows. The files are like that"
+    " now. Do not make again what was taken back or replaced, unless they ask for it."
+)
+_MOST_LINES = 60
+"""Lines of one diff that the model receives."""
+
+_MOST = 12_000
+"""Characters of diffs in all; beyond that the model receives only the names."""
+
+_VERBS: dict[ActionKind, str] = {
+    "edit": "was replaced by the person's own text",
+    "keep": "was brought back",
+    "resolve": "was settled by the person, whose later lines were in its way",
+    "redo": "was changed back by the person, who first undid this and then did it again",
+    "undo": "was changed back by the person, who undid their own decision",
+}
+
+
+async def untold(book: Book) -> ReviewNote | None:
+    """The user's decisions on the edits of a conversation that its model has not received yet.
+
+    Raises:
+        StoreError: the records cannot be read.
+    """
+    reviews, edits = await book.reviews(), await book.journal.edits()
+    told_action, told_edit = await reviews.told(book.conversation)
+    if not (
+        await reviews.any_after(book.conversation, told_action)
+        or await edits.any_by(BY_USER, book.conversation, told_edit)
+    ):
+        return None
+    page = await book.page()
+    own = [edit for edit in page.edits if edit.tool in BY_USER and edit.id > told_edit]
+    actions = [action for action in page.actions if action.id > told_action]
+    if not own and not actions:
+        return None
+    blobs = await book.journal.blobs()
+    entries = await in_thread(lambda: [*_entries(page, own, actions, told_action, blobs)])
+    if not entries:
+        return None
+    return {
+        "text": "\n\n".join((_HEAD, *entries)),
+        "action": max((action.id for action in page.actions), default=told_action),
+        "edit": max((edit.id for edit in own), default=told_edit),
+    }
+
+
+def _entries(
+    page: Page, own: Sequence[Edit], actions: Sequence[Action], told: int, blobs: Blobs
+) -> Iterator[str]:
+    edits = {edit.id: edit for edit in page.edits}
+    kinds: dict[int, ActionKind] = {edit: action.kind for action in page.actions for edit in action.edits}
+    room = _MOST
+    for edit in _lasting(own):
+        what = _change(edit, blobs)
+        if not what:
+            continue
+        room -= len(what)
+        if room < 0:
+            what = "    (read the file to see what it holds now)"
+        yield f"- {shown(edit.path)}: {_of(edit, edits)}{_verb(edit, kinds.get(edit.id))}.\n{what}"
+    effective = {action.id for action in page.effective}
+    for action in actions:
+        if action.kind == "comment" and action.id in effective:
+            yield _comment(action, edits, blobs)
+    by_id = {action.id: action for action in page.actions}
+    for undone in filter(None, (by_id.get(action.undoes) for action in actions)):
+        if undone.kind == "comment" and undone.id <= told and undone.id not in effective:
+            yield f"- {_where(undone)}: the person's comment was withdrawn:\n{_quoted(undone.text)}"
+
+
+def _lasting(own: Sequence[Edit]) -> list[Edit]:
+    """The user's edits without those that they have undone themselves."""
+    left: dict[int, Edit] = {}
+    for edit in own:
+        targets = [undone.edit for undone in edit.undoes if not undone.hunk]
+        if targets and len(targets) == len(edit.undoes) and all(target in left for target in targets):
+            for target in targets:
+                del left[target]
+        else:
+            left[edit.id] = edit
+    return [*left.values()]
+
+
+def _of(edit: Edit, edits: dict[int, Edit]) -> str:
+    targets = [edits[undone.edit] for undone in edit.undoes if undone.edit in edits]
+    turns = sorted({target.origin.turn for target in targets if target.tool not in BY_USER})
+    if not turns:
+        return "it "
+    return f"your change of turn {', '.join(map(str, turns))} "
+
+
+def _verb(edit: Edit, kind: ActionKind | None) -> str:
+    if edit.tool == RESTORE:
+        return "was put back to an earlier version"
+    if edit.tool == REDO and kind is None:
+        return "was brought back"
+    return _VERBS.get(kind, "was taken back") if kind is not None else "was taken back"
+
+
+def _change(edit: Edit, blobs: Blobs) -> str:
+    """An edit's change, indented; empty if it changed nothing."""
+    before, after = edit.before, edit.after
+    said: list[str] = []
+    if edit.old_path:
+        said.append(f"    {shown(edit.old_path)} is {shown(edit.path)} now.")
+    if before.kind == after.kind == "file" and before.mode != after.mode:
+        said.append(f"    Its mode is {after.mode:o} now, and was {before.mode:o}.")
+    if not before.holds(after):
+        said.append(_lines(edit, blobs))
+    return "\n".join(said)
+
+
+def _lines(change: FileChange, blobs: Blobs) -> str:
+    if change.after.kind == "absent":
+        return "    The file is not there any more."
+    if change.before.kind == "absent":
+        return "    The file is there again."
+    try:
+        old, new = _plain(change.before, blobs), _plain(change.after, blobs)
+    except (StoreError, WorkspaceError):
+        return f"    It was {change.before.size:,} bytes, and is {change.after.size:,} bytes now."
+    return _indented(diff.body(old, new, 1)) or "    Only line endings or the encoding changed."
+
+
+def _plain(version: Version, blobs: Blobs) -> str:
+    if version.kind != "file" or not version.kept or version.size > LARGEST:
+        raise WorkspaceError("It has no lines to show.")
+    return decode(content(version, blobs), "").plain
+
+
+def _comment(action: Action, edits: dict[int, Edit], blobs: Blobs) -> str:
+    turns = sorted({edits[part.edit].origin.turn for part in action.parts if part.edit in edits})
+    of = f" (your change of turn {', '.join(map(str, turns))})" if turns else ""
+    pieces = [f"- {_where(action)}{of}: the person says:\n{_quoted(action.text)}"]
+    about = _about(action.parts, edits, blobs)
+    if about:
+        pieces.append(f"  That is about:\n{about}")
+    return "\n".join(pieces)
+
+
+def _about(parts: Collection[Part], edits: dict[int, Edit], blobs: Blobs) -> str:
+    """The hunks that a comment is about, indented."""
+    found: list[str] = []
+    for part in parts:
+        edit = edits.get(part.edit)
+        if not part.hunk or edit is None:
+            continue
+        try:
+            before, after = content(edit.before, blobs), content(edit.after, blobs)
+        except StoreError:
+            continue
+        for hunk in hunks(before, after):
+            if hunk.id == part.hunk:
+                found.append(f"@@ line {hunk.new[0] + 1} @@\n")
+                found += _signed("-", hunk.before)
+                found += _signed("+", hunk.after)
+    return _indented("".join(found))
+
+
+def _signed(sign: str, data: bytes) -> Iterator[str]:
+    lines = data.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+    for line in lines if lines[-1] else lines[:-1]:
+        yield f"{sign}{line.removesuffix(chr(13))}\n"
+
+
+def _where(action: Action) -> str:
+    return shown(action.path) if action.path else "All files"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"  > {line}" for line in text.split("\n"))
+
+
+def _indented(text: str) -> str:
+    lines = text.removesuffix("\n").split("\n") if text else []
+    told = [f"    {line}" for line in lines]
+    if len(told) > _MOST_LINES:
+        left = len(told) - _MOST_LINES
+        told = [*told[:_MOST_LINES], f"    (… and {left:,} more lines)"]
+    return "\n".join(told)

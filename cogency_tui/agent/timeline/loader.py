@@ -1,0 +1,176 @@
+"""Reads a conversation's history from the store, and places its points, requests, edits and figures."""
+
+from bisect import bisect_left
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import accumulate, pairwise
+
+from cogency_tui.agent.edits.file_history import BY_USER
+from cogency_tui.agent.edits.journal import Journal
+from cogency_tui.agent.subagent_progress import numbered_with_progress
+from cogency_tui.agent.timeline.model import Asked, Figures, Past, Placed, Point
+from cogency_tui.errors import UsageError
+from cogency_tui.protocol.events import Event, begins_turn
+from cogency_tui.store import usage
+from cogency_tui.store.conversations import Store, StoredConversation
+from cogency_tui.store.requests import Frame, Request, Requests
+from cogency_tui.store.summaries import Summaries, Summary
+
+CurrentFrame = Callable[[StoredConversation, Summary | None], Awaitable[Frame]]
+"""Returns the frame around the events of a conversation now, with a summary for earlier events."""
+
+
+async def read_past(store: Store, journal: Journal, id: str, frame: CurrentFrame) -> Past:
+    """The history of a conversation.
+
+    Raises:
+        StoreError: it cannot be read.
+        UsageError: there is no such conversation, or it has no messages.
+    """
+    conversation = await store.conversation(id)
+    pages = numbered_with_progress(store, id)
+    points = _points([each async for page in pages for each in page]) if conversation else []
+    if conversation is None or not points:
+        raise UsageError("Nothing was said in this conversation yet.", "Send a message first.")
+    lineage = await _lineage(store, conversation)
+    callers = [await _callers(store, each.id) for each in lineage]
+    delegated = [figure for child in callers[0] for figure in await _figures(store, child)]
+    shared, inherited = await _inherited(store, lineage)
+    return Past(
+        conversation,
+        points,
+        await _asked(store, conversation, points, frame),
+        await _placed(journal, lineage, callers, points, shared),
+        await _figures(store, id),
+        sorted(delegated, key=_moment),
+        inherited,
+        here=conversation.project == str(journal.workspace.root),
+        shared=min(shared, len(points)),
+    )
+
+
+def _points(numbered: Sequence[tuple[int, tuple[Event, ...]]]) -> list[Point]:
+    points: list[Point] = []
+    turn = 0
+    for number, events in numbered:
+        turn += begins_turn(events[-1])
+        points.append(Point(number, turn, events))
+    return points
+
+
+async def _lineage(store: Store, conversation: StoredConversation) -> list[StoredConversation]:
+    """The conversation, the one that it was forked from, and so on."""
+    found = [conversation]
+    while (last := found[-1]).call is None and last.parent is not None and len(found) < 100:
+        parent = await store.conversation(last.parent)
+        if parent is None:
+            break
+        found.append(parent)
+    return found
+
+
+async def _inherited(store: Store, lineage: Sequence[StoredConversation]) -> tuple[int, list[Figures]]:
+    """The number of points that a fork shares with its origin, and their figures there."""
+    shared: list[int] = []
+    found: list[Figures] = []
+    until = float("inf")
+    for child, parent in pairwise(lineage):
+        events = await store.numbered_events(parent.id)
+        number = child.forked_at or 0
+        shared.append(sum(each <= number for each, _event in events))
+        next_moment = (event["timestamp"] for each, event in events if each > number)
+        until = min(until, child.created, next(next_moment, until))
+        found += [figure for figure in await _figures(store, parent.id) if figure.moment < until]
+    return shared[0] if shared else 0, sorted(found, key=_moment)
+
+
+def _moment(figures: Figures) -> float:
+    return figures.moment
+
+
+async def _callers(store: Store, id: str, call: str | None = None) -> dict[str, str]:
+    """The conversations of all sub-agents below one, each with the call in it that it works for."""
+    found: dict[str, str] = {}
+    for child in await store.delegated(id):
+        found[child.id] = call or child.call or ""
+        found |= await _callers(store, child.id, found[child.id])
+    return found
+
+
+async def _figures(store: Store, id: str) -> list[Figures]:
+    rows = await store.database.read(lambda connection: usage.measures(connection, id))
+    return [Figures(*row) for row in rows]
+
+
+async def _asked(
+    store: Store, conversation: StoredConversation, points: Sequence[Point], frame: CurrentFrame
+) -> list[Asked]:
+    recorded = await Requests(store.database).of_conversation(conversation.id)
+    before = recorded[0].through if recorded else points[-1].number + 1
+    begun = [index for index in _cycles(points) if points[index - 1].number < before]
+    found: list[tuple[Request, bool]] = []
+    if begun:
+        summaries = await Summaries(store.database).all(conversation.id)
+        frames: dict[int, Frame] = {}
+        for index in begun:
+            through, moment = points[index - 1].number, points[index].event["timestamp"]
+            summary = _in_force(summaries, through, moment)
+            key = summary.id if summary else 0
+            if key not in frames:
+                frames[key] = await frame(conversation, summary)
+            found.append((Request(moment, summary.through if summary else 0, through, frames[key]), False))
+    found += [(request, True) for request in recorded]
+    return [*_counted(found, points)]
+
+
+def _cycles(points: Sequence[Point]) -> Iterator[int]:
+    """The points at which the model started to write, as far as events show."""
+    for index in range(1, len(points)):
+        before = points[index - 1].event["type"]
+        if before in ("user", "result") and points[index].event["type"] in ("think", "call", "respond"):
+            yield index
+
+
+def _in_force(summaries: Sequence[Summary], through: int, moment: float) -> Summary | None:
+    fitting = (each for each in summaries if each.through <= through and each.created <= moment)
+    return max(fitting, key=lambda each: each.id, default=None)
+
+
+def _counted(found: Sequence[tuple[Request, bool]], points: Sequence[Point]) -> Iterator[Asked]:
+    numbers = [point.number for point in points]
+    turn = cycle = 0
+    for request, recorded in found:
+        place = max(0, bisect_left(numbers, request.through + 1) - 1)
+        cycle = cycle + 1 if points[place].turn == turn else 1
+        turn = points[place].turn
+        yield Asked(request, turn, cycle, recorded)
+
+
+async def _placed(
+    journal: Journal,
+    lineage: Sequence[StoredConversation],
+    callers: Sequence[dict[str, str]],
+    points: Sequence[Point],
+    shared: int,
+) -> list[Placed]:
+    """Each edit at the point at which its call had ended and its time had come. Of a conversation that this
+    one was forked from, edits count if the fork has their calls, as do undos of these edits before the
+    fork.
+    """
+    edits = await journal.edits()
+    ends = {point.event["id"]: index for index, point in enumerate(points) if point.event["type"] == "result"}
+    moments = [*accumulate((point.event["timestamp"] for point in points), max)]
+    placed: list[Placed] = []
+    for generation, (conversation, called) in enumerate(zip(lineage, callers, strict=True)):
+        limit = len(points) - 1 if generation == 0 else shared - 1
+        until = float("inf") if generation == 0 else lineage[generation - 1].created
+        taken = set[int]()
+        for edit in await edits.of_conversation(conversation.id):
+            call = called.get(edit.origin.caller, edit.call)
+            undoes = {undone.edit for undone in edit.undoes}
+            known = undoes <= taken if edit.tool in BY_USER else call in ends
+            if generation and (not known or edit.timestamp > until):
+                continue
+            taken.add(edit.id)
+            at = max(bisect_left(moments, edit.timestamp), ends.get(call, 0))
+            placed.append(Placed(min(at, limit), edit))
+    return sorted(placed, key=lambda each: (each.at, each.edit.id))

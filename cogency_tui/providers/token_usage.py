@@ -1,0 +1,105 @@
+"""Token counts: our own estimates, and the usage of a session, answer by answer.
+
+An endpoint that reports none gets an estimate: four characters for each token, at least one token. It is
+always marked `estimated` where it is shown.
+
+Endpoints report the whole context that they bill for each answer. The part that was sent for it is the new
+one: the difference to the context before, as far as their own figures show it.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from cogency_tui.protocol.events import Message
+from cogency_tui.providers.base import Usage
+
+CHARACTERS_PER_TOKEN = 4
+
+
+def estimate_tokens(texts: Iterable[str]) -> int:
+    """Count the tokens of all `texts` together, rounded up."""
+    return tokens_of(sum(len(text) for text in texts))
+
+
+def tokens_of(characters: int) -> int:
+    """Count the tokens of a text with this many characters, rounded up."""
+    return max(1, -(-characters // CHARACTERS_PER_TOKEN))
+
+
+class SessionUsage:
+    """The usage of one session."""
+
+    def __init__(self) -> None:
+        self._characters = 0
+        self._context = 0
+        self._ratio = 0.25
+
+    def sending(self, texts: Iterable[str]) -> None:
+        """Count texts that are sent with the next request for an answer, or were sent since the last."""
+        self._characters += sum(len(text) for text in texts)
+
+    def removing(self, tokens: int) -> None:
+        """Subtract tokens that are removed from the context."""
+        self._context -= tokens
+
+    def reported(
+        self, billed: int, output: int, *, cached: int | None = None, kept: int | None = None
+    ) -> Usage:
+        """Return the usage of the answer that just ended, as the endpoint bills it. `kept` is the number of
+        tokens of `output` that stay in its context (all but the reasoning); default: all."""
+        new = billed - self._context
+        by_length = round(self._characters * self._ratio)
+        if not self._context and self._characters:
+            self._ratio = billed / self._characters
+        # An impossible difference (an endpoint that trims its context) is replaced by our estimate.
+        sent = new if 0 < new <= billed else by_length
+        self._context = billed + (output if kept is None else kept)
+        self._characters = 0
+        return Usage(sent, output, cached, billed_input=billed)
+
+    def estimated(self, written: Iterable[str]) -> Usage:
+        """Estimate the usage of an answer for which nothing was reported."""
+        sent = max(1, round(self._characters * self._ratio))
+        output = estimate_tokens(written)
+        self._context += sent + output
+        self._characters = 0
+        return Usage(sent, output, estimated=True)
+
+
+class RepeatingUsage:
+    """The usage of a session that has to resend the system prompt, which the context has once. `seed` is
+    its first context."""
+
+    def __init__(self, seed: Sequence[Message]) -> None:
+        self._inner = SessionUsage()
+        self._system = sum(len(each["content"]) for each in seed if each["role"] == "system")
+        self._characters = 0
+        self._tokens: int | None = None
+        self._again = 0
+        self.sending(seed)
+
+    def sending(self, messages: Iterable[Message]) -> None:
+        """Count messages that are new to the context with the next answer."""
+        texts = [each["content"] for each in messages]
+        self._characters += sum(len(text) for text in texts)
+        self._inner.sending(texts)
+
+    def repeating(self) -> None:
+        """Count the system prompt as sent again for the next answer."""
+        self._again = self._tokens or 0
+
+    def reported(self, billed: int, output: int, *, cached: int | None, kept: int) -> Usage:
+        """As `SessionUsage.reported`, with the system prompt where it was sent again."""
+        usage = self._inner.reported(billed, output, cached=cached, kept=kept)
+        if self._tokens is None:
+            self._tokens = round(self._system * billed / max(1, self._characters))
+        return self._repeated(usage)
+
+    def estimated(self, written: Iterable[str]) -> Usage:
+        """As `SessionUsage.estimated`, with the system prompt where it was sent again."""
+        return self._repeated(self._inner.estimated(written))
+
+    def _repeated(self, usage: Usage) -> Usage:
+        again, self._again = self._again, 0
+        return replace(usage, input=usage.input + again)

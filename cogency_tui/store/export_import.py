@@ -1,0 +1,665 @@
+"""The export and import of a conversation as lines of JSON: an exported and imported conversation is equal.
+
+The first line identifies the format. Then come conversations, the user's before its sub-agents', each
+followed by its events, usage and summaries; then the edits with the decisions about them, and the contents
+that they need. Ids stay where they are free here, and are replaced where they are not.
+
+Invariant: a decoded record can be stored, listed, searched, exported and shown like our own, and every line
+is checked before its record is stored. Texts, numbers, counts and depth have bounds; figures are finite; a
+future time counts as now; the paths of edits are relative, inside the project, and outside git's own files.
+Unknown fields are dropped.
+"""
+
+import base64
+import binascii
+import json
+import math
+import os
+import sqlite3
+import time
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from io import BytesIO
+from itertools import chain
+from operator import itemgetter
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias, cast
+
+import msgspec
+from msgspec import Meta
+
+from cogency_tui.errors import StoreError, UsageError
+from cogency_tui.protocol.events import Event, Measure
+from cogency_tui.protocol.transcript import call_record
+from cogency_tui.redaction import Redactor, has_secret
+from cogency_tui.store import events
+from cogency_tui.store.blobs import Blobs
+from cogency_tui.store.column_text import from_column, to_column
+from cogency_tui.store.conversations import (
+    COLUMNS,
+    StoredConversation,
+    conversation_of,
+    insert,
+    is_conversation_id,
+    new_conversation_id,
+)
+from cogency_tui.store.edits import COLUMNS as EDIT_COLUMNS
+from cogency_tui.store.file_versions import FileChange, State, Version
+from cogency_tui.store.migrations import convert_user_commands
+
+FORMAT = "cogency-tui conversation"
+VERSION = 2
+OLD_VERSION = 1
+"""In it, a command of the user's is prose, and counts as a turn."""
+
+ADVICE = "Export it again with `cogency-tui conversations export ID --format jsonl`."
+
+MOST_LINES = 1_000_000
+LONGEST_LINE = 96 << 20
+"""Characters of a line: those of the largest stored content, in base64."""
+
+_LONGEST_PATH = 4096
+_LONGEST_NAME = 255
+_DEEPEST = 100
+_PERMISSIONS = 0o777
+
+Line = Annotated[str, Meta(max_length=4_096)]
+Key = Annotated[str, Meta(max_length=256)]
+Text = Annotated[str, Meta(max_length=32 << 20)]
+Number = Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
+Reference = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+"""A number, or 0 for a row that no longer exists."""
+
+Count = Annotated[int, Meta(ge=0, le=10**12)]
+Size = Annotated[int, Meta(ge=0, le=1 << 50)]
+Amount = Annotated[float, Meta(ge=0, le=1e12)]
+Digest = Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")]
+WholeDigest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Kind = Literal["absent", "file", "link"]
+
+
+class HeadRecord(msgspec.Struct, frozen=True):
+    """The first line: the version of the export."""
+
+    version: int
+
+
+class ConversationRecord(msgspec.Struct, frozen=True):
+    """A conversation; `call` is that of the `parent` that started it."""
+
+    id: Key
+    project: Line
+    title: Line
+    dialect: Key
+    provider: Key
+    model: Key
+    created: Amount
+    updated: Amount
+    turns: Count
+    tokens: Count
+    cost: Amount
+    parent: Key | None = None
+    call: Key | None = None
+    branch: Line = ""
+    renamed: bool = False
+
+
+class EventRecord(msgspec.Struct, frozen=True):
+    """An event of the conversation before it, with its original number."""
+
+    event: Event
+    number: Number
+
+
+class UsageRecord(msgspec.Struct, frozen=True):
+    """The usage of a cycle; `body` is the whole measure as JSON."""
+
+    timestamp: Amount
+    body: Text
+    input: Count | None
+    output: Count | None
+    duration: Amount | None
+    cached: Count | None
+    billed_input: Count | None
+    replay_input: Count | None
+    cost: Amount | None
+
+
+class SummaryRecord(msgspec.Struct, frozen=True):
+    through: Reference
+    text: Text
+    model: Key
+    created: Amount
+    edited: Annotated[int, Meta(ge=0, le=1)]
+
+
+class ContentRecord(msgspec.Struct, frozen=True):
+    """Bytes that an edit refers to by their digest."""
+
+    content: WholeDigest
+    size: Size
+    data: str
+
+    def decoded(self) -> bytes:
+        """Return the bytes.
+
+        Raises:
+            ValueError: the text is not base64, or has another size.
+        """
+        try:
+            data = base64.b64decode(self.data, validate=True)
+        except binascii.Error as exc:
+            raise ValueError("its data is no base64") from exc
+        if len(data) != self.size:
+            raise ValueError(f"its data has {len(data):,} bytes and not {self.size:,}")
+        return data
+
+
+class EditRecord(msgspec.Struct, frozen=True):
+    """A change of a file; `undoes` is a JSON list of pairs: the number of an edit, and a hunk of it."""
+
+    id: Number
+    conversation: Key
+    caller: Key
+    turn: Count
+    project: Line
+    call: Key
+    tool: Key
+    path: Line
+    old_path: Line
+    made: Line
+    timestamp: Amount
+    undoes: Text
+    before_kind: Kind
+    before_digest: Digest
+    before_size: Size
+    before_mode: Annotated[int, Meta(ge=0, le=0o7777)]
+    after_kind: Kind
+    after_digest: Digest
+    after_size: Size
+    after_mode: Annotated[int, Meta(ge=0, le=0o7777)]
+
+    @property
+    def undone(self) -> list[tuple[int, str]]:
+        """Return the pairs of `undoes`."""
+        return msgspec.convert(_parsed(self.undoes), list[tuple[Reference, Key]])
+
+
+class MarkRecord(msgspec.Struct, frozen=True, array_like=True):
+    """A decision about an edit, or a hunk of it."""
+
+    edit: Number
+    hunk: Key
+    state: State
+    note: Text
+    timestamp: Amount
+
+
+Record: TypeAlias = (
+    HeadRecord
+    | ConversationRecord
+    | EventRecord
+    | UsageRecord
+    | SummaryRecord
+    | ContentRecord
+    | EditRecord
+    | MarkRecord
+)
+
+_WRAPPED: dict[str, type[Record]] = {
+    "conversation": ConversationRecord,
+    "usage": UsageRecord,
+    "summary": SummaryRecord,
+    "edit": EditRecord,
+    "mark": MarkRecord,
+}
+"""Records under a key of their own; for the others the line is the record."""
+
+
+def decoded(lines: Iterable[str], now: float) -> Iterator[tuple[int, Record]]:
+    """Yield the records of an export with the numbers of their lines, each validated by itself.
+
+    Raises:
+        UsageError: a line is invalid; the message names it, and the reason.
+    """
+    begun = False
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        with blamed_on(number):
+            if number > MOST_LINES or len(line) > LONGEST_LINE:
+                raise ValueError(f"at most {MOST_LINES:,} lines of {LONGEST_LINE:,} characters are taken")
+            record = _parsed(line)
+            if not isinstance(record, dict):
+                raise ValueError("it is no JSON object")
+            given = cast("dict[str, Any]", record)
+            found = _record(given, now) if begun else _head(given)
+            begun = True
+        yield number, found
+
+
+@contextmanager
+def blamed_on(number: int) -> Generator[None]:
+    """Convert errors to a report on the line of this number.
+
+    Raises:
+        UsageError: the line is invalid.
+    """
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, RecursionError, sqlite3.IntegrityError) as exc:
+        why = f"{exc.args[0]!r} is missing" if isinstance(exc, KeyError) else str(exc)
+        raise UsageError(f"Line {number} is not as an export has it: {why}.", ADVICE) from exc
+
+
+def is_portable(path: str) -> bool:
+    """Whether an edit of this path is portable to another machine: it is relative and normal, stays inside
+    the project and out of git's own files, and is readable for a user who is asked about it."""
+    parts = path.split("/")
+    try:
+        longest = max(len(os.fsencode(part)) for part in parts)
+    except UnicodeEncodeError:
+        return False
+    return (
+        len(path) <= _LONGEST_PATH
+        and longest <= _LONGEST_NAME
+        and not {"", ".", ".."} & {*parts}
+        and not any(unicodedata.category(character) in ("Cc", "Cf") for character in path)
+        and not any(_is_git(part) for part in parts)
+    )
+
+
+def _is_git(part: str) -> bool:
+    # As the most lenient file system compares names.
+    name = unicodedata.normalize("NFKC", part).partition(":")[0].casefold().rstrip(". ")
+    return name in (".git", "git~1")
+
+
+def _head(record: dict[str, Any]) -> HeadRecord:
+    if record.get("format") != FORMAT:
+        raise ValueError("it does not begin as one")
+    version = record.get("version")
+    if version not in (OLD_VERSION, VERSION):
+        raise ValueError(f"it is of version {version!r}, this program knows {VERSION}")
+    return HeadRecord(version)
+
+
+def _record(given: dict[str, Any], now: float) -> Record:
+    kind = next(iter(given), "")
+    if kind == "event":
+        return EventRecord(_event(given["event"], now), msgspec.convert(given["number"], Number))
+    if kind == "content":
+        return msgspec.convert(given, ContentRecord)
+    if kind not in _WRAPPED:
+        raise ValueError(f"{kind!r} is nothing that an export has")
+    record = msgspec.convert(given[kind], _WRAPPED[kind])
+    if isinstance(record, ConversationRecord):
+        _require_project(record.project)
+        updated = min(record.updated, now)
+        return msgspec.structs.replace(record, updated=updated, created=min(record.created, updated))
+    if isinstance(record, UsageRecord):
+        _require_amounts(msgspec.convert(_parsed(record.body), Measure))
+    if isinstance(record, EditRecord):
+        record = _edit(record)
+    if isinstance(record, (UsageRecord, EditRecord, MarkRecord)):
+        return msgspec.structs.replace(record, timestamp=min(record.timestamp, now))
+    if isinstance(record, SummaryRecord):
+        return msgspec.structs.replace(record, created=min(record.created, now))
+    return record
+
+
+def _event(value: Any, now: float) -> Event:
+    event = events.checked(value)
+    _require_shallow(event)
+    msgspec.convert(event["timestamp"], Amount)
+    event["timestamp"] = min(event["timestamp"], now)
+    if "id" in event:
+        msgspec.convert(event["id"], Key)
+    if event["type"] == "call":
+        _require_shallow(call_record(event))
+    elif event["type"] == "result":
+        msgspec.convert(event["duration"], Amount)
+    elif event["type"] == "user":
+        if "ran" in event:
+            msgspec.convert(event["ran"]["duration"], Amount)
+        if "review" in event:
+            # An export has no actions of a review: none of them was reported to the model here.
+            event["review"] = {"text": event["review"]["text"], "action": 0, "edit": 0}
+    return event
+
+
+def _edit(record: EditRecord) -> EditRecord:
+    for name in ("path", "old_path", "made"):
+        path: str = getattr(record, name)
+        if (path or name == "path") and not is_portable(path):
+            raise ValueError(f"the {name} of the edit, {path[:200]!r}, is no plain path inside the project")
+    if record.made and not record.path.startswith(f"{record.made}/"):
+        raise ValueError("the directory that was made is not above the path of the edit")
+    _ = record.undone
+    for kind, digest, size in (
+        (record.before_kind, record.before_digest, record.before_size),
+        (record.after_kind, record.after_digest, record.after_size),
+    ):
+        if kind == "absent" and (digest or size):
+            raise ValueError("a side of the edit is absent, and has a content")
+    return msgspec.structs.replace(
+        record,
+        before_mode=record.before_mode & _PERMISSIONS if record.before_kind == "file" else 0,
+        after_mode=record.after_mode & _PERMISSIONS if record.after_kind == "file" else 0,
+    )
+
+
+def _require_project(project: str) -> None:
+    odd = any(unicodedata.category(character) == "Cc" for character in project)
+    if odd or not project.startswith("/") or os.path.normpath(project) != project:
+        raise ValueError(f"the project, {project[:200]!r}, is no full path of a directory")
+
+
+def _require_amounts(measure: Measure) -> None:
+    for name, value in measure.items():
+        if not isinstance(value, (str, bool)):
+            try:
+                msgspec.convert(value, Amount)
+            except msgspec.ValidationError as exc:
+                raise ValueError(f"{name}: {exc}") from exc
+
+
+def _require_shallow(value: object) -> None:
+    level: list[object] = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for each in level for inner in _inside(each)]
+        if not level:
+            return
+    raise ValueError(f"it is nested in more than {_DEEPEST} levels")
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return cast("dict[str, object]", value).values()
+    return cast("list[object]", value) if isinstance(value, list) else ()
+
+
+def _parsed(text: str) -> Any:
+    """Parse JSON; every number must be finite and storable."""
+    return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is no number that can be stored")
+    return number
+
+
+def _whole(text: str) -> int:
+    # The time for a longer one grows with the square of its digits.
+    if len(text) > 20 or not -(1 << 63) <= (number := int(text)) < 1 << 63:
+        raise ValueError(f"{text[:40]} is no number that can be stored")
+    return number
+
+
+_USAGE = (
+    *("timestamp", "input", "output", "duration", "cached", "billed_input", "replay_input", "cost", "body"),
+)
+_SUMMARY = ("through", "text", "model", "created", "edited")
+_BELOW = f"SELECT {COLUMNS} FROM conversations WHERE parent = ? AND call IS NOT NULL ORDER BY created, id"
+_LONGEST_TARGET = 4095
+
+
+def exported(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a conversation, each a JSON object. Contents that are no longer stored are left
+    out, and so are those that hold what looks like a secret; elsewhere a marker replaces it.
+
+    Raises:
+        StoreError: there is no such conversation.
+    """
+    row = connection.execute(f"SELECT {COLUMNS} FROM conversations WHERE id = ?", (to_column(id),)).fetchone()
+    if row is None:
+        raise events.missing(id)
+    yield {"format": FORMAT, "version": VERSION}
+    redactor = Redactor({})
+    for line in chain(_conversation(connection, conversation_of(row)), _edits(connection, id, blobs)):
+        yield line if "content" in line else redactor.value(line)
+
+
+def imported(connection: sqlite3.Connection, lines: Iterable[str], blobs: Blobs) -> str:
+    """Store `lines` in the caller's transaction; return the id of the user's conversation.
+
+    Raises:
+        UsageError: they are no export; the message names the line.
+    """
+    incoming = _Incoming(connection, blobs)
+    for number, record in decoded(lines, time.time()):
+        with blamed_on(number):
+            incoming.take(record)
+    if not incoming.root:
+        raise UsageError("There is no conversation in it.", ADVICE)
+    incoming.close()
+    return incoming.root
+
+
+def _conversation(
+    connection: sqlite3.Connection, conversation: StoredConversation
+) -> Iterator[dict[str, Any]]:
+    key = to_column(conversation.id)
+    yield {"conversation": asdict(conversation)}
+    position: dict[int, int] = {}
+    rows = connection.execute("SELECT seq, body FROM events WHERE conversation_id = ? ORDER BY seq", (key,))
+    for index, (seq, body) in enumerate(rows):
+        position[seq] = index
+        # A damaged row is left out, as wherever events are read.
+        with suppress(ValueError):
+            yield {"event": json.loads(from_column(body)), "number": seq}
+    sql = f"SELECT {', '.join(_USAGE)} FROM usage WHERE conversation_id = ? ORDER BY id"
+    for row in connection.execute(sql, (key,)):
+        yield {"usage": dict(zip(_USAGE, map(_plain, row), strict=True))}
+    sql = f"SELECT {', '.join(_SUMMARY)} FROM summaries WHERE conversation_id = ? ORDER BY id"
+    for row in connection.execute(sql, (key,)):
+        yield {"summary": dict(zip(_SUMMARY, map(_plain, row), strict=True))}
+    for row in connection.execute(_BELOW, (key,)).fetchall():
+        yield from _conversation(connection, conversation_of(row))
+
+
+def _edits(connection: sqlite3.Connection, id: str, blobs: Blobs) -> Iterator[dict[str, Any]]:
+    names = ("id", *EDIT_COLUMNS)
+    sql = f"SELECT {', '.join(names)} FROM edits WHERE conversation = ? ORDER BY id"
+    sent: set[str] = set()
+    carried: set[int] = set()
+    for row in connection.execute(sql, (to_column(id),)).fetchall():
+        edit: dict[str, Any] = dict(zip(names, map(_plain, row), strict=True))
+        paths = [edit[name] for name in ("path", "old_path", "made") if edit[name]]
+        if None in row or not all(map(is_portable, paths)):
+            continue
+        carried.add(edit["id"])
+        for side in ("before", "after"):
+            digest, size = edit[f"{side}_digest"], edit[f"{side}_size"]
+            if edit[f"{side}_kept"] and digest not in sent:
+                sent.add(digest)
+                try:
+                    data = blobs.read(digest, size)
+                except StoreError:
+                    continue
+                if not has_secret(data.decode("utf-8", "replace")):
+                    yield {"content": digest, "size": size, "data": base64.b64encode(data).decode()}
+        yield {"edit": edit}
+    sql = (
+        "SELECT edit, hunk, state, note, m.timestamp FROM edit_marks m JOIN edits e ON e.id = m.edit"
+        " WHERE e.conversation = ? ORDER BY m.timestamp, edit, hunk"
+    )
+    for row in connection.execute(sql, (to_column(id),)):
+        if row[0] in carried:
+            yield {"mark": list(map(_plain, row))}
+
+
+class _Incoming:
+    """Writes records to the store."""
+
+    def __init__(self, connection: sqlite3.Connection, blobs: Blobs) -> None:
+        self.root = ""
+        self._connection = connection
+        self._blobs = blobs
+        self._is_old = False
+        self._project = ""
+        self._current = ""
+        self._ids: dict[str, str] = {}
+        self._numbers: set[int] = set()
+        self._latest: list[tuple[int, int]] = []
+        """Original and new numbers of events, both ascending; without those that a later event with a
+        smaller number follows."""
+        self._edits: dict[int, int] = {}
+        self._sizes: dict[str, int] = {}
+        """Sizes of stored contents, by their digests."""
+
+    def take(self, record: Record) -> None:
+        """Store one record.
+
+        Raises:
+            ValueError: it does not fit those before it.
+        """
+        if not self._current and not isinstance(record, HeadRecord | ConversationRecord):
+            raise ValueError("it stands before the conversation")
+        match record:
+            case HeadRecord():
+                self._is_old = record.version == OLD_VERSION
+            case ConversationRecord():
+                self._conversation(record)
+            case EventRecord():
+                self._event(record)
+            case UsageRecord():
+                self._insert("usage", {name: getattr(record, name) for name in _USAGE})
+            case SummaryRecord():
+                given = {name: getattr(record, name) for name in _SUMMARY}
+                self._insert("summaries", {**given, "through": self._reached(record.through)})
+            case ContentRecord():
+                self._content(record)
+            case EditRecord():
+                self._edit(record)
+            case MarkRecord():
+                self._mark(record)
+
+    def close(self) -> None:
+        """Convert the stored records of an old version."""
+        if self._is_old:
+            for id in self._ids.values():
+                convert_user_commands(self._connection, to_column(id))
+
+    def _conversation(self, given: ConversationRecord) -> None:
+        parent = self._ids.get(given.parent or "")
+        if self.root and (parent is None or given.call is None):
+            raise ValueError("it holds several conversations")
+        if given.id in self._ids:
+            raise ValueError(f"it has the conversation {given.id!r} twice")
+        self._project = self._project or given.project
+        id = given.id if is_conversation_id(given.id) else new_conversation_id()
+        # The parent of a fork is not in the file.
+        call = given.call if parent else None
+        while not insert(self._made(given, id, parent, call), self._connection):
+            id = new_conversation_id()
+        self._ids[given.id] = self._current = id
+        self.root = self.root or id
+
+    @staticmethod
+    def _made(given: ConversationRecord, id: str, parent: str | None, call: str | None) -> StoredConversation:
+        return StoredConversation(
+            *(id, given.project, given.title, given.dialect, given.provider, given.model),
+            *(given.created, given.updated, given.turns, given.tokens, given.cost, parent, call),
+            branch=given.branch,
+            renamed=given.renamed,
+            imported=True,
+        )
+
+    def _event(self, record: EventRecord) -> None:
+        if record.number in self._numbers:
+            raise ValueError(f"it has the event {record.number} twice")
+        event = record.event
+        unit = to_column(event["id"]) if "id" in event else None
+        cursor = self._connection.execute(
+            "INSERT INTO events (conversation_id, type, timestamp, unit, body) VALUES (?, ?, ?, ?, ?)",
+            (to_column(self._current), event["type"], event["timestamp"], unit, events.encode(event)),
+        )
+        assert cursor.lastrowid is not None
+        self._numbers.add(record.number)
+        while self._latest and self._latest[-1][0] > record.number:
+            self._latest.pop()
+        self._latest.append((record.number, cursor.lastrowid))
+
+    def _reached(self, through: int) -> int:
+        """Return the new number of the last event whose original number is at most `through`; 0 for none."""
+        index = bisect_right(self._latest, through, key=itemgetter(0))
+        return self._latest[index - 1][1] if index else 0
+
+    def _content(self, record: ContentRecord) -> None:
+        stored = self._blobs.put(BytesIO(record.decoded()))
+        if stored.digest != record.content:
+            raise ValueError("its content is not the one that it names")
+        if stored.kept:
+            self._sizes[stored.digest] = stored.size
+
+    def _edit(self, record: EditRecord) -> None:
+        if record.id in self._edits:
+            raise ValueError(f"it has the edit {record.id} twice")
+        if record.project != self._project:
+            raise ValueError(f"the edit is of {record.project!r}, and the conversation of another project")
+        undoes = [[self._edits.get(number, 0), hunk] for number, hunk in record.undone]
+        conversation = self._ids.get(record.conversation, self.root)
+        before, after = (
+            self._version(*(getattr(record, f"{side}_{name}") for name in ("kind", "digest", "size", "mode")))
+            for side in ("before", "after")
+        )
+        values: dict[str, object] = {
+            "conversation": conversation,
+            "caller": self._ids.get(record.caller, conversation),
+            "kind": FileChange(record.path, before, after, record.old_path).kind,
+            "undoes": json.dumps(undoes, separators=(",", ":")),
+            "before_kept": before.kept,
+            "after_kept": after.kept,
+        }
+        given = (values[name] if name in values else getattr(record, name) for name in EDIT_COLUMNS)
+        sql = f"INSERT INTO edits ({', '.join(EDIT_COLUMNS)}) VALUES ({', '.join('?' * len(EDIT_COLUMNS))})"
+        cursor = self._connection.execute(sql, [_bound(value) for value in given])
+        assert cursor.lastrowid is not None
+        self._edits[record.id] = cursor.lastrowid
+
+    def _version(self, kind: Kind, digest: str, size: int, mode: int) -> Version:
+        """Build a side of an edit.
+
+        Raises:
+            ValueError: its content is another, or that of a link that leads nowhere.
+        """
+        kept = digest in self._sizes
+        if kept and self._sizes[digest] != size:
+            raise ValueError(f"the size of a side is {size:,}, and its content has {self._sizes[digest]:,}")
+        if kept and kind == "link":
+            target = self._blobs.read(digest, size) if size <= _LONGEST_TARGET else b""
+            if not target or b"\0" in target:
+                raise ValueError("the content of a side is no target of a symbolic link")
+        return Version(kind, digest, size, mode, kept)
+
+    def _mark(self, record: MarkRecord) -> None:
+        self._connection.execute(
+            "INSERT OR REPLACE INTO edit_marks (edit, hunk, state, note, timestamp) VALUES (?, ?, ?, ?, ?)",
+            (
+                *(self._edits[record.edit], to_column(record.hunk), record.state),
+                *(to_column(record.note), record.timestamp),
+            ),
+        )
+
+    def _insert(self, table: str, values: Mapping[str, object]) -> None:
+        row = [to_column(self._current), *map(_bound, values.values())]
+        marks = ", ".join("?" * len(row))
+        sql = f"INSERT INTO {table} (conversation_id, {', '.join(values)}) VALUES ({marks})"
+        self._connection.execute(sql, row)
+
+
+def _plain(value: object) -> object:
+    return from_column(value) if isinstance(value, bytes) else value
+
+
+def _bound(value: object) -> object:
+    return to_column(value) if isinstance(value, str) else value

@@ -1,0 +1,329 @@
+"""The tool `shell`: a command in the project.
+
+Invariant: secrets are neither in its environment nor in the system's view of ours; the result distinguishes
+exit status, signal and time-out.
+"""
+
+import asyncio
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from cogency_tui.errors import StoreError, ToolError, WorkspaceError
+from cogency_tui.store.file_versions import Version
+from cogency_tui.tools.base import (
+    PLAIN,
+    Aliases,
+    Intent,
+    Outcome,
+    Spellings,
+    ToolContext,
+    Touch,
+    with_guarded,
+)
+from cogency_tui.tools.bounded_output import Kept
+from cogency_tui.tools.journal_protocol import Found
+from cogency_tui.tools.shell.background import Background
+from cogency_tui.tools.shell.command import Ended, run_command
+from cogency_tui.tools.shell.command_line import parse
+from cogency_tui.tools.shell.concealed_environment import conceal
+from cogency_tui.tools.shell.effects import reach
+from cogency_tui.tools.shell.environment_secrets import scrubbed
+from cogency_tui.tools.shell.environment_values import check, given, shown
+from cogency_tui.tools.shell.files_from_commits import bringing
+from cogency_tui.tools.shell.git_remotes import destinations
+from cogency_tui.tools.shell.listening_ports import ListeningPorts
+from cogency_tui.tools.shell.loopback import quiet
+from cogency_tui.tools.shell.losses import at_stake
+from cogency_tui.tools.shell.offline_commands import is_offline
+from cogency_tui.tools.shell.processes_tool import summary
+from cogency_tui.tools.shell.program_lookup import are_replaced
+from cogency_tui.tools.shell.programs import programs_with
+from cogency_tui.tools.shell.sandbox import Sandbox
+from cogency_tui.tools.shell.secrets_of_files import learn_named_files
+from cogency_tui.tools.threads import completed, in_thread
+from cogency_tui.workspace.file_names import unusual
+from cogency_tui.workspace.paths import Location
+
+_FIRST_LOOK = 0.5
+"""Seconds after which the first output of a background command is returned."""
+
+LONGEST_VALUE = 8 << 20
+"""Most bytes of standard output for an `output_key`."""
+
+_OF_GIT = programs_with("of-git")
+
+_IN_SANDBOX = "[it ran in a sandbox: no network, and only the project and /tmp can be written]"
+
+
+class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    command: Annotated[str, msgspec.Meta(min_length=1, description="for bash -c")]
+    cwd: Annotated[str, msgspec.Meta(description="directory inside the project")] = "."
+    timeout: Annotated[
+        int,
+        msgspec.Meta(ge=1, le=600, description="seconds until it is stopped; none in the background"),
+    ] = 120
+    background: Annotated[
+        bool, msgspec.Meta(description="for servers and the like: go on at once; see processes")
+    ] = False
+
+
+class Shell:
+    """Runs a command; its processes have `grace` seconds between TERM and KILL.
+
+    Without `background` there are no background commands; without `sandbox` commands run outside one.
+    """
+
+    name = "shell"
+    description = (
+        "Run a command with bash and see its exit status and output (stderr included). Nobody can answer a "
+        "question and there is no terminal: use flags like --yes. What it started is stopped when it ends; "
+        "with background=true it goes on. To look at files, read, list and find are better."
+    )
+    args = ShellArgs
+    aliases = Aliases(
+        Spellings(
+            {
+                "cmd": "command",
+                "run_in_background": "background",
+                "is_background": "background",
+                **dict.fromkeys(("workdir", "working_directory", "directory"), "cwd"),
+            },
+            instead={
+                "restart": "each command has a shell of its own",
+                "timeout_ms": "timeout is in seconds",
+            },
+        ),
+        dict.fromkeys(
+            (
+                *("bash", "terminal", "run_command", "run_shell_command", "shell_command"),
+                *("execute_command", "run_terminal_cmd", "run_terminal_command"),
+            ),
+            PLAIN,
+        ),
+    )
+    environment = frozenset({"command"})
+
+    def __init__(
+        self, grace: float = 2.0, *, background: Background | None = None, sandbox: Sandbox | None = None
+    ) -> None:
+        self._grace = grace
+        self._background = background
+        self._ports = ListeningPorts() if background is None else ListeningPorts(background.pids)
+        self._sandbox = sandbox or Sandbox()
+
+    def touch(self, _args: ShellArgs, _context: ToolContext, /) -> Touch:
+        return Touch(everything=True, writes=True)
+
+    async def plan(self, args: ShellArgs, context: ToolContext) -> Intent:
+        _require_text(args.command)
+        await in_thread(check, args.command, context.variables)
+        cwd = await in_thread(_directory, args.cwd, context)
+        place = "" if cwd.relative == "." else f" in {cwd.relative}"
+        how = " in the background" if args.background else ""
+        odd = unusual(args.command.replace("\n", " ").replace("\t", " "))
+        # These threads change nothing: a cancellation need not wait for them.
+        far = await asyncio.to_thread(reach, args.command, cwd.path, context.workspace, self._ports)
+        calm = await asyncio.to_thread(quiet, args.command, cwd.path, context.workspace, self._ports)
+        confined = await self._sandbox.probe(context.workspace) or calm.held
+        guarded = odd.replace("its name", "the command") or far.guarded
+        intent = Intent(
+            "command",
+            f"Run {summary(args.command)}{place}{how}",
+            detail=await in_thread(shown, args.command, context.variables),
+            paths=(cwd.path,),
+            everything=True,
+            outside=far.outside,
+            guarded=guarded,
+            covers=far.covers,
+            network=far.network,
+            neighbour=far.neighbour,
+            brings=far.brings,
+            could_bring="" if confined else far.could_bring,
+            confined=confined,
+            own=calm.own and not (far.outside or guarded),
+        )
+        # The rest of the plan asks git about a repository that may be hostile.
+        context.refuse_by_mode(intent)
+        if context.is_wary() and not (confined or far.network):
+            offline = await asyncio.to_thread(
+                is_offline, args.command, cwd.path, context.workspace, self._ports
+            )
+            intent = replace(intent, confined=offline)
+        moved = context.journal.moved if context.journal is not None else None
+        stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, None, moved)
+        if stake.what and (made := await _made(context)):
+            stake = await asyncio.to_thread(at_stake, args.command, cwd.path, context.workspace, made, moved)
+        to_remotes = await asyncio.to_thread(_leads_to_remotes, args.command, cwd.path, context)
+        own = intent.own and not stake.what
+        return replace(intent, loss=stake.what, to_remotes=to_remotes, own=own)
+
+    async def run(self, args: ShellArgs, context: ToolContext) -> Outcome:
+        _require_text(args.command)
+        cwd = (await in_thread(_directory, args.cwd, context)).path
+        await in_thread(learn_named_files, args.command, cwd, context.known)
+        environ = scrubbed(os.environ, context.secrets)
+        # The command can inspect its parents.
+        await in_thread(conceal, os.environ.keys() - environ.keys())
+        stake = (await in_thread(at_stake, args.command, cwd, context.workspace)).paths
+        try:
+            wrapper = await self._sandbox.wrapper(context.workspace, cwd)
+            if wrapper:
+                environ = self._sandbox.environment(environ)
+            async with given(context.variables, self._sandbox.temporary) as values:
+                environ |= values.environ
+                if args.background:
+                    if values.notes:
+                        raise ToolError(
+                            "A command in the background cannot be given a value as long as this."
+                        )
+                    return await self._start(args.command, cwd, environ, wrapper, context, stake)
+                return await self._run(args, cwd, environ, wrapper, context, stake, values.notes)
+        except OSError as error:
+            long = "it, or the values that it is given, is too long: put it into a file"
+            reason = long if error.errno == errno.E2BIG else error.strerror
+            raise ToolError(f"The command could not be started: {reason}.") from error
+
+    async def _run(
+        self,
+        args: ShellArgs,
+        cwd: Path,
+        environ: Mapping[str, str],
+        wrapper: list[str],
+        context: ToolContext,
+        stake: Sequence[Path],
+        notes: Sequence[str],
+    ) -> Outcome:
+        produced = Kept(LONGEST_VALUE)
+        async with await in_thread(_recorded, context, self.name, stake, args.command) as found:
+            ended = await run_command(
+                args.command,
+                cwd,
+                environ,
+                args.timeout,
+                context.report,
+                self._grace,
+                wrapper,
+                produced=produced.feed if context.wants_value else None,
+                signs=None if found is None else found.signs,
+            )
+        # The command may have created them.
+        await in_thread(learn_named_files, args.command, cwd, context.known)
+        outcome = _outcome(
+            ended,
+            args.timeout,
+            ended.output,
+            [*ended.notes, *notes, *_seen(found)],
+            sandboxed=bool(wrapper),
+        )
+        outcome = with_guarded(outcome, found)
+        return _with_value(outcome, produced) if context.wants_value else outcome
+
+    async def _start(
+        self,
+        command: str,
+        cwd: Path,
+        environ: Mapping[str, str],
+        wrapper: list[str],
+        context: ToolContext,
+        stake: Sequence[Path],
+    ) -> Outcome:
+        background = self._background
+        if background is None:
+            raise ToolError("Commands cannot run in the background here.", "Leave background out.")
+        async with await in_thread(_recorded, context, self.name, stake, command) as found:
+            id = await background.start(command, cwd, environ, wrapper, context.secrets, context.known)
+            try:
+                process = await background.settle(id, _FIRST_LOOK)
+            except BaseException:
+                await completed(background.stop(id))
+                raise
+            if found is not None and process.ended is None:
+                found.goes_on(lambda: background.over(id))
+        notes = _seen(found)
+        output = background.read(id)
+        if output:
+            context.report(output)
+        if process.ended is not None:
+            notes = [*process.ended.notes, *notes]
+            return with_guarded(_outcome(process.ended, 0, output, notes, sandboxed=bool(wrapper)), found)
+        lines = [f"started in the background as {id}", output.rstrip("\n") or "(no output yet)", *notes]
+        return with_guarded(Outcome(f"{id} runs in the background", "\n".join(lines)), found)
+
+
+def _recorded(
+    context: ToolContext, tool: str, stake: Sequence[Path], command: str
+) -> AbstractAsyncContextManager[Found | None]:
+    """Record concurrent changes in the journal, if there is one. Blocks."""
+    if context.journal is None:
+        return nullcontext()
+    brings, leads = bringing(command), destinations(command)
+    # A program of the project brings and writes anything, above all a git.
+    programs = {simple.program for simple in parse(command)}.union(_OF_GIT)
+    if brings is not None and are_replaced(programs, context.workspace):
+        brings = replace(brings, alone=False)
+    consent = replace(context.consent, brings=brings, destinations=leads)
+    return context.journal.around_command(context.call_id, tool, stake, consent)
+
+
+def _seen(found: Found | None) -> list[str]:
+    return [] if found is None else list(found.notes)
+
+
+async def _made(context: ToolContext) -> Mapping[Path, Version]:
+    """Return the files that the agent created in this turn; none where that cannot be known."""
+    if context.journal is None:
+        return {}
+    with suppress(StoreError):
+        return await context.journal.made()
+    return {}
+
+
+def _leads_to_remotes(command: str, cwd: Path, context: ToolContext) -> bool:
+    if context.remotes is None:
+        return False
+    context.remotes.learn()
+    return context.remotes.lead(command, cwd)
+
+
+def _require_text(command: str) -> None:
+    if "\0" in command:
+        raise ToolError("The command has a NUL character, which no command can have.")
+    try:
+        os.fsencode(command)
+    except UnicodeEncodeError:
+        raise ToolError("The command has a lone surrogate, which is half a character.") from None
+
+
+def _directory(given: str, context: ToolContext) -> Location:
+    location = context.locate(given)
+    if not location.inside:
+        raise WorkspaceError(
+            f"cwd={location.relative} is outside the project.", "Commands run inside; use cd in the command."
+        )
+    context.workspace.open_directory(location).close()
+    return location
+
+
+def _outcome(ended: Ended, timeout: int, output: str, notes: Sequence[str], *, sandboxed: bool) -> Outcome:
+    status = f"timed out after {timeout} s and was stopped" if ended.timed_out else ended.told
+    failed = ended.timed_out or ended.status != 0
+    lines = [status, output.rstrip("\n") or "(no output)", *notes]
+    if failed and sandboxed:
+        lines.append(_IN_SANDBOX)
+    line = status if ended.timed_out or not ended.started else f"{status} after {ended.seconds:.1f} s"
+    return Outcome(line, "\n".join(lines), failed=failed)
+
+
+def _with_value(outcome: Outcome, produced: Kept) -> Outcome:
+    """Return the outcome of a command with its whole standard output as value."""
+    if produced.parts()[1]:
+        note = f"[its standard output is longer than {LONGEST_VALUE >> 20} MiB: too long for an output_key]"
+        return replace(outcome, content=f"{outcome.content}\n{note}", failed=True)
+    return replace(outcome, value=produced.text())

@@ -1,0 +1,100 @@
+"""Forks of the shown conversation: the stored event that a unit ends with, and the fork up to it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cogency_tui.protocol.events import Event
+from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.transcript.units import Prose, Said, Transcript, Unit, is_own
+
+if TYPE_CHECKING:
+    from cogency_tui.agent.agent import Agent
+
+
+class Forking:
+    """Forks conversations of `agent`."""
+
+    def __init__(self, agent: "Agent") -> None:
+        self._agent = agent
+
+    async def fork(self, conversation_id: str, transcript: Transcript, unit: int | None = None) -> str | None:
+        """Create a conversation that equals this one up to the end of `unit`, or all of it; return its id,
+        or None where nothing would be in it. A fork at a message of the user leaves that message out, to be
+        rephrased.
+
+        Raises:
+            CogencyError: the store fails, or has no such conversation.
+        """
+        from cogency_tui.store.forks import Forks
+
+        store = await self._agent.store()
+        through: int | None = None
+        if unit is not None:
+            through = last_event(transcript, unit, await store.numbered_events(conversation_id))
+            if through is None:
+                return None
+        return (await Forks(store.database).fork(conversation_id, through)).id
+
+
+def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Event]]) -> int | None:
+    """The number of the stored event that unit `unit` ends with: for a message of the user the event
+    before it, for parallel calls the last result. None if there is no such event."""
+    units = transcript.units
+    if isinstance(units[unit], Said):
+        return _message(_ordinal(units, unit), stored)[0]
+    # Units that are not stored (errors, notices) belong to the unit above them.
+    while unit >= 0 and not isinstance(units[unit], Said | Prose | Call):
+        unit -= 1
+    if unit < 0 or _is_message(units[unit]):
+        return _message(_ordinal(units, unit), stored)[1]
+    waiting: set[str] = set()
+    last: int | None = None
+    passed = False
+    for number, event in stored:
+        if event["type"] == "user":
+            if passed:
+                return last
+            # A call without a result by now was interrupted, and gets none.
+            waiting.clear()
+        elif event["type"] == "call":
+            waiting.add(event["id"])
+        elif event["type"] == "result":
+            waiting.discard(event["id"])
+        last = number
+        passed = passed or _ends(units[unit], event)
+        if passed and not waiting:
+            return number
+    return last
+
+
+def _ends(unit: Unit, event: Event) -> bool:
+    """Whether `unit` ends with `event`, parallel calls aside."""
+    match unit:
+        case Prose():
+            kind = "think" if unit.thinking else "respond"
+            return event["type"] == kind and event["id"] == unit.id
+        case Call():
+            return event["type"] == "call" and event["id"] == unit.id
+        case _:
+            return False
+
+
+def _is_message(unit: Unit) -> bool:
+    """Whether a unit is a message of the user, or a command of theirs: both are stored as one event."""
+    return isinstance(unit, Said) or is_own(unit)
+
+
+def _ordinal(units: Sequence[Unit], unit: int) -> int:
+    """The number of messages of the user up to `unit`."""
+    return sum(map(_is_message, units[: unit + 1]))
+
+
+def _message(nth: int, stored: Sequence[tuple[int, Event]]) -> tuple[int | None, int | None]:
+    """The numbers of the event before the user's `nth` message, from 1, and of the message itself."""
+    before: int | None = None
+    for number, event in stored:
+        nth -= event["type"] == "user"
+        if nth <= 0 and event["type"] == "user":
+            return before, number
+        before = number
+    return before, None

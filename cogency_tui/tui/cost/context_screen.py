@@ -1,0 +1,260 @@
+"""The contents of the context and its summary, drawn as lines and shown in two dialogs.
+
+The lines are a bar of the whole, a table with a line for each part, the instruction files, and the summary.
+The dialogs change nothing themselves.
+"""
+
+from collections.abc import Awaitable, Callable
+from time import time
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import TextArea
+
+from cogency_tui.agent.project.instructions import LONGEST, Instructions, Source
+from cogency_tui.errors import CogencyError
+from cogency_tui.safe_text import clean, one_line, reveal
+from cogency_tui.store.summaries import Summary
+from cogency_tui.tui.cost.facts import Contents
+from cogency_tui.tui.kit.dialogs import (
+    STYLES,
+    Choice,
+    Choices,
+    Confirmation,
+    Dialog,
+    DialogBody,
+    ReadingScreen,
+)
+from cogency_tui.tui.kit.keys import act_in_order
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, fit, fit_path, wrap
+from cogency_tui.tui.kit.number_format import percent, plural, size, tokens, when
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.theme import Inks
+from cogency_tui.tui.transcript.cards import draw_problem
+from cogency_tui.tui.transcript.units import Problem
+
+_NAME = 15
+_FIGURES = 16
+_WIDEST = 48
+_NAMED = 6
+
+
+def draw_contents(contents: Contents, width: int, inks: Inks, now: float) -> list[Line]:
+    """Draw the table, and below it the instructions and the summary, if any."""
+    whole, used = contents.size, contents.used
+    of = f" of {tokens(whole)}" if whole else ""
+    head = f"About {tokens(used)}{of} tokens of {one_line(contents.model)}"
+    lines = wrap([Segment(head, inks("text"))], width)
+    if whole:
+        lines.append(_meter(used, whole, width, inks))
+    lines += [BLANK, _heading(width, inks)]
+    lines += [_row(part.name, part.tokens, used, width, inks) for part in contents.parts]
+    if not whole:
+        unknown = "How much this model's context holds is not known; context_size under its provider says it."
+        lines += [BLANK, *wrap([Segment(unknown, inks("dim"))], width)]
+    elif used > whole:
+        lines += [
+            BLANK,
+            *wrap([Segment("It is more than fits. /compact summarises it.", inks("bad"))], width),
+        ]
+    if contents.instructions is not None:
+        lines += _instructions(contents.instructions, width, inks)
+    lines += [BLANK, *wrap([Segment(_describe(contents.summary, now), inks("dim"))], width)]
+    return [
+        *lines,
+        *wrap([Segment("~ estimated, by what the provider has counted so far", inks("dim"))], width),
+    ]
+
+
+def _instructions(instructions: Instructions, width: int, inks: Inks) -> list[Line]:
+    """Draw each instruction file with its owner and size, and the files that cannot be read."""
+    rows = [_source(source, width, inks) for source in instructions.sources]
+    nested = [one_line(path) for path in instructions.nested]
+    if nested:
+        more = f", and {len(nested) - _NAMED} more" if len(nested) > _NAMED else ""
+        told = f"Named to it, to be read before a change there: {', '.join(nested[:_NAMED])}{more}"
+        rows += wrap([Segment(told, inks("dim"))], width)
+    for problem in instructions.problems:
+        rows += wrap([Segment(f"✗ {reveal(problem)}", inks("bad"))], width)
+    if not rows:
+        return []
+    return [BLANK, Line([Segment("Instructions in force", inks("accent", attributes="bold"))]), *rows]
+
+
+def _source(source: Source, width: int, inks: Inks) -> Line:
+    cut = f", the first {size(LONGEST)} read" if source.size > LONGEST else ""
+    right = f"{'yours' if source.own else 'of the project'}, {size(source.size)}{cut}"
+    room = max(4, width - cells(right) - 2)
+    path = fit_path(one_line(source.path), room)
+    return Line(
+        [
+            Segment(path + " " * (room - cells(path) + 2), inks("text")),
+            Segment(fit(right, width - room - 2), inks("edit" if cut else "dim")),
+        ]
+    )
+
+
+def describe_author(summary: Summary, now: float) -> str:
+    """Describe the author of a summary, and its time."""
+    edited = ", edited by you" if summary.edited else ""
+    return f"by {one_line(summary.model)}, {when(summary.created, now)}{edited}"
+
+
+def _describe(summary: Summary | None, now: float) -> str:
+    if summary is None:
+        return "No summary stands for any part of it. /compact makes one."
+    length = plural(len(summary.text.split()), "word")
+    return f"A summary of {length} stands for what was before it: {describe_author(summary, now)}."
+
+
+def _meter(used: int, whole: int, width: int, inks: Inks) -> Line:
+    """Draw the used and free share of the context, as a bar and in words."""
+    share = used / whole
+    words = f"  {percent(share)} used, ~{tokens(max(0, whole - used))} free"
+    room = max(0, min(_WIDEST, width - cells(words)))
+    full = min(room, max(1, round(share * room)))
+    role = "accent" if share < 0.75 else "edit" if share < 0.9 else "bad"
+    return Line(
+        [
+            Segment("▓" * full, inks(role)),
+            Segment("░" * (room - full), inks("dim")),
+            Segment(words, inks("text")),
+        ]
+    )
+
+
+def _heading(width: int, inks: Inks) -> Line:
+    room = _bar_room(width)
+    return Line([Segment(" " * (_NAME + room) + f"{'tokens':>8}{'share':>8}", inks("dim"))])
+
+
+def _row(name: str, count: int, used: int, width: int, inks: Inks) -> Line:
+    """Draw a part; its bar and share are relative to the tokens used."""
+    share = count / used if used else 0.0
+    room = _bar_room(width)
+    full = min(room, max(1, round(share * room))) if count else 0
+    label = one_line(name)
+    return Line(
+        [
+            Segment(label + " " * max(1, _NAME - cells(label)), inks("text")),
+            Segment("▓" * full, inks("accent")),
+            Segment(" " * (room - full), inks()),
+            Segment(f"{'~' + tokens(count):>8}{percent(share):>8}", inks("dim")),
+        ]
+    )
+
+
+def _bar_room(width: int) -> int:
+    return max(0, min(_WIDEST, width - _NAME - _FIGURES))
+
+
+_CLOSE: Choice = ("escape", "close", "close")
+
+
+class ContextScreen(ReadingScreen[Summary]):
+    """Shows `contents`; returns the summary if the user asks for it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "summary", "View and edit the summary", id="context.summary")
+    ]
+
+    def __init__(self, contents: Contents, *, clock: Callable[[], float] = time) -> None:
+        super().__init__()
+        self._contents = contents
+        self._clock = clock
+
+    def compose(self) -> ComposeResult:
+        summary: list[Choice] = [("e", "view and edit the summary", "summary")]
+        with Vertical(id="context"):
+            yield PaneTitle("Context", id="context-title")
+            yield DialogBody(self._draw, id="context-body")
+            with Vertical(classes="dialog-foot"):
+                yield Choices([*(summary if self._contents.summary else []), _CLOSE])
+
+    def action_summary(self) -> None:
+        if self._contents.summary is not None:
+            self.dismiss(self._contents.summary)
+
+    def _draw(self, width: int, inks: Inks) -> list[Line]:
+        return draw_contents(self._contents, width, inks, self._clock())
+
+
+class SummaryText(TextArea):
+    """The text of a summary, for editing."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        await act_in_order(self, event)
+
+
+class SummaryScreen(Dialog[bool]):
+    """Shows a summary in a text area and passes the edited text to `save`; returns whether it was saved."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "save", "Save", id="summary.save"),
+        Binding("escape", "leave", "Leave", id="summary.leave"),
+    ]
+    AUTO_FOCUS = "#summary-text"
+    CSS_PATH = STYLES
+
+    def __init__(
+        self,
+        summary: Summary,
+        save: Callable[[str], Awaitable[None]],
+        *,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        super().__init__()
+        self._summary = summary
+        self._text = clean(summary.text)
+        self._save = save
+        self._clock = clock
+        self._problem: Problem | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="summary"):
+            yield PaneTitle("Summary", id="summary-title")
+            yield SummaryText(self._text, soft_wrap=True, compact=True, id="summary-text")
+            yield DialogBody(self._draw_problem, id="summary-problem")
+            with Vertical(classes="dialog-foot"):
+                yield Choices([("ctrl+s", "save", "save"), ("escape", "leave", "leave")])
+
+    def on_mount(self) -> None:
+        area = self.query_one(TextArea)
+        area.cursor_blink = False
+        area.highlight_cursor_line = False
+        self.query_one(DialogBody).display = False
+        self.query_one(PaneTitle).state(describe_author(self._summary, self._clock()))
+
+    async def action_save(self) -> None:
+        text = self.query_one(TextArea).text
+        if text == self._text:
+            self.dismiss(False)
+            return
+        try:
+            await self._save(text)
+        except CogencyError as exc:
+            self._problem = Problem(str(exc), exc.hint)
+            body = self.query_one(DialogBody)
+            body.display = True
+            body.redraw()
+        else:
+            self.dismiss(True)
+
+    def action_leave(self) -> None:
+        if self.query_one(TextArea).text == self._text:
+            self.dismiss(False)
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self.dismiss(False)
+
+        app_of(self).push_screen(Confirmation("Leave without saving what you changed?"), answered)
+
+    def _draw_problem(self, width: int, inks: Inks) -> list[Line]:
+        return draw_problem(self._problem, width, inks) if self._problem else []

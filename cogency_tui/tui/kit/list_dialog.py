@@ -1,0 +1,137 @@
+"""The base of dialogs that list rows: a title, the list, a note about the selected row, and the keys."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import ClassVar, Generic, TypeVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.kit.dialogs import STYLES, Choice, Choices, Dialog, DialogBody
+from cogency_tui.tui.kit.lines import Line
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.kit.select_list import SelectList
+from cogency_tui.tui.theme import Inks
+
+Result = TypeVar("Result")
+Row = TypeVar("Row")
+
+
+class Note(DialogBody):
+    """The selected row in full."""
+
+    def __init__(self, draw: Callable[[int, Inks], list[Line]], *, id: str | None = None) -> None:
+        super().__init__(draw, id=id)
+        self.add_class("dialog-note")
+
+    def redraw(self) -> None:
+        super().redraw()
+        # An unchanged number of lines triggers no resize event.
+        self.call_after_refresh(self.on_resize)
+
+
+class ListDialog(Dialog[Result], Generic[Result, Row]):
+    """A dialog of `rows`. Its bindings, from `list_keys`, move the selection."""
+
+    AUTO_FOCUS = ""
+    CSS_PATH = STYLES
+
+    SHORT: ClassVar[int] = 24
+    """Lines of a screen below which no space is left free."""
+
+    AROUND: ClassVar[tuple[int, int]] = (0, 0)
+    """Lines of the dialog beside the list and the note, on a short screen and on another."""
+
+    def __init__(self, name: str, title: str, rows: SelectList[Row], note: DialogBody | None = None) -> None:
+        super().__init__()
+        self.rows = rows
+        self.note = note
+        self.heading = PaneTitle(title, id=f"{name}-title")
+        self._scope = name
+        self._keys = Choices([])
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id=self._scope, classes="list-dialog"):
+            yield self.heading
+            yield from self.parts()
+            with Vertical(classes="dialog-foot"):
+                yield self._keys
+
+    def parts(self) -> Iterable[Widget]:
+        """The widgets between the title and the keys."""
+        return [self.rows] if self.note is None else [self.rows, self.note]
+
+    def choices(self) -> list[Choice]:
+        """The keys that do something now."""
+        raise NotImplementedError
+
+    def note_lines(self, height: int, room: int) -> int:
+        """The most lines of the note on a screen of `height` lines, of the `room` for it and the list."""
+        del height, room
+        return 0
+
+    async def load(self) -> None:
+        """Show the present rows."""
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave space for the other parts, however long the list is."""
+        height = event.size.height
+        is_short = height < self.SHORT
+        self.set_class(is_short, "-short")
+        room = height - self.AROUND[0] if is_short else height * 86 // 100 - self.AROUND[1]
+        lines = self.note_lines(height, room)
+        self.rows.styles.max_height = max(3, room - lines)
+        if self.note is not None and lines:
+            self.note.styles.max_height = lines
+
+    async def on_select_list_chosen(self, event: SelectList.Chosen) -> None:
+        event.stop()
+        await self.clicked()
+
+    async def clicked(self) -> None:
+        """Follow a click on a row."""
+        await self.moved()
+
+    async def moved(self) -> None:
+        """Follow the selection."""
+        if self.note is not None:
+            self.note.jump(0)
+        self.show_selected()
+
+    def show_selected(self) -> None:
+        """Show the note about the selected row, and the keys that do something on it."""
+        self._keys.offer(self.choices())
+        if self.note is not None:
+            self.note.redraw()
+        self.refresh_bindings()
+
+    async def do(self, work: Callable[[], Awaitable[object]]) -> bool:
+        """Make a change, and show it or its error; return whether it succeeded."""
+        try:
+            await work()
+        except CogencyError as exc:
+            self.notify(exc.advice, severity="error", markup=False)
+            return False
+        finally:
+            if self.is_attached:
+                await self.load()
+        return True
+
+    def catch_up(self) -> None:
+        """Apply the text typed so far."""
+
+    async def action_move(self, step: int) -> None:
+        self.catch_up()
+        self.rows.move(step)
+        await self.moved()
+
+    async def action_page(self, direction: int) -> None:
+        self.catch_up()
+        self.rows.action_page(direction)
+        await self.moved()
+
+    async def action_end(self, way: int) -> None:
+        self.rows.action_end(way)
+        await self.moved()

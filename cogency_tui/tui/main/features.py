@@ -1,0 +1,72 @@
+"""The features of the main screen: their commands, dialogs and background work."""
+
+from typing import TYPE_CHECKING
+
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.calls.background import BackgroundCommands
+from cogency_tui.tui.conversation.commands import ConversationCommands
+from cogency_tui.tui.cost.commands import CostCommands
+from cogency_tui.tui.cost.facts import ContextFacts
+from cogency_tui.tui.display import Display
+from cogency_tui.tui.feature_commands import FeatureCommands, Handler
+from cogency_tui.tui.files.commands import FileCommands
+from cogency_tui.tui.help.commands import HelpCommands
+from cogency_tui.tui.main.custom_commands import CustomCommands
+from cogency_tui.tui.models.commands import ModelCommands
+from cogency_tui.tui.permissions.commands import PermissionCommands
+from cogency_tui.tui.profile.commands import ProfileCommands
+from cogency_tui.tui.prompt.commands import PromptCommands
+from cogency_tui.tui.questions.presenter import Questions
+from cogency_tui.tui.recall.commands import RecallCommands
+from cogency_tui.tui.review.commands import ReviewCommands
+from cogency_tui.tui.servers.commands import ServerCommands
+from cogency_tui.tui.settings.commands import SettingsCommands
+from cogency_tui.tui.status.background_updates import Surroundings
+from cogency_tui.tui.timeline.commands import TimelineCommands
+from cogency_tui.tui.trust.commands import TrustCommands
+from cogency_tui.tui.undo.commands import UndoCommands
+
+if TYPE_CHECKING:
+    from cogency_tui.tui.main.screen import MainScreen
+
+
+class Features:
+    """The features of `screen`. `handlers` run the commands, by name."""
+
+    def __init__(self, screen: "MainScreen", bridge: Bridge, display: Display) -> None:
+        facts = ContextFacts(bridge.agent)
+        self.updates = Surroundings(screen, bridge, facts)
+        self.cost = CostCommands(screen, bridge, facts, display)
+        self.conversations = ConversationCommands(screen, bridge, display, self.updates.look)
+        self.drafts = PromptCommands(screen, bridge)
+        self.background = BackgroundCommands(screen, bridge)
+        self.files = FileCommands(screen, bridge, display)
+        self.questions = Questions(screen, display, screen.report_state, screen.take_typed)
+        self.review = ReviewCommands(screen, bridge, display)
+        self.trust = TrustCommands(screen, bridge)
+        self.custom = CustomCommands(screen, bridge, screen.send)
+        self.profile = ProfileCommands(screen, bridge, display)
+        recall = RecallCommands(screen, bridge, self.conversations)
+        self.timeline = TimelineCommands(screen, bridge, display, recall.fork)
+        models = ModelCommands(screen, bridge, display)
+        self.handlers: dict[str, Handler] = {"leave": lambda _argument: screen.leave()}
+        self.handlers |= _handlers_of(
+            self.conversations,
+            recall,
+            self.timeline,
+            self.cost,
+            models,
+            PermissionCommands(screen, bridge, models.set_permissions),
+            self.trust,
+            self.profile,
+            UndoCommands(screen, bridge),
+            self.review,
+            ServerCommands(screen, bridge),
+            HelpCommands(screen, bridge, lambda: self.custom.known),
+            self.custom,
+            SettingsCommands(screen, bridge, display),
+        )
+
+
+def _handlers_of(*features: FeatureCommands) -> dict[str, Handler]:
+    return {name: handler for feature in features for name, handler in feature.handlers().items()}

@@ -1,0 +1,147 @@
+"""A question as lines: the effect in full, including hidden characters, and the reason for the question."""
+
+import msgspec
+from rich.segment import Segment
+from textual.geometry import Size
+
+from cogency_tui.agent.permissions.gate import Question
+from cogency_tui.safe_text import fold_blanks, one_line, reveal
+from cogency_tui.tui.kit.dialogs import Drawing
+from cogency_tui.tui.kit.diff import draw_diff
+from cogency_tui.tui.kit.lines import BLANK, Line, width_of, wrap
+from cogency_tui.tui.theme import Inks
+
+BESIDE = 30
+"""Cells for an answer beside its reach."""
+
+_TALL, _HEAD, _TAIL = 16, 3, 3
+"""Lines of a text that are shown unchanged; of a longer one, the first and the last shown."""
+
+_EDITING = frozenset(("edit", "replace", "write"))
+"""Our tools whose detail is a diff; the details of other tools are text, whatever their form."""
+
+_DEEDS = {
+    "write": "wants to change files",
+    "command": "wants to run a command",
+    "network": "wants to reach the network",
+    "tool": "wants to do its work",
+    "money": "wants to pass a limit",
+    "changed": "has changed files",
+}
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """A possible answer: its key, its label, and its `action`.
+
+    `reach` describes its reach if it exceeds this one call.
+    """
+
+    key: str
+    label: str
+    action: str
+    reach: str = ""
+
+
+SMALLEST = Size(20, 6)
+"""The smallest window in which a question is readable, with scrolling."""
+
+TOO_SMALL = "Enlarge the window"
+
+
+def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
+    """Draw the question, then its exact subject."""
+    head = [
+        Segment("? ", inks("edit", attributes="bold")),
+        Segment(one_line(question.tool), inks("text", attributes="bold")),
+        Segment(f" {_DEEDS.get(question.effect, 'wants to read')}", inks("text")),
+    ]
+    lines = wrap(head, width)
+    if others := question.others():
+        more = Segment(f"1 of {others + 1}", inks("dim"))
+        space = width - width_of(head) - len(more.text)
+        if space > 0 and len(lines) == 1:
+            lines = [Line([*head, Segment(" " * space, inks()), more])]
+    lines += wrap([Segment(f"Asked because {reveal(question.reason)}.", inks("dim"))], width)
+    for answer in answers_to(question):
+        if len(answer.reach) > width - BESIDE:
+            # Beside its key it would be cut.
+            what = "the rule" if answer.key == "A" else answer.label
+            lines += wrap([Segment(f"{answer.key}, {what}: {answer.reach}", inks("dim"))], width)
+    detail = question.detail.rstrip("\n")
+    if question.effect != "command" or not detail:
+        summary = wrap([Segment(reveal(question.summary), inks("text", attributes="bold"))], width)
+        lines += [BLANK, *summary]
+        subject = range(len(lines) - len(summary), len(lines))
+    else:
+        subject = range(len(lines) + 1, len(lines) + 1)
+    if not detail:
+        return Drawing(lines, subject)
+    if question.tool in _EDITING and question.effect != "changed":
+        return Drawing([*lines, BLANK, *draw_diff(detail, width, inks)], subject)
+    whole = _draw_detail(question, detail, width, inks)
+    essence = _summarise(whole, width, inks)
+    shown = [*lines, BLANK, *essence]
+    subject = range(subject.start, len(shown))
+    return Drawing(shown if essence is whole else [*shown, BLANK, *whole], subject)
+
+
+def _draw_detail(question: Question, detail: str, width: int, inks: Inks) -> list[Line]:
+    """Draw the full text, or the changes made."""
+    if question.effect == "changed":
+        return draw_diff(detail, width, inks)
+    mark = "$ " if question.effect == "command" else ""
+    parts = fold_blanks(mark + reveal(detail))
+    return wrap([Segment(text, inks("dim" if note else "edit")) for text, note in parts], width)
+
+
+def draw_too_small(width: int, inks: Inks) -> Drawing:
+    """Draw the advice for a window too small for the question; there only a no is accepted."""
+    lines = wrap([Segment(f"{TOO_SMALL}.", inks("text"))], width)
+    return Drawing(lines, range(len(lines), len(lines) + 1))
+
+
+def _summarise(whole: list[Line], width: int, inks: Inks) -> list[Line]:
+    """Cut a text too long for the window to its beginning and its end."""
+    between = len(whole) - _HEAD - _TAIL
+    if len(whole) <= _TALL:
+        return whole
+    cut = wrap([Segment(f"… {between} more lines; all of them below …", inks("dim"))], width)
+    return [*whole[:_HEAD], *cut, *whole[-_TAIL:]]
+
+
+def _rule_of(question: Question) -> str:
+    """The rule that "always" makes, as it is stored."""
+    return f'{question.effect} "{reveal(question.pattern)}"'
+
+
+def answers_to(question: Question) -> list[Reply]:
+    """The answers to a question: no yes wider than it offers; "always" with the rule that is stored."""
+    if question.effect == "changed":
+        return [Reply("y", "keep", "answer(True, 'once')"), *refusals_of(question)]
+    answers = [Reply("y", "once", "answer(True, 'once')")]
+    if question.grant:
+        answers.append(
+            Reply("a", "for this conversation", "answer(True, 'conversation')", reveal(question.grant))
+        )
+    if question.pattern:
+        answers.append(Reply("A", "always in this project", "answer(True, 'always')", _rule_of(question)))
+    return [*answers, *refusals_of(question)]
+
+
+def refusals_of(question: Question) -> list[Reply]:
+    """The refusals."""
+    if question.effect == "changed":
+        return [Reply("n", "put back", "answer(False, 'once')")]
+    return [Reply("n", "no", "answer(False, 'once')"), Reply("r", "no, with a reason", "reason")]
+
+
+def answers_unread(question: Question) -> list[Reply]:
+    """The answers in a window that has not yet shown the whole subject of a yes."""
+    return [Reply("down", "read on", "scroll(1)"), *refusals_of(question)]
+
+
+REASONING = (
+    Reply("enter", "no, for this reason", "refuse"),
+    Reply("escape", "back", "answer(False, 'once')"),
+)
+"""The answers while the user writes a reason for a no."""

@@ -1,0 +1,144 @@
+"""A diff laid out: its sections one below the other, and the section of each line.
+
+Invariant: if there is a hunk, every line belongs to one; lines before the first belong to the first.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+
+from cogency_tui.tui.kit.lines import BLANK, Line
+from cogency_tui.tui.review.diff_sections import Fold, Key, Pen, Section, SideBySide, Texts, Unified
+from cogency_tui.tui.review.diff_texts import draw_comments, draw_conflict, draw_fold, draw_head, draw_notes
+from cogency_tui.tui.review.open_file import WHOLE_FILE, OpenFile, Rows, unchanged_rows
+from cogency_tui.tui.theme import Inks
+from cogency_tui.workspace.merge import Range
+
+CONTEXT = 3
+"""Unchanged lines that are shown around a hunk."""
+
+_SHORTEST = 2
+"""Hidden lines up to which no fold is made: it would save nothing."""
+
+Known = dict[tuple[str, int, Range, bool], Section]
+
+
+class Layout:
+    """The sections of `file` in `width` cells, side by side if `split`.
+
+    `known` caches sections of lines for the same file, width, colours and arrangement.
+    """
+
+    def __init__(self, file: OpenFile, width: int, inks: Inks, known: Known, *, split: bool) -> None:
+        self.file = file
+        self._known = known
+        self._split = split
+        digits = len(str(max(len(file.diff.old), len(file.diff.new), 1)))
+        self._pen = Pen(file, width, inks, digits)
+        self.sections: Sequence[Section] = [each for each in self._make() if len(each)]
+        self._tops = [0, *accumulate(len(each) for each in self.sections)]
+
+    @property
+    def height(self) -> int:
+        return self._tops[-1]
+
+    def locate(self, y: int) -> tuple[Section, int] | None:
+        """The section of line `y`, and the line within it."""
+        if not 0 <= y < self.height:
+            return None
+        index = bisect_right(self._tops, y) - 1
+        return self.sections[index], y - self._tops[index]
+
+    def line(self, y: int) -> Line | None:
+        found = self.locate(y)
+        return found[0].line(found[1]) if found else None
+
+    def place(self, key: Key, offset: int) -> int | None:
+        """The line that is `offset` lines into the section `key`, or its last one."""
+        for top, section in zip(self._tops, self.sections, strict=False):
+            if section.key == key:
+                return top + min(offset, len(section) - 1)
+        return None
+
+    def hunk_span(self, index: int) -> Range:
+        """The lines of a hunk, from its head to its last one, without the fold after it."""
+        top = end = 0
+        for start, section in zip(self._tops, self.sections, strict=False):
+            if section.hunk == index and section.fold is None:
+                top = start if section.key[0] == "head" else top
+                end = start + len(section)
+        return top, end
+
+    def _make(self) -> Iterator[Section]:
+        file, pen = self.file, self._pen
+        yield Texts(("notes", ""), 0, draw_notes(file.file, file.diff.notes, pen.width, pen.inks))
+        yield from self._conflict(WHOLE_FILE, 0)
+        gaps = file.diff.gaps()
+        last = len(file.hunks)
+        for index, (gap, new) in enumerate(gaps if file.hunks else []):
+            yield from self._gap(index, gap, new, last)
+            if index < last:
+                yield from self._hunk(index)
+
+    def _gap(self, index: int, gap: Range, new: int, last: int) -> Iterator[Section]:
+        """Yield unchanged lines: those around the hunks, and between them a fold or all of them."""
+        start, end = gap
+        lead = min(CONTEXT, end - start) if index < last else 0
+        if not index and end - start - lead <= _SHORTEST:
+            lead = end - start
+        trail = min(CONTEXT, end - start - lead) if index else 0
+        hidden = end - start - lead - trail
+        owner = max(0, index - 1)
+        folded = hidden > _SHORTEST and index not in self.file.unfolded
+        after = trail if folded else trail + hidden
+        yield self._unchanged("after", owner, (start, start + after), new)
+        if folded:
+            line = draw_fold(hidden, self._pen.width, self._pen.inks)
+            yield Fold(owner, index, line, new + after + 1)
+        if index < last:
+            yield from self._head(index)
+            yield self._unchanged("before", index, (end - lead, end), new + end - lead - start)
+
+    def _head(self, index: int) -> Iterator[Section]:
+        file, pen = self.file, self._pen
+        hunk = file.hunks[index]
+        # A reverted hunk is gone for that reason.
+        fate = None if hunk.state == "reverted" else file.fates.get(hunk.id)
+        head = draw_head(
+            hunk,
+            index + 1,
+            len(file.hunks),
+            fate.fate if fate else None,
+            pen.width,
+            pen.inks,
+            picked=hunk.id in file.picked,
+        )
+        yield Texts(("head", hunk.id), index, [head], hunk.outline.new[0] + 1)
+        yield Texts(("comments", hunk.id), index, draw_comments(hunk.comments, pen.width, pen.inks))
+
+    def _hunk(self, index: int) -> Iterator[Section]:
+        hunk, rows = self.file.hunks[index], self.file.rows[index]
+        yield self._lines("rows", index, hunk.outline.old, lambda: rows, gone=hunk.state == "reverted")
+        yield from self._conflict(hunk.id, index)
+
+    def _conflict(self, id: str, index: int) -> Iterator[Section]:
+        obstacle = self.file.conflicts.get(id)
+        if obstacle is not None:
+            lines = draw_conflict(obstacle, self.file.choices[id], self._pen.width, self._pen.inks)
+            yield Texts(("conflict", id), index, [BLANK, *lines])
+
+    def _unchanged(self, kind: str, hunk: int, old: Range, new: int) -> Section:
+        return self._lines(kind, hunk, old, lambda: unchanged_rows(self.file.diff, old, new))
+
+    def _lines(
+        self, kind: str, hunk: int, old: Range, rows: Callable[[], Rows], *, gone: bool = False
+    ) -> Section:
+        """A section of lines, laid out only once: there may be very many."""
+        key = (kind, hunk, old, gone)
+        section = self._known.get(key)
+        if section is None:
+            make = SideBySide if self._split else Unified
+            section = self._known[key] = make(
+                (kind, self.file.hunks[hunk].id), hunk, rows(), self._pen, gone=gone
+            )
+        return section

@@ -1,0 +1,270 @@
+"""The texts of a diff beside its lines, and the header of the review.
+
+They are heads of hunks, comments, conflicts, and summaries of files without lines.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.segment import Segment
+
+from cogency_tui.agent.edits.reverse import Obstacle
+from cogency_tui.agent.review.conflicts import Choice, Text
+from cogency_tui.agent.review.model import ChangedFile, Comment, Fate, Hunk, Overview
+from cogency_tui.safe_text import one_line, reveal
+from cogency_tui.store.file_versions import State
+from cogency_tui.tui.kit.bar import Bar, end_to_end
+from cogency_tui.tui.kit.lines import BLANK, Line, cells, chop, fit, fit_path, width_of, wrap
+from cogency_tui.tui.kit.number_format import plural, size
+from cogency_tui.tui.review.hunk_states import FATES, GLYPHS, ROLES, STATES, counted, state_mark
+from cogency_tui.tui.review.open_file import OpenFile
+from cogency_tui.tui.theme import Inks
+
+_SHOWN = 60
+"""Lines of one side of a conflict that are shown."""
+
+_WHY = {
+    "binary": "It is no text: there are no lines to show.",
+    "too large": "It is too large for its lines to be shown.",
+    "not kept": "It was too large to be kept: what it held is not known any more.",
+    "link": "It is a symbolic link: there are no lines to show.",
+}
+
+
+def draw_head(
+    hunk: Hunk, nth: int, of: int, fate: Fate | None, width: int, inks: Inks, *, picked: bool
+) -> Line:
+    """Draw the line above a hunk: its state, its number, and its fate."""
+    outline = hunk.outline
+    on = "raised"
+    first, end = outline.new if outline.new[0] < outline.new[1] else outline.old
+    where = f"line {first + 1}" if end - first < 2 else f"lines {first + 1}–{end}"
+    left = [
+        Segment("◆ " if picked else " ", inks("accent", on, "bold")),
+        *state_mark(hunk.state, inks, on),
+        Segment(f"  hunk {nth} of {of}", inks("text", on)),
+        Segment(f"  {where}  {counted(outline.added, outline.removed)}", inks("dim", on)),
+    ]
+    turns = " ".join(str(turn) for turn in hunk.turns)
+    right = [Segment(f"turn {turns} ", inks("dim", on))]
+    if fate is not None:
+        right.insert(0, Segment(f"{fate}  ", inks(FATES[fate], on)))
+    while right and width_of(left) + width_of(right) >= width:
+        right.pop()
+    while len(left) > 2 and width_of(left) > width:
+        left.pop()
+    space = max(0, width - width_of(left) - width_of(right))
+    return Line([*left, Segment(" " * space, inks("text", on)), *right])
+
+
+def draw_comments(comments: Sequence[Comment], width: int, inks: Inks) -> list[Line]:
+    """Draw the user's comments to the agent, and whether they were sent."""
+    lines: list[Line] = []
+    for comment in comments:
+        told = "told" if comment.told else "is told with your next message"
+        said = [
+            Segment(reveal(comment.text), inks("text", attributes="italic")),
+            Segment(f"  {told}", inks("dim")),
+        ]
+        bar = Segment(" ¶ ", inks("accent"))
+        first, *more = wrap(said, max(8, width - 4))
+        lines += [first.indented(bar), *(line.indented(Segment("   ", inks())) for line in more)]
+    return lines
+
+
+def draw_fold(count: int, width: int, inks: Inks) -> Line:
+    """Draw the line that represents unchanged lines."""
+    text = fit(f" ⋯ {plural(count, 'unchanged line')}", width)
+    return Line([Segment(text, inks("dim"))], lead=len(text))
+
+
+def draw_notes(file: ChangedFile, notes: Sequence[str], width: int, inks: Inks) -> list[Line]:
+    """Draw the notes beside the lines, and the summary of a file without lines."""
+    said = list(notes)
+    if not file.hunks:
+        said = [*_summary(file), *said]
+    lines: list[Line] = []
+    for text in said:
+        wrapped = wrap([Segment(reveal(text), inks("dim" if file.hunks else "text"))], max(8, width - 2))
+        lines += [line.indented(Segment(" ", inks())) for line in wrapped]
+    comments = [comment for comment in file.comments if not comment.hunk]
+    lines += draw_comments(comments, width, inks)
+    return [*lines, BLANK] if lines else []
+
+
+def _summary(file: ChangedFile) -> Iterator[str]:
+    before, after = (size(count) for count in file.size)
+    match file.kind:
+        case "created":
+            yield f"The agent created it: {after}."
+        case "deleted":
+            yield f"The agent deleted it: it had {before}."
+        case "renamed" if file.size[0] == file.size[1]:
+            yield f"The agent renamed it: {after}."
+        case "mode":
+            yield f"The agent changed who may do what with it; what it holds ({after}) stayed."
+        case _:
+            yield f"The agent changed it: it had {before}, and came to {after}."
+    if file.no_lines:
+        yield _WHY[file.no_lines]
+
+
+def draw_conflict(obstacle: Obstacle, choices: Sequence[Choice | None], width: int, inks: Inks) -> list[Line]:
+    """Draw both sides of a conflict, and how it is settled."""
+    room = max(8, width - 3)
+    indent = Segment("   ", inks())
+
+    def sentence(text: str, role: str) -> list[Line]:
+        return [line.indented(indent) for line in wrap([Segment(text, inks(role))], room)]
+
+    places = obstacle.merged.conflicts if obstacle.merged else ()
+    if not places:
+        lines = sentence(f"It cannot be taken back: {reveal(obstacle.reason)}.", "bad")
+        return [*lines, _option("1", "leave what is there now", False, inks), _back(inks), BLANK]
+    lines = sentence("Somebody changed these lines since. What is to stand there?", "bad")
+    for nth, (place, choice) in enumerate(zip(places, choices, strict=True), 1):
+        if len(places) > 1:
+            lines += sentence(f"Place {nth} of {len(places)}", "dim")
+        lines.append(_option("1", "what is there now", choice == "ours", inks))
+        lines += _side(place.ours, "good", room, inks)
+        lines.append(_option("2", "what was there before the agent", choice == "theirs", inks))
+        lines += _side(place.theirs, "bad", room, inks)
+        lines.append(_option("e", "lines of your own", isinstance(choice, Text), inks))
+    return [*lines, BLANK]
+
+
+def _option(key: str, text: str, chosen: bool, inks: Inks) -> Line:
+    mark = Segment("  ✓" if chosen else "", inks("good"))
+    return Line([Segment(f"   {key} ", inks("accent", attributes="bold")), Segment(text, inks("text")), mark])
+
+
+def _back(inks: Inks) -> Line:
+    return _option("2", "put back what was there before the agent", False, inks)
+
+
+def _side(data: bytes, role: str, room: int, inks: Inks) -> list[Line]:
+    """Draw the lines of one side, as far as they are readable."""
+    if not data:
+        return [Line([Segment("     nothing", inks("dim", attributes="italic"))])]
+    texts = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+    lines: list[Line] = []
+    for text in texts[:_SHOWN]:
+        shown = reveal(text.removesuffix("\r").expandtabs(4))
+        code = chop([Segment(shown, inks("text", "raised"))], max(4, room - 4))
+        for line in code:
+            rest = Segment(" " * (room - 4 - width_of(line.segments)), inks("text", "raised"))
+            head = [Segment("   ", inks()), Segment("▏ ", inks(role, "raised"))]
+            lines.append(Line([*head, *line.segments, rest], line.joint, 5))
+    if len(texts) > _SHOWN:
+        lines.append(Line([Segment(f"     ⋯ {plural(len(texts) - _SHOWN, 'more line')}", inks("dim"))]))
+    return lines
+
+
+def describe_file(file: ChangedFile) -> str:
+    """The kind of change, and the former name."""
+    if file.old_path:
+        return f"renamed from {one_line(file.old_path)}"
+    return {"mode": "mode changed"}.get(file.kind, file.kind)
+
+
+_ROOM = 34
+"""Cells for the path of a file and its change before any other text."""
+
+
+class ReviewHeader(Bar):
+    """Counts by state, each with its glyph and word; `working` means that the agent is working."""
+
+    def __init__(self, title: str, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._title = one_line(title)
+        self._counts: Mapping[State, int] = {}
+        self._working = False
+
+    def count(self, overview: Overview) -> None:
+        """Show other counts."""
+        self._counts = overview.counts
+        self.refresh()
+
+    def work(self, working: bool) -> None:
+        """Show whether the agent works."""
+        if working != self._working:
+            self._working = working
+            self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        inks, on = self.inks, "background"
+        name = Segment(" Review", inks("accent", on, "bold"))
+        right = self._counted(words=True)
+        if width_of(right) + width_of([name]) + 4 > width:
+            right = self._counted(words=False)
+        room = width - width_of([name]) - width_of(right) - 5
+        about = "the agent works on" if self._working else self._title
+        left = [name, Segment(f"   {fit(about, room)}" if room >= 8 else "", inks("text", on, "bold"))]
+        return end_to_end(left, right, width, inks, on)
+
+    def _counted(self, *, words: bool) -> list[Segment]:
+        inks, on = self.inks, "background"
+        found = [
+            Segment(
+                f"{GLYPHS[state]} {count} {state}  " if words else f"{GLYPHS[state]} {count}  ",
+                inks(ROLES[state], on),
+            )
+            for state in STATES
+            if (count := self._counts.get(state, 0))
+        ]
+        if not found:
+            return []
+        total = sum(self._counts.values())
+        return [Segment(f"{total} hunk{'' if total == 1 else 's'}   ", inks("dim", on)), *found]
+
+
+class FileTitle(Bar):
+    """The path of a changed file, its kind of change, and its state."""
+
+    SURFACE = "surface"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, classes="pane-title")
+        self._file: ChangedFile | None = None
+        self._open: OpenFile | None = None
+        self._focused = False
+        self._aside = ""
+
+    def show(self, file: ChangedFile | None, opened: OpenFile | None, aside: str) -> None:
+        """Show another file, and the remark beside it."""
+        self._file, self._open, self._aside = file, opened, aside
+        self.refresh()
+
+    def light(self, focused: bool) -> None:
+        """Show whether the diff has the focus."""
+        self._focused = focused
+        self.refresh()
+
+    def segments(self, width: int) -> list[Segment]:
+        inks, file = self.inks, self._file
+        margin = Segment("  ", inks())
+        if file is None:
+            return [margin, Segment("Diff", inks("accent" if self._focused else "dim", attributes="bold"))]
+        facts = "  ".join(filter(None, (describe_file(file), counted(file.added, file.removed))))
+        right = [*state_mark(file.state, inks, "surface"), margin]
+        fate = self._fate()
+        for text, role in ((self._aside, "accent"), (fate, "dim")):
+            more = Segment(f"{text}  " if text else "", inks(role))
+            if width_of([more, *right]) + _ROOM <= width:
+                right = [more, *right]
+        room = width - width_of(right) - 3
+        path = fit_path(one_line(file.path), max(8, room - 2))
+        name = Segment(path, inks("accent" if self._focused else "text", attributes="bold"))
+        left = [margin, name]
+        if width_of(left) + cells(facts) + 2 <= room:
+            left.append(Segment(f"  {facts}", inks("dim")))
+        return end_to_end(left, right, width, inks, "surface")
+
+    def _fate(self) -> str:
+        """The common fate of all hunks, if there is one."""
+        if self._open is None:
+            return ""
+        there = [hunk.id for hunk in self._open.hunks if hunk.state != "reverted"]
+        fates = {fate.fate for id, fate in self._open.fates.items() if id in there}
+        if not fates:
+            return ""
+        return fates.pop() if len(fates) == 1 else "partly changed since"

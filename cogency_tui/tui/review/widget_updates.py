@@ -1,0 +1,178 @@
+"""Updates the widgets of the review with what was read and decided.
+
+Invariant: through every update the selected file stays selected, and the reading position in place, for as
+long as the file exists.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from textual.screen import Screen
+
+from cogency_tui.agent.review.model import FileKey, Outcome, Overview
+from cogency_tui.agent.review.review import Review
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.kit.filter_line import FilterLine
+from cogency_tui.tui.kit.pane_title import PaneTitle
+from cogency_tui.tui.review.background_reader import Reading
+from cogency_tui.tui.review.diff_texts import FileTitle, ReviewHeader
+from cogency_tui.tui.review.diff_view import DiffView
+from cogency_tui.tui.review.file_list import FileList
+from cogency_tui.tui.review.file_rows import (
+    FileRow,
+    ListRow,
+    first_of,
+    made_by,
+    place_of,
+    place_of_call,
+    rows_of,
+)
+from cogency_tui.tui.review.open_file import OpenFile
+
+_NOTHING = "The agent has changed nothing in this conversation yet. What it changes will stand here."
+_NO_MATCH = "No changed file matches the filter."
+
+
+@dataclass(frozen=True, slots=True)
+class Widgets:
+    """The widgets of the review. Stored, not queried: reading may end while the screen is being closed."""
+
+    header: ReviewHeader
+    list_title: PaneTitle
+    filter: FilterLine
+    files: FileList
+    file_title: FileTitle
+    view: DiffView
+
+
+class Showing:
+    """Shows `review` on a screen; the changes of `call` come first."""
+
+    def __init__(self, screen: Screen[Any], review: Review, widgets: Widgets, call: str) -> None:
+        self.reading = Reading(screen, self, review)
+        self._screen = screen
+        self._widgets = widgets
+        self._files = widgets.files
+        self._view = widgets.view
+        self._call = call
+        self._overview: Overview | None = None
+        self._rows: list[ListRow] = []
+        self._goal: FileKey | None = None
+        self._entry = 0
+        self._conflicts = False
+
+    def show_overview(self, overview: Overview) -> None:
+        """Show the present list."""
+        self._overview = overview
+        self._widgets.header.count(overview)
+        self.show_list()
+
+    def show_list(self) -> None:
+        """Show the filtered list, and the diff of its selected file."""
+        if self._overview is None:
+            return
+        selected = self._files.file
+        self._rows = rows_of(self._overview, self._widgets.filter.text)
+        place = place_of(self._rows, self._goal or (selected.key if selected else None))
+        self._goal = None
+        if place is None and self._call:
+            place = place_of_call(self._rows, self._call)
+        self._files.show_rows(self._rows, first_of(self._rows) if place is None else place)
+        self._widgets.list_title.state(f"by {self.reading.by}")
+        self.show_selected()
+
+    def show_selected(self) -> None:
+        """Show the diff of the selected file."""
+        file, shown = self._files.file, self._view.file
+        if file is None:
+            self.reading.cancel()
+            nothing = not (self._overview and self._overview.groups)
+            self._view.say(_NOTHING if nothing else _NO_MATCH)
+            if nothing:
+                # On a narrow screen an empty list would show nothing at all.
+                self._screen.set_focus(self._view)
+        elif shown is not None and shown.file.key == file.key and shown.take(file):
+            self._view.renew()
+            self.reading.add_to(shown)
+        else:
+            self.reading.open(file, again=shown is not None and shown.file.key == file.key)
+        self.show_title()
+
+    def show_file(self, file: OpenFile) -> None:
+        """Show a diff that was read."""
+        shown, wanted = self._view.file, self._files.file
+        if wanted is None or file.file.key != wanted.key:
+            return
+        if shown is not None and shown.file.key == file.file.key:
+            file.take_over(shown)
+            self._view.renew(file)
+        else:
+            self._view.open(file, self._first_hunk(file))
+        self.reading.add_to(file)
+        self.show_title()
+
+    def show_more(self) -> None:
+        """Refresh the shown file after more facts were read."""
+        self._view.renew()
+        if self._conflicts and self._view.file is not None:
+            # The cursor moved on before the conflict was known.
+            self._conflicts = False
+            hunks = [index for index, hunk in enumerate(self._view.file.hunks) if hunk.state == "conflict"]
+            if hunks:
+                self._view.go_to(hunks[0])
+        self.show_title()
+
+    def show_wait(self, text: str) -> None:
+        """Show that the diff is still loading."""
+        self._view.say(text)
+
+    def show_problem(self, error: CogencyError) -> None:
+        """Show a read error."""
+        self._view.say(error.advice)
+
+    def leave(self, way: int) -> None:
+        """Go to the next file and its first hunk, or to the previous one and its last."""
+        place = self._files.selected
+        self._entry = way
+        self._files.move(way)
+        if self._files.selected == place:
+            self._entry = 0
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether another file than the selected one is shown, whose diff is still loading."""
+        file, shown = self._files.file, self._view.file
+        return file is not None and shown is not None and shown.file.key != file.key
+
+    def show_title(self) -> None:
+        """Show the state of the selected file."""
+        file, shown = self._files.file, self._view.file
+        opened = shown if shown and file and shown.file.key == file.key else None
+        picked = f"{len(opened.picked)} picked" if opened and opened.picked else ""
+        way = "" if self._view.way == "auto" else self._view.way
+        self._widgets.file_title.show(file, opened, picked or way)
+
+    def decided(self, outcome: Outcome) -> None:
+        """Refresh after a decision, and select the file that it affected, if that is another."""
+        file = self._files.file
+        paths = {edit.path for edit in outcome.edits}
+        if file is not None and paths and not paths & {file.path, file.old_path}:
+            keys = (row.file.key for row in self._rows if isinstance(row, FileRow) and row.file.path in paths)
+            self._goal = next(keys, None)
+        self._conflicts = bool(outcome.conflicts)
+        self.reading.look()
+
+    def _first_hunk(self, file: OpenFile) -> int:
+        """The hunk to show first: after a move from another file, its nearest end; else one made by the
+        call that the review was opened for, or the first undecided one."""
+        entry, self._entry = self._entry, 0
+        if entry:
+            return 0 if entry > 0 else max(0, len(file.hunks) - 1)
+        call, self._call = self._call, ""
+        own = [index for index, hunk in enumerate(file.hunks) if hunk.state in ("new", "conflict")]
+        if call and made_by(file.file, call):
+            by_call = (
+                i for i, hunk in enumerate(file.hunks) if any(edit.call == call for edit in hunk.edits)
+            )
+            own = [*by_call, *own]
+        return next(iter(own), 0)

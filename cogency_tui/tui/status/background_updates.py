@@ -1,0 +1,109 @@
+"""Background updates of the main screen: the branch, the conversation's number, the open mark, the store.
+
+They start after the first frame. Each worker replaces its predecessor of the same kind.
+"""
+
+import asyncio
+from pathlib import Path
+from time import time
+from typing import Any
+
+from msgspec.structs import replace
+from textual.screen import Screen
+
+from cogency_tui.errors import CogencyError
+from cogency_tui.tui.bridge import Bridge
+from cogency_tui.tui.cost.facts import ContextFacts
+from cogency_tui.tui.status.header import Header, read_branch
+
+
+async def is_dirty(project: Path) -> bool:
+    """Whether tracked files have uncommitted changes; False if git fails or is slow."""
+    return await asyncio.to_thread(_is_dirty, project)
+
+
+def _is_dirty(project: Path) -> bool:
+    # Loaded in a thread: it takes longer than a frame.
+    from cogency_tui.workspace.git.facts import Repository
+
+    return Repository(project).dirty
+
+
+_ELSEWHERE = "This conversation is open in another process, too: what is done there is not seen here."
+
+
+class OpenMark:
+    """Marks the open conversation of `bridge` for other processes, on behalf of `screen`."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge) -> None:
+        self._screen = screen
+        self._bridge = bridge
+        self._marked: str | None = None
+
+    def follow(self) -> None:
+        """Mark the conversation that is open now, and no other."""
+        if self._bridge.conversation_id != self._marked:
+            self._screen.run_worker(self._move, group="open-mark", exclusive=True)
+
+    async def _move(self) -> None:
+        former, self._marked = self._marked, self._bridge.conversation_id
+        recall = self._bridge.agent.recall
+        try:
+            if former is not None:
+                await recall.leave(former)
+            if self._marked is None or await recall.enter(self._marked, time()):
+                return
+            # If the mark cannot be written, the conversation need not be open elsewhere.
+            if any(mark.conversation == self._marked for mark in await recall.open_elsewhere()):
+                self._screen.notify(_ELSEWHERE, severity="warning", markup=False)
+        except CogencyError as exc:
+            self._screen.notify(exc.advice, severity="error", markup=False)
+
+
+_NOTICE = 60
+"""Seconds for which a notice about the store is shown; the next turn has it, too."""
+
+
+class Surroundings:
+    """The main screen's background updates."""
+
+    def __init__(self, screen: Screen[None], bridge: Bridge, inquiry: ContextFacts) -> None:
+        self._screen = screen
+        self._bridge = bridge
+        self._inquiry = inquiry
+        self._project = bridge.agent.project
+        self._mark = OpenMark(screen, bridge)
+
+    def start(self) -> None:
+        """Open the store, and refresh."""
+        self._screen.run_worker(self._open, group="store")
+        self.look()
+
+    def look(self) -> None:
+        """Refresh the branch, the changes, and the conversation's number."""
+        self._screen.run_worker(self._look, group="look", exclusive=True)
+        self.mark()
+
+    def mark(self) -> None:
+        """Mark the open conversation for other processes."""
+        self._mark.follow()
+
+    async def _open(self) -> None:
+        try:
+            await self._bridge.open()
+            for notice in (await self._bridge.agent.store()).notices:
+                self._screen.notify(notice, severity="warning", timeout=_NOTICE, markup=False)
+        except CogencyError as exc:
+            self._screen.notify(exc.advice, severity="error", markup=False)
+
+    async def _look(self) -> None:
+        header = self._screen.query_one(Header)
+        header.move(replace(header.place, branch=read_branch(self._project)))
+        try:
+            ordinal, count = await self._inquiry.place(self._bridge.conversation_id)
+        except CogencyError:
+            ordinal, count = 0, 0
+        header.move(replace(header.place, ordinal=ordinal, count=count))
+        if header.place.branch:
+            dirty = await is_dirty(self._project)
+            header.move(replace(header.place, dirty=dirty))

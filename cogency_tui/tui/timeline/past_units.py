@@ -1,0 +1,84 @@
+"""The units of a conversation as they were after any of its points, without rebuilding them.
+
+Invariant: a unit is built once. The cost of a move is proportional to the distance between the two points.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from time import perf_counter
+
+from cogency_tui.agent.timeline.model import Point
+from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.transcript.units import Said, Transcript, Unit
+
+_SLICE = 0.006
+"""Seconds of reading before other tasks get their turn."""
+
+_NONE: frozenset[int] = frozenset()
+
+
+class Scrubbing:
+    """`transcript` has the units of the present point; initially none."""
+
+    def __init__(self) -> None:
+        self.transcript = Transcript()
+        self._full = Transcript()
+        self._counts: list[int] = []
+        self._open: list[frozenset[int]] = []
+        """The calls that have no result yet, after each point."""
+        self._points: list[int] = []
+        """The point at which each unit began."""
+        self._events: Sequence[Point] = ()
+        self._now = _NONE
+
+    @property
+    def title(self) -> str:
+        return self._full.title
+
+    async def read(self, points: Sequence[Point]) -> None:
+        """Read all points, without delaying a frame."""
+        began = perf_counter()
+        self._events = points
+        waiting = _NONE
+        for index, point in enumerate(points):
+            touched = self._full.feed(point.events)
+            units = self._full.units
+            self._points += [index] * (len(units) - len(self._points))
+            calls = {each for each in touched if isinstance(units[each], Call)}
+            settled = {each for each in calls if self._full.call(each).settled}
+            if calls:
+                waiting = (waiting | calls) - settled
+            self._counts.append(len(units))
+            self._open.append(waiting)
+            if perf_counter() - began > _SLICE:
+                await asyncio.sleep(0)
+                began = perf_counter()
+        self._full.close()
+
+    def go_to(self, index: int) -> tuple[int, set[int]]:
+        """Move the transcript to this point; return its number of units, and those that changed."""
+        count, units, full = self._counts[index], self.transcript.units, self._full.units
+        kept = min(len(units), count)
+        del units[count:]
+        units += full[kept:count]
+        touched = set(range(kept, count))
+        now = self._open[index]
+        for each in (self._now ^ now) | {each for each in now if each >= kept}:
+            if each >= count:
+                continue
+            units[each] = self._waiting(each) if each in now else full[each]
+            touched.add(each)
+        self._now = now
+        return count, touched
+
+    def said(self, index: int) -> int:
+        """The number of the user's messages by this point."""
+        return sum(isinstance(unit, Said) for unit in self._full.units[: self._counts[index]])
+
+    def _waiting(self, unit: int) -> Unit:
+        """A call in its state before its result."""
+        call = Call(self._full.call(unit).id)
+        for event in self._events[self._points[unit]].events:
+            if event["type"] == "call":
+                call.write(event)
+        return call

@@ -1,0 +1,297 @@
+"""A tool call as the user sees it: its state, its subject, its changes, and the calls within it.
+
+A `Call` is built from events alone (partial and complete `call`, partial and complete `result`), live or
+from the store. Its texts are foreign: output is cleaned as it arrives, the rest where it is drawn.
+"""
+
+import json
+from typing import Any, Literal, cast
+
+import msgspec
+
+from cogency_tui.protocol.events import CallEvent, ResultEvent
+from cogency_tui.protocol.events import Step as StepFields
+from cogency_tui.protocol.transcript import as_tool_call
+from cogency_tui.safe_text import clean
+from cogency_tui.tui.kit.output import Output
+from cogency_tui.tui.transcript.packed_text import packed_texts, unpacked_texts
+
+State = Literal["writing", "queued", "waiting", "running", "done", "failed", "skipped", "interrupted"]
+
+GLYPHS: dict[State, str] = {
+    "writing": "✎",
+    "queued": "◌",
+    "waiting": "?",
+    "running": "⠋",
+    "done": "✓",
+    "failed": "✗",
+    "skipped": "⊘",
+    "interrupted": "■",
+}
+ROLES: dict[State, str] = {
+    "writing": "accent",
+    "queued": "dim",
+    "waiting": "edit",
+    "running": "accent",
+    "done": "good",
+    "failed": "bad",
+    "skipped": "dim",
+    "interrupted": "edit",
+}
+OPEN: frozenset[State] = frozenset({"writing", "queued", "waiting", "running"})
+
+_CHANGING = frozenset({"write", "edit", "replace"})
+_OUTPUT_LIMIT = 400_000
+_DECODER = json.JSONDecoder(strict=False)
+
+
+class Step(msgspec.Struct):
+    """One call within a call, or a problem. `text` is its tool and subject, `outcome` its result, each in a
+    line."""
+
+    id: str
+    state: State
+    text: str
+    outcome: str = ""
+
+
+class FileChange(msgspec.Struct, frozen=True):
+    """Lines that a call added to and removed from one file."""
+
+    path: str
+    added: int
+    removed: int
+
+
+class Action(msgspec.Struct, frozen=True):
+    """The fields of the action dialect beside tool and arguments; `timeout` in seconds."""
+
+    id: str = ""
+    depends_on: tuple[str, ...] = ()
+    output_key: str = ""
+    mode: str = ""
+    timeout: float | None = None
+
+
+_PLAIN = Action()
+_PLAIN_FIELDS = frozenset({"name", "args"})
+
+
+class Call(msgspec.Struct):
+    """One tool call. Times are Unix seconds, `duration` seconds.
+
+    `output` is its output so far, until a result replaces it. From then on the texts in `arguments` and
+    `content` are packed: `args` and `result` unpack them.
+    """
+
+    id: str
+    name: str = ""
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    state: State = "writing"
+    started: float = 0.0
+    duration: float = 0.0
+    outcome: str = ""
+    content: Any = None
+    action: Action = _PLAIN
+    output: Output | None = None
+    _steps: list[Step] = msgspec.field(default_factory=list[Step])
+    _pieces: dict[str, list[str]] = msgspec.field(default_factory=dict[str, list[str]])
+    _changes: list[FileChange] | None = None
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """Its arguments, as far as they are written."""
+        arguments: dict[str, Any] = unpacked_texts(self.arguments)
+        for key, pieces in self._pieces.items():
+            if len(pieces) > 1:
+                pieces[:] = ["".join(pieces)]
+            arguments[key] = pieces[0]
+        return arguments
+
+    @property
+    def result(self) -> Any:
+        """The content of its result."""
+        return unpacked_texts(self.content)
+
+    def write(self, event: CallEvent) -> None:
+        """Apply a preview of the call, or the complete call."""
+        fields = _object(event["content"])
+        if not event.get("partial"):
+            fields = as_tool_call(fields)
+        if name := fields.get("name"):
+            self.name = str(name)
+        args = fields.get("args")
+        args = cast("dict[str, Any]", args) if isinstance(args, dict) else {}
+        if not event.get("partial"):
+            self.arguments = args
+            self.action = _action(fields)
+            self._pieces.clear()
+            if self.state == "writing":
+                self.state = "queued"
+            return
+        for key, value in args.items():
+            if isinstance(value, str):
+                self._pieces.setdefault(key, []).append(value)
+            else:
+                self.arguments[key] = value
+
+    def ask(self) -> None:
+        """Mark the call as waiting for the user's decision."""
+        self.state = "waiting"
+
+    def decide(self) -> None:
+        """Note that the user has decided; the engine reports the consequence."""
+        if self.state == "waiting":
+            self.state = "queued"
+
+    def report(self, event: ResultEvent) -> None:
+        """Apply output of the running call, or its result."""
+        payload = event["payload"]
+        self._name_as(event["tool"])
+        if event.get("partial"):
+            if self.state != "running":
+                self.state, self.started = "running", event["timestamp"]
+            if isinstance(payload["content"], str):
+                self._write_output(payload["content"])
+            for step in payload.get("steps", ()):
+                self._take_step(step)
+            return
+        for step in self._steps:
+            if step.state == "running":
+                step.state = "interrupted"
+        self.duration = event["duration"]
+        self.outcome = clean(payload["outcome"])
+        self.content = packed_texts(payload["content"])
+        self.arguments = packed_texts(self.args)
+        self._pieces.clear()
+        self.state = payload["state"]
+        if self.content is not None:
+            self.output = None
+        elif self.output:
+            self.output.close()
+
+    def _name_as(self, tool: str) -> None:
+        """Adopt the tool's own names for itself and its arguments."""
+        from cogency_tui.tools.registry import own_arguments
+
+        if self.state in ("queued", "waiting"):
+            self.arguments = own_arguments(self.name, tool, self.args)
+            self.name = tool
+        self.name = self.name or tool
+
+    @property
+    def settled(self) -> bool:
+        return self.state not in OPEN
+
+    def elapsed(self, now: float) -> float:
+        """Its running time in seconds."""
+        if self.settled:
+            return self.duration
+        return max(0.0, now - self.started) if self.started else 0.0
+
+    def steps(self) -> list[Step]:
+        """The calls within this one, of a sub-agent or a workflow."""
+        return self._steps
+
+    @property
+    def growing(self) -> str:
+        """The name of the text argument that is being written; empty if there is none."""
+        return next(reversed(self._pieces), "") if self.state == "writing" else ""
+
+    def _write_output(self, text: str) -> None:
+        self.output = self.output or Output(_OUTPUT_LIMIT)
+        self.output.feed(text)
+
+    def _take_step(self, given: StepFields) -> None:
+        tool, outcome = clean(given["tool"]), clean(given["outcome"])
+        state = "failed" if given["state"] == "problem" else given["state"]
+        begun = next((step for step in self._steps if step.id and step.id == given["call"]), None)
+        if begun is not None:
+            begun.state, begun.outcome = state, outcome
+            return
+        # A call that has ended and not begun did not run.
+        parts = (tool, clean(given["subject"])) if not outcome else (f"{tool}:", outcome)
+        self._steps.append(Step(given["call"], state, " ".join(part for part in parts if part)))
+
+    def changes(self) -> list[FileChange]:
+        """The files that this call has changed, with the counts from its result."""
+        if self.state != "done" or self.name not in _CHANGING:
+            return []
+        if self._changes is None:
+            self._changes = self._read_changes()
+        return self._changes
+
+    def _read_changes(self) -> list[FileChange]:
+        if diff := self.diff():
+            return _count(diff, str(self.args.get("file", "")))
+        if path := str(self.args.get("file", "")):
+            return [FileChange(path, len(str(self.args.get("content", "")).splitlines()), 0)]
+        return []
+
+    def diff(self) -> str:
+        """The unified diff in its result; empty without one."""
+        content: Any = self.result
+        if isinstance(content, dict):
+            content = cast("dict[str, Any]", content).get("diff")
+        text = content if isinstance(content, str) else ""
+        return text if "\n@@ " in f"\n{text}" else ""
+
+    def body(self) -> str:
+        """The text of its result, or its output so far, cleaned."""
+        text = self.result_text()
+        if text is None:
+            return "\n".join(self.output.texts()) if self.output else ""
+        return clean(text)
+
+    def result_text(self) -> str | None:
+        """The text of its result, not cleaned; None while there is none."""
+        content: Any = self.result
+        if not self.settled or content is None:
+            return None
+        if isinstance(content, dict):
+            fields = cast("dict[str, Any]", content)
+            for key in ("output", "text", "content"):
+                if isinstance(fields.get(key), str):
+                    content = fields[key]
+                    break
+        return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def _action(fields: dict[str, Any]) -> Action:
+    if fields.keys() <= _PLAIN_FIELDS:
+        return _PLAIN
+    depends_on, timeout = fields.get("depends_on"), fields.get("timeout")
+    names = cast("list[Any]", depends_on) if isinstance(depends_on, list) else []
+    return Action(
+        id=str(fields.get("id") or ""),
+        depends_on=tuple(map(str, names)),
+        output_key=str(fields.get("output_key") or ""),
+        mode=str(fields.get("mode") or ""),
+        timeout=float(timeout) if isinstance(timeout, int | float) else None,
+    )
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = _DECODER.decode(text)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _count(diff: str, path: str) -> list[FileChange]:
+    """Count added and removed lines by file in a unified diff; `path` is the file where no header is."""
+    counts: dict[str, list[int]] = {}
+    current = path
+    in_hunk = False
+    for line in diff.split("\n"):
+        if line.startswith("--- "):
+            in_hunk = False
+        elif line.startswith("+++ ") and not in_hunk:
+            current = path or line[4:].split("\t")[0].removeprefix("b/")
+        elif line.startswith("@@"):
+            in_hunk = True
+            counts.setdefault(current, [0, 0])
+        elif in_hunk and line[:1] in ("+", "-"):
+            counts.setdefault(current, [0, 0])[line[0] == "-"] += 1
+    return [FileChange(name, added, removed) for name, (added, removed) in counts.items()]

@@ -1,0 +1,66 @@
+"""Files for which git would wait forever: a FIFO, a socket or a device in place of a file that git reads."""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+_READ_BY_GIT = (".gitignore", ".gitattributes", ".gitmodules", ".mailmap")
+_OWN_FILES = ("HEAD", "config", "config.worktree", "index", "packed-refs", "info/exclude", "info/attributes")
+_MOST_ENTRIES = 50_000
+"""Most entries of directories in which such files are searched."""
+
+
+def blocked(directory: Path, paths: Sequence[Path] = (), *, below: bool = False) -> bool:
+    """Whether git would wait forever for a FIFO, a socket or a device if it was asked in `directory` about
+    `paths`; with `below`, about everything in them. Opens none of these files."""
+    tops = paths or (directory,)
+    places = dict.fromkeys(place for top in (directory, *tops) for place in (top, *top.parents))
+    if any(_waits(place / name) for place in places for name in _READ_BY_GIT):
+        return True
+    own = next(
+        (place / ".git" for place in (directory, *directory.parents) if (place / ".git").exists()), None
+    )
+    if own is not None and (_waits(own) or any(_waits(own / name) for name in _OWN_FILES)):
+        return True
+    return below and any(_waits(path) for path in _ignore_files(tops))
+
+
+def _ignore_files(tops: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files below some directories that git reads, up to a number of entries."""
+    pending = [top for top in tops if top.is_dir() and not top.is_symlink()]
+    left = _MOST_ENTRIES
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    left -= 1
+                    if left < 0:
+                        return
+                    if entry.name in _READ_BY_GIT:
+                        yield Path(entry.path)
+                    elif entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                        pending.append(Path(entry.path))
+        except OSError:
+            continue
+
+
+def _waits(path: Path) -> bool:
+    """Whether opening it may wait."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """Return the first bytes of a regular file; none of anything else, or of an unreadable file."""
+    try:
+        with open(os.open(path, _READ), "rb") as file:  # noqa: PTH123 (a descriptor)
+            return file.read(most) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+    except OSError:
+        return b""

@@ -1,0 +1,426 @@
+"""What commands change of guarded files without consent is put back, whatever it was that changed it."""
+
+import asyncio
+import json
+import shlex
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.edits.command_watch import CommandEdits
+from cogency_tui.agent.permissions.gate import Answer, Question
+from cogency_tui.tools.journal_protocol import Consent
+from cogency_tui.tools.shell.files_from_commits import bringing
+from cogency_tui.tools.shell.git_remotes import destinations
+from tests.agent.conftest import MakeAgent
+from tests.agent.journaling import Desk, desk_at, put, settle
+from tests.agent.repositories import git, sign_commits
+from tests.agent.templates import TEMPLATES
+from tests.exhaustive import sampled
+
+HOOK = ".git/hooks/pre-commit"
+
+
+def _build(top: Path) -> None:
+    root = top / "project"
+    put(root, "a.py", "1\n")
+    put(root, "AGENTS.md", "be kind\n")
+    put(root, ".envrc", "export A=1\n")
+    put(root, ".gitignore", ".envrc\n.vscode/\nbuild/\n")
+    put(root, ".vscode/settings.json", "{}\n")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "x")
+    git(root, "switch", "-qc", "evil")
+    put(root, "AGENTS.md", "be evil\n")
+    put(root, ".mcp.json", "{}\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "evil")
+    git(root, "switch", "-q", "main")
+    put(root, "evil", "#!/bin/sh\n", 0o755)
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    TEMPLATES.copy(_build, tmp_path)
+    async with desk_at(tmp_path / "project", tmp_path / "data") as desk:
+        settle()
+        yield desk
+
+
+async def watched(desk: Desk, command: str, *, keep: bool | None = False) -> tuple[CommandEdits, list[str]]:
+    """What is found of a command that nobody agreed to, and what the user was asked."""
+    asked: list[str] = []
+
+    async def keeps(changed: Sequence[str], _diff: str) -> bool | None:
+        asked.extend(changed)
+        return keep
+
+    consent = Consent(keeps, brings=bringing(command), destinations=destinations(command))
+    async with desk.calls.around_command("call", "shell", consent=consent) as found:
+        process = await asyncio.create_subprocess_exec(
+            "bash", "-c", command, cwd=desk.root, stderr=subprocess.DEVNULL
+        )
+        await process.wait()
+    return found, asked
+
+
+def guarded_files(desk: Desk, home: Path) -> dict[str, tuple[int, bytes]]:
+    """All that must be as before: the project without git's own work, and the home directory."""
+    kept = {
+        name: each
+        for name, each in desk.tree().items()
+        if (name.startswith((".git/hooks", ".vscode", ".cogency")) and not name.endswith((".sample", "/")))
+        or name in ("AGENTS.md", ".envrc", ".mcp.json", ".git/config", "sub/.envrc", "sub/AGENTS.md")
+    }
+    for path in home.rglob("*"):
+        if path.is_file():
+            kept[str(path)] = (path.stat().st_mode, path.read_bytes())
+    return kept
+
+
+CHANGING = [
+    f"cp evil {HOOK}",
+    f"ln evil {HOOK}",
+    f"ln -s ../../evil {HOOK}",
+    f"mv evil {HOOK}",
+    "python3 -c \"open('.git' + '/hooks/pre-commit', 'w').write('x')\"",
+    "python3 -c \"import os; os.chmod('.git/hooks/pre-commit.sample', 0o644); os.rename('.git/hooks/pre-push.sample', '.git/hooks/pre-push')\"",
+    "git config core.hooksPath /tmp/x",
+    "git config alias.st '!sh'",
+    "git config --file .git/config core.sshCommand sh",
+    "git config branch.main.remote 'ext::sh -c x'",
+    "git config remote.x.url 'ext::sh -c x'",
+    "git config submodule.x.update '!sh'",
+    "git config remote.origin.uploadpack $'touch X; : x.fetch\\ngit-upload-pack'",
+    "git config remote.origin.receivepack $'sh\\nremote.origin.fetch\\nx'",
+    "git config branch.x.remote $'ext::sh -c x\\n'",
+    f"mkdir -p .git/hooks; for i in {{1..1000}}; do : > .git/hooks/a$i.sample; done; cp evil {HOOK}",
+    "mkdir -p ~/.local/bin; printf '[user]\\nname = $(evil)\\n' > ~/.local/bin/config",
+    "git config --global core.editor evil",
+    "git config include.path ../evil",
+    "printf '[core]\\n\\tpager = sh\\n' >> .git/config",
+    "git config --global alias.x '!sh'",
+    "echo evil > AGENTS.md",
+    "rm AGENTS.md",
+    "chmod 777 AGENTS.md",
+    "echo evil >> .envrc",
+    "rm .envrc",
+    "echo '{1}' > .vscode/settings.json",
+    "echo '{1}' > .vscode/tasks.json",
+    "rm -r .vscode",
+    "mkdir sub; echo x > sub/.envrc",
+    "mkdir sub; echo x > sub/AGENTS.md",
+    "mkdir -p .cogency; echo x > .cogency/config.toml",
+    "cp a.py AGENTS.md; git -c user.name=a -c user.email=a@b commit -qam x; git status",
+    "git show evil:AGENTS.md > AGENTS.md; git switch -q main",
+    "git read-tree evil; git checkout -q .",
+    "git checkout -q evil -- .",
+    "git show evil:AGENTS.md > x; cat x > AGENTS.md",
+    "echo x > ~/.bashrc",
+    "echo x >> ~/.profile",
+    "mkdir -p ~/.ssh; echo x > ~/.ssh/authorized_keys",
+    "mkdir -p ~/.local/bin; cp evil ~/.local/bin/ls",
+    "mkdir -p ~/.config/fish/conf.d; echo x > ~/.config/fish/conf.d/x.fish",
+    "rm -r .git/hooks; mkdir build; cp evil build/pre-commit; ln -s ../build .git/hooks",
+    "tar -cf x.tar --transform 's,evil,.git/hooks/pre-push,' evil; tar -xf x.tar",
+    "printf 'evil' | sed 'w AGENTS.md'",
+    "echo x | awk '{print > \"AGENTS.md\"}'",
+    "cat <<X | sh\necho x > AGENTS.md\nX",
+    "printf '%s' 'echo x > AGENTS.md' > s.sh; sh s.sh",
+    "git mv -f a.py AGENTS.md",
+]
+
+
+@pytest.mark.parametrize("command", sampled(CHANGING, quick=10))
+async def test_a_change_without_consent_is_put_back(desk: Desk, sealed_home: Path, command: str) -> None:
+    (sealed_home / ".profile").write_text("here\n")
+    settle()
+    before = guarded_files(desk, sealed_home)
+    found, asked = await watched(desk, command)
+    assert asked
+    assert found.put_back
+    assert guarded_files(desk, sealed_home) == before
+    assert any("Put back as it was" in note and "edit or write" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("command", sampled(CHANGING, quick=7))
+async def test_what_the_user_keeps_stays(desk: Desk, sealed_home: Path, command: str) -> None:
+    (sealed_home / ".profile").write_text("here\n")
+    settle()
+    before = guarded_files(desk, sealed_home)
+    found, asked = await watched(desk, command, keep=True)
+    assert asked
+    assert (found.put_back, guarded_files(desk, sealed_home) == before) == ([], False)
+
+
+ORDINARY = [
+    "echo 2 > a.py; git add -A; git -c user.name=a -c user.email=a@b commit -qm y",
+    "git switch -qc other",
+    "git branch --set-upstream-to=evil main",
+    "git remote add origin https://example.com/x.git",
+    "git remote add origin git@example.com:x.git; git config branch.main.remote origin",
+    "git config user.name b; git config user.email b@c",
+    "git stash; git stash pop",
+    "git gc -q",
+    "git worktree add -q build/wt",
+    "git worktree add -q --no-checkout wt2",
+    "git worktree add -q --no-checkout wt2; git worktree move wt2 wt3",
+    "git worktree add -q --no-checkout wt2; git worktree remove --force wt2",
+    "git config --global user.name Dev; git config --global init.defaultBranch main",
+    "git config alias.st 'status -sb'; git config alias.lg 'log --oneline --graph -20'; git config alias.co checkout",
+    "git config color.ui always; git config log.date iso; git config merge.conflictStyle zdiff3",
+    "git config diff.algorithm histogram; git config rebase.autoSquash true; git config rebase.autoStash true",
+    "git config commit.verbose true; git config help.autocorrect 20; git config push.followTags true",
+    "git config fetch.pruneTags true; git config branch.sort -committerdate; git config column.ui auto",
+    "git config --global status.short true; git config --global advice.detachedHead false",
+    "mkdir -p ~/.config/git; git config --file ~/.config/git/config user.email a@b",
+    "git init -q build/new; git init -q new",
+    "git clone -q . build/clone; git clone -q . clone && rm -rf clone",
+    "mkdir -p node_modules/x; echo x > node_modules/x/AGENTS.md",
+    "mkdir -p env/lib/site-packages; echo x > env/lib/site-packages/x.pth",
+    "mkdir -p .idea; echo x > .idea/workspace.xml",
+    "mkdir -p ~/.cache ~/.ssh; echo x > ~/.cache/x; echo x > ~/.ssh/known_hosts; echo x > ~/.bash_history",
+    "mkdir d; echo x > d/x; rm -r d",
+    "echo x > README.md; mkdir -p src; echo x > src/agents.py",
+]
+
+
+@pytest.mark.parametrize("command", sampled(ORDINARY, quick=7))
+async def test_ordinary_work_is_not_asked_about(desk: Desk, command: str) -> None:
+    found, asked = await watched(desk, command)
+    assert (asked, found.put_back) == ([], [])
+
+
+BROUGHT = [
+    "git merge -q evil",
+    "git switch -q evil",
+    "git checkout -q evil && git status",
+    "git reset -q --hard evil --",
+    "git cherry-pick evil",
+    "git rebase -q evil",
+    "git pull -q . evil",
+    "git stash -q; git switch -q evil; cat AGENTS.md | head -1",
+    "git worktree add -q wt2 evil",
+    "git -c core.pager=cat switch -q evil",
+    "git switch -q evil; true > x",
+]
+
+
+@pytest.mark.parametrize("command", sampled(BROUGHT, quick=4))
+async def test_what_comes_with_commits_stays_and_is_named(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    sign_commits(monkeypatch)
+    found, asked = await watched(desk, command, keep=None)
+    assert (asked, found.put_back) == ([], [])
+    place = "wt2/" if "worktree" in command else ""
+    assert (desk.root / f"{place}AGENTS.md").read_text() == "be evil\n"
+    (note,) = [each for each in found.notes if "Came with the commits" in each]
+    assert f"{place}AGENTS.md" in note
+    assert f"{place}AGENTS.md" in [edit.path for edit in await desk.edits()]
+
+
+async def test_a_branch_can_be_left_again(desk: Desk) -> None:
+    for branch in ("evil", "main"):
+        found, asked = await watched(desk, f"git switch -q {branch}", keep=None)
+        assert (asked, found.put_back) == ([], [])
+    assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
+    assert not (desk.root / ".mcp.json").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    sampled(
+        [
+            "git checkout -q evil -- AGENTS.md",
+            "git restore --source=evil AGENTS.md",
+            "git checkout -q evil -- AGENTS.md; true > x",
+            "git switch -q evil; echo x > AGENTS.md",
+            "git switch -q evil && echo x > AGENTS.md && git commit -qam x",
+            "git merge -q evil; sh -c 'cp a.py AGENTS.md'",
+            "git -c core.pager=cat switch -q evil; cp a.py AGENTS.md; git commit -qam x",
+            "git am x; git switch evil; mv a.py AGENTS.md",
+            "git submodule foreach git switch evil; git rm -q AGENTS.md",
+        ],
+        quick=3,
+    ),
+)
+async def test_what_a_command_writes_by_itself_is_put_back(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    sign_commits(monkeypatch)
+    found, _ = await watched(desk, command)
+    assert bringing(command) is not None
+    assert "AGENTS.md" in found.put_back
+    assert (desk.root / "AGENTS.md").read_text() == "be kind\n"
+
+
+SETTINGS = [
+    *(("alias.st", value) for value in ("!sh evil", "-c core.pager=evil log", "rebase -x evil", "evil")),
+    *(("alias.st", value) for value in ("status; sh evil", "grep -Oevil", "log --ext-diff", "bisect run sh")),
+    *(
+        ("alias.st", value)
+        for value in ("diff --output=x", "difftool", "config core.pager evil", "push evil")
+    ),
+    *((key, "evil") for key in ("core.pager", "core.editor", "core.fsmonitor", "core.sshCommand")),
+    *((key, "evil") for key in ("core.hooksPath", "credential.helper", "gpg.program", "pager.log")),
+    *((key, "evil") for key in ("diff.external", "diff.x.textconv", "diff.x.command", "merge.x.driver")),
+    *((key, "evil") for key in ("filter.x.clean", "sequence.editor", "mergetool.x.cmd", "pull.twohead")),
+    *((key, "evil") for key in ("help.browser", "init.templateDir", "commit.template", "fetch.bundleURI")),
+    *((key, "evil") for key in ("http.proxy", "include.path", "remote.x.proxy", "remote.x.uploadpack")),
+    ("protocol.ext.allow", "always"),
+    ("safe.bareRepository", "all"),
+    ("url.https://evil.example/.insteadOf", "https://github.com/"),
+    ("log.showSignature", "true"),
+    ("commit.gpgSign", "true"),
+]
+SETS = 6
+
+
+@pytest.mark.parametrize("number", sampled(range(SETS), quick=2))
+async def test_settings_that_start_programs_are_put_back(desk: Desk, number: int) -> None:
+    configuration = desk.root / ".git/config"
+    before = configuration.read_bytes()
+    for key, value in SETTINGS[number::SETS]:
+        found, _asked = await watched(desk, shlex.join(["git", "config", key, value]))
+        assert found.put_back == [".git/config"], (key, value)
+        assert configuration.read_bytes() == before
+
+
+POINTERS = {
+    "mkdir sub; echo 'gitdir: ../evil' > sub/.git": "sub/.git",
+    "mkdir sub; echo 'gitdir: ../.git/worktrees' > sub/.git": "sub/.git",
+    "mkdir sub; echo 'gitdir: ../.git/worktrees/../../x' > sub/.git": "sub/.git",
+    "mkdir sub; ln -s ../evil sub/.git": "sub/.git",
+    "git worktree add -q --detach wt; echo /tmp > .git/worktrees/wt/commondir": ".git/worktrees/wt/commondir",
+    "mkdir -p sub .git/worktrees/x; echo 'gitdir: ../.git/worktrees/x' > sub/.git; "
+    "printf '[core]\\npager = sh\\n' > .git/worktrees/x/config": ".git/worktrees/x/config",
+}
+
+
+@pytest.mark.parametrize("command", sampled(POINTERS, quick=2))
+async def test_what_leads_git_elsewhere_is_put_back(desk: Desk, command: str) -> None:
+    found, _asked = await watched(desk, command)
+    assert POINTERS[command] in found.put_back
+    assert not (desk.root / POINTERS[command]).is_file()
+
+
+async def test_a_working_tree_that_was_there_can_be_moved_and_removed(desk: Desk) -> None:
+    git(desk.root, "worktree", "add", "-q", "--no-checkout", "wt2")
+    settle()
+    for command in ("git worktree move wt2 wt3", "git worktree remove --force wt3"):
+        found, asked = await watched(desk, command)
+        assert (asked, found.put_back) == ([], [])
+    assert not (desk.root / "wt3").exists()
+
+
+async def test_no_flood_of_files_hides_a_hook(desk: Desk) -> None:
+    hooks = desk.root / ".git/hooks"
+    for number in range(1500):
+        (hooks / f"a{number}.sample").touch()
+        (hooks / f"b{number}").touch()
+    settle()
+    found, asked = await watched(desk, "cp evil .git/hooks/pre-commit; cp evil .git/hooks/post-index-change")
+    assert len(asked) == len(found.put_back) == 2
+    assert not (hooks / "pre-commit").exists()
+
+
+async def test_what_is_put_back_is_not_lost(desk: Desk) -> None:
+    found, _ = await watched(desk, "echo evil > AGENTS.md; echo 2 > a.py")
+    assert found.put_back == ["AGENTS.md"]
+    assert (desk.root / "a.py").read_text() == "2\n"
+    edits = await desk.edits(path="AGENTS.md")
+    assert [edit.tool for edit in edits] == ["shell", "guard"]
+    plan = await desk.undo.restore(edits[:1])
+    await desk.undo.apply(plan)
+    assert (desk.root / "AGENTS.md").read_text() == "evil\n"
+
+
+async def test_a_model_in_auto_is_told_what_was_put_back(make_agent: MakeAgent, project: Path) -> None:
+    git(project, "init", "-q")
+    call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
+    (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
+    agent = make_agent(call, "Done.")
+    async with agent:
+        results = [event async for event in agent("go") if event["type"] == "result"]
+        gate = agent.gate(None)
+    payload = results[-1]["payload"]
+    assert not (project / "AGENTS.md").exists()
+    assert payload["error"]
+    assert payload["outcome"].endswith("put back: AGENTS.md")
+    assert "Use edit or write" not in str(payload["content"])
+    assert "Nobody can be asked here" in str(payload["content"])
+    assert gate is None
+
+
+@pytest.mark.parametrize(("status", "cycles"), [(0, 5), (1, 3)])
+async def test_a_command_that_did_its_work_is_no_failed_batch(
+    make_agent: MakeAgent, project: Path, status: int, cycles: int
+) -> None:
+    script = f"open('AGENTS' + '.md', 'w').write('evil')\nraise SystemExit({status})\n"
+    (project / "make.py").write_text(script)
+    call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
+    async with make_agent(*[call] * 4, "Done.") as agent:
+        events = [event async for event in agent("go")]
+    results = [event["payload"] for event in events if event["type"] == "result"]
+    assert len(results) == min(cycles, 4)
+    assert all(each["error"] and "put back: AGENTS.md" in each["outcome"] for each in results)
+    assert all(each.get("put_back", []) == ([] if status else ["AGENTS.md"]) for each in results)
+    assert [event["type"] for event in events].count("metric") == cycles
+
+
+@pytest.mark.parametrize("allow", [True, False])
+async def test_the_user_is_asked_after_a_command(make_agent: MakeAgent, project: Path, allow: bool) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(allow)
+
+    call = '<execute>[{"name": "shell", "args": {"command": "python3 make.py"}}]</execute>'
+    (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
+    agent = make_agent(call, "Done.", ask=ask)
+    async with agent:
+        async for _ in agent("go"):
+            pass
+    (question,) = asked
+    assert "created AGENTS.md" in question.summary
+    assert "+evil" in question.detail
+    assert (project / "AGENTS.md").exists() is allow
+
+
+async def test_what_the_user_agreed_to_before_stays(make_agent: MakeAgent, project: Path) -> None:
+    asked: list[Question] = []
+
+    async def ask(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(True)
+
+    call = (
+        '<execute>[{"name": "shell", "args": {"command": "echo x > AGENTS.md; echo y > .envrc"}}]</execute>'
+    )
+    agent = make_agent(call, "Done.", ask=ask)
+    async with agent:
+        async for _ in agent("go"):
+            pass
+    assert len(asked) == 1
+    assert (project / "AGENTS.md").read_text() == "x\n"
+    assert (project / ".envrc").read_text() == "y\n"
+
+
+async def test_a_command_in_the_background_is_watched_until_its_end(
+    make_agent: MakeAgent, project: Path
+) -> None:
+    command = "until [ -e go ]; do sleep 0.01; done; python3 make.py; touch done"
+    start = {"name": "shell", "args": {"command": command, "background": True}}
+    wait = {"name": "shell", "args": {"command": "touch go; until [ -e done ]; do sleep 0.01; done"}}
+    (project / "make.py").write_text("open('AGENTS' + '.md', 'w').write('evil')\n")
+    calls = [f"<execute>{json.dumps([each])}</execute>" for each in (start, wait)]
+    agent = make_agent(*calls, "Done.")
+    async with agent:
+        async for _ in agent("go"):
+            pass
+    assert not (project / "AGENTS.md").exists()

@@ -1,0 +1,110 @@
+"""`processes`: list, read and stop what shell started in the background."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from cogency_tui.errors import ToolError
+from cogency_tui.tools.base import Touch
+from cogency_tui.tools.registry import Registry
+from cogency_tui.tools.shell.background import Background
+from cogency_tui.tools.shell.processes_tool import Processes
+from cogency_tui.tools.shell.shell_tool import Shell
+from tests.tools.conftest import Bench
+from tests.tools.survivors import until
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+async def background() -> AsyncIterator[Background]:
+    background = Background(grace=0.2)
+    yield background
+    await background.close()
+
+
+@pytest.fixture
+async def server(bench: Bench, background: Background) -> Bench:
+    """A bench where `p1` runs, and writes more when there is a file `go`."""
+    bench.registry = Registry([Shell(background=background), Processes(background)])
+    text = "# a server\necho ready; while [ ! -e go ]; do sleep 0.01; done; echo more; sleep 1000"
+    await bench.run("shell", command=text, background=True)
+    return bench
+
+
+async def test_nothing_is_listed_as_nothing(bench: Bench, background: Background) -> None:
+    bench.registry = Registry([Processes(background)])
+    outcome = await bench.run("processes")
+    assert (outcome.outcome, outcome.content) == ("0 running, 0 ended", "(none)")
+
+
+async def test_list_has_state_and_command(server: Bench) -> None:
+    await server.run("shell", command="exit 2", background=True)
+    outcome = await server.run("processes")
+    first, second = outcome.content.split("\n")
+    assert first.startswith("p1  running for ")
+    assert first.endswith(" s  # a server …")
+    assert second.startswith("p2  exit 2 after ")
+    assert outcome.outcome == "1 running, 1 ended"
+    assert (await server.run("processes", id="p2")).content.startswith("p2  exit 2")
+
+
+async def test_read_gives_what_is_new_since_shell_or_the_last_read(server: Bench) -> None:
+    state, output = (await server.run("processes", id="p1", action="read")).content.split("\n")
+    assert state.startswith("running for ")
+    assert output == "(nothing new)"
+    (server.root / "go").touch()
+    read = ""
+    while "more" not in read:
+        await asyncio.sleep(0.01)
+        read += (await server.run("processes", id="p1", action="read")).content
+    assert read.count("more") == 1
+    assert "ready" not in read
+
+
+async def test_stop_ends_it_and_gives_its_last_output(server: Bench, background: Background) -> None:
+    (server.root / "go").touch()
+    await until(lambda: background.output("p1") == "ready\nmore\n")
+    outcome = await server.run("processes", id="p1", action="stop")
+    assert outcome.outcome.startswith("p1: stopped after ")
+    assert outcome.content.endswith("\nmore")
+    again = await server.run("processes", id="p1", action="stop")
+    assert again.outcome == outcome.outcome
+
+
+@pytest.mark.parametrize("action", ["read", "stop"])
+async def test_unknown_or_missing_id_is_told(server: Bench, action: str) -> None:
+    with pytest.raises(ToolError, match='no background command "p9"') as raised:
+        await server.run("processes", id="p9", action=action)
+    assert raised.value.hint == "There are: p1."
+    with pytest.raises(ToolError, match=f"cannot {action} without an id"):
+        await server.run("processes", action=action)
+
+
+async def test_unknown_action_is_told(server: Bench) -> None:
+    with pytest.raises(ToolError, match="action"):
+        await server.run("processes", action="restart")
+
+
+async def test_stopping_is_a_command_of_the_conversation_s_own(server: Bench) -> None:
+    assert (await server.plan("processes")).effect == "read"
+    assert (await server.plan("processes", id="p1", action="read")).effect == "read"
+    intent = await server.plan("processes", id="p1", action="stop")
+    assert (intent.effect, intent.summary, intent.own) == ("command", "Stop p1: # a server …", True)
+    assert intent.detail.startswith("stop p1: # a server\necho ready")
+
+
+@pytest.mark.parametrize("args", [{}, {"id": "p1", "action": "read"}, {"id": "p1", "action": "stop"}])
+def test_it_stands_in_the_order_of_the_block_with_commands_and_with_a_stop(
+    bench: Bench, background: Background, args: dict[str, str]
+) -> None:
+    bench.registry = Registry([Shell(background=background), Processes(background)])
+
+    def touch(tool: str, **given: str) -> Touch:
+        return bench.registry.bind(tool, given, bench.context).touch
+
+    call = touch("processes", **args)
+    assert call.conflicts(touch("shell", command="true"))
+    assert call.conflicts(touch("processes", id="p1", action="stop"))
+    assert call.conflicts(touch("processes")) is (args.get("action") == "stop")

@@ -1,0 +1,123 @@
+"""Where a fork ends, and the fork itself: in a real store."""
+
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.agent.agent import Agent
+from cogency_tui.protocol.events import Event
+from cogency_tui.tui.conversation.fork import last_event
+from cogency_tui.tui.transcript.units import Said
+from tests.tui.driving import at_work, conversation_of, finished, main_of, prompt_of, send, shown, until
+from tests.tui.reading import fed
+from tests.tui.scripted import call, error, respond, result, think, user, user_command
+
+EVENTS: list[Event] = [
+    user("one"),
+    think("hm", "t1"),
+    call("a", "read"),
+    call("b", "read"),
+    result("a", "read"),
+    result("b", "read"),
+    respond("first", "r1"),
+    user("two"),
+    call("c", "shell"),
+    user("three"),
+    respond("third", "r2"),
+]
+STORED = [(100 + place, event) for place, event in enumerate(EVENTS)]
+
+
+@pytest.mark.parametrize(
+    ("unit", "ends"),
+    [
+        (0, None),  # the first message: a new conversation
+        (1, 101),
+        (2, 105),  # a call, with the one that ran beside it
+        (3, 105),
+        (4, 106),
+        (5, 106),  # a message: what was before it
+        (6, 108),  # a call that has no result
+        (7, 108),
+        (8, 110),
+    ],
+)
+def test_a_fork_ends_with_its_unit(unit: int, ends: int | None) -> None:
+    assert last_event(fed(EVENTS), unit, STORED) == ends
+
+
+def test_what_is_not_stored_belongs_to_what_is_above_it() -> None:
+    shown_events = [*EVENTS[:7], error("lost"), *EVENTS[7:8], error("again")]
+
+    assert last_event(fed(shown_events), 5, STORED) == 106
+    assert last_event(fed(shown_events), 7, STORED) == 107
+
+
+@pytest.mark.parametrize(
+    ("unit", "ends"),
+    [
+        (0, 100),  # the command, with its output
+        (1, 100),  # the message after it: what was before
+        (2, 102),
+        (3, 103),
+        (4, 103),  # the second message
+        (5, 105),
+    ],
+)
+def test_a_fork_after_the_users_commands_loses_no_turn(unit: int, ends: int) -> None:
+    events = [
+        user_command("git status"),
+        user("one"),
+        respond("first", "r1"),
+        user_command("make"),
+        user("two"),
+        respond("second", "r2"),
+    ]
+    assert last_event(fed(events), unit, list(enumerate(events, 100))) == ends
+
+
+async def test_f_goes_on_in_a_fork_up_to_the_block(project: Path) -> None:
+    agent = Agent("offline", project=project, data=project.parent / "data", permissions="auto")
+    async with at_work(agent) as pilot:
+        view, bridge = conversation_of(pilot), main_of(pilot).bridge
+        for text in ("list the files", "list the files again"):
+            await send(pilot, text)
+            await finished(pilot)
+        first = bridge.conversation_id
+        whole = len(view.transcript.units)
+        second = [index for index, unit in enumerate(view.transcript.units) if isinstance(unit, Said)][1]
+        view.focus()
+        view.go_to_unit(second - 1)
+
+        await pilot.press("f")
+        await until(pilot, lambda: bridge.conversation_id != first)
+        await until(pilot, lambda: len(view.transcript.units) == second)
+        assert "list the files again" not in shown(view)
+
+        store = await agent.store()
+        fork = await store.conversation(bridge.conversation_id or "")
+        assert fork is not None
+        assert fork.parent == first
+        assert len(fed(await store.events(first or "")).units) == whole
+
+        await send(pilot, "list the files a third time")
+        await finished(pilot)
+        assert len(fed(await store.events(first or "")).units) == whole
+
+
+async def test_what_was_said_is_to_be_said_differently_in_its_fork(project: Path) -> None:
+    agent = Agent("offline", project=project, data=project.parent / "data", permissions="auto")
+    async with at_work(agent) as pilot:
+        view, bridge = conversation_of(pilot), main_of(pilot).bridge
+        await send(pilot, "list the files")
+        await finished(pilot)
+        first = bridge.conversation_id
+        view.focus()
+        view.go_to_unit(0)
+
+        await pilot.press("f")
+        await until(pilot, lambda: bridge.conversation_id != first)
+
+        await until(pilot, lambda: prompt_of(pilot).text == "list the files")
+        assert prompt_of(pilot).has_focus
+        assert not view.transcript.units

@@ -1,0 +1,132 @@
+"""An address is shown in full before it is opened, and opened by the desktop's own program."""
+
+from pathlib import Path
+
+import pytest
+
+from cogency_tui.errors import UsageError
+from cogency_tui.tui.conversation.links_dialog import LinksScreen
+from cogency_tui.tui.kit.dialogs import DialogBody
+from cogency_tui.tui.terminal.link_opener import open_address, opener
+from cogency_tui.tui.transcript.copy_text import as_it_reads, code_in, links_in
+from tests.tui.driving import app_over, conversation_of, finished, send, shown, told, until
+from tests.tui.scripted import ScriptedAgent, respond
+
+LONG = "https://example.org/" + "path/" * 40
+
+
+def desktop(directory: Path, script: str) -> dict[str, str]:
+    """The environment of a desktop whose opener is a shell script."""
+    program = directory / "xdg-open"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return {"PATH": f"{directory}:/usr/bin:/bin", "DISPLAY": ":0"}
+
+
+async def test_the_desktops_program_gets_the_address_as_one_argument(tmp_path: Path) -> None:
+    environ = desktop(tmp_path, f'printf "%s|" "$@" > {tmp_path}/got')
+
+    await open_address("https://example.org/?a=1&b='$(id)' x", environ)
+
+    assert (tmp_path / "got").read_text() == "https://example.org/?a=1&b='$(id)' x|"
+
+
+async def test_an_opener_that_fails_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="status 3"):
+        await open_address("https://example.org", desktop(tmp_path, "exit 3"))
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "javascript:x", "--version", "ssh://host"])
+async def test_only_addresses_of_the_web_and_of_mail_are_opened(tmp_path: Path, address: str) -> None:
+    with pytest.raises(UsageError, match="no address of the web"):
+        await open_address(address, desktop(tmp_path, "touch /tmp/never"))
+
+
+async def test_without_a_desktop_it_is_said(tmp_path: Path) -> None:
+    environ = desktop(tmp_path, "exit 0")
+    del environ["DISPLAY"]
+
+    assert opener(environ) is None
+    with pytest.raises(UsageError, match="no desktop"):
+        await open_address("https://example.org", environ)
+
+
+def test_addresses_are_found_in_links_images_and_text() -> None:
+    source = (
+        "[a](https://a.example/x) ![i](https://i.example/p.png) see https://t.example/y. `https://c.example`\n"
+        "<https://auto.example> [again](https://a.example/x) [evil](javascript:alert) [rel](docs/x.md)"
+    )
+
+    assert links_in(source) == [
+        "https://a.example/x",
+        "https://i.example/p.png",
+        "https://auto.example",
+        "https://t.example/y",
+        "https://c.example",
+    ]
+
+
+def test_code_is_found_in_lists_and_quotes_too() -> None:
+    source = "- x\n\n  ```py\n  a = 1\n  ```\n\n> ```\n> b\n> ```\n\n    c\n\n`not this`"
+
+    assert code_in(source) == ["a = 1", "b", "c"]
+
+
+def test_what_is_read_has_no_marks() -> None:
+    assert as_it_reads("# T\n\nthe **bold** `c`\nand [l](u)\n\n```\nx\n```") == "T\nthe bold c and l\nx\n"
+
+
+async def test_the_address_is_shown_in_full_before_anything_is_opened(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond(f"See [the docs]({LONG}) and https://b.example.")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        conversation_of(pilot).focus()
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LinksScreen))
+        body = shown(pilot.app.screen.query_one(DialogBody))
+
+        assert LONG in "".join(line.strip() for line in body.split("\n"))
+        assert "2  https://b.example" in body
+
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, LinksScreen))
+
+
+async def test_the_numbered_address_is_opened_and_a_failure_is_told(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in desktop(tmp_path, f'printf %s "$1" > {tmp_path}/got; exit 3').items():
+        monkeypatch.setenv(name, value)
+    agent = ScriptedAgent(project, [respond("See https://a.example and https://b.example.")])
+    async with app_over(agent).run_test(size=(100, 30), notifications=True) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        conversation_of(pilot).focus()
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LinksScreen))
+        await pilot.press("3")
+        assert isinstance(pilot.app.screen, LinksScreen)
+        await pilot.press("2")
+        await until(pilot, lambda: "status 3" in told(pilot))
+        assert (tmp_path / "got").read_text() == "https://b.example"
+
+
+async def test_all_addresses_are_copied(project: Path) -> None:
+    agent = ScriptedAgent(project, [respond("See https://a.example and https://b.example.")])
+    async with app_over(agent).run_test(size=(100, 30)) as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        conversation_of(pilot).focus()
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LinksScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, LinksScreen))
+        assert pilot.app.clipboard == "https://a.example\nhttps://b.example"
+
+
+async def test_an_opener_that_is_no_program_is_told(tmp_path: Path) -> None:
+    environ = desktop(tmp_path, "")
+    (tmp_path / "xdg-open").write_bytes(b"\x7fELF no program")
+    with pytest.raises(UsageError, match="could not be started"):
+        await open_address("https://example.org", environ)
