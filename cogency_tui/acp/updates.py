@@ -4,13 +4,15 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import acp
 from acp import tool_diff_content
 from acp.schema import FileEditToolCallContent, ToolCallLocation
 
 from cogency_tui.acp.content import fenced
+from cogency_tui.agent.llm import Llm
+from cogency_tui.agent.relics import Relic
 from cogency_tui.errors import StoreError, WorkspaceError
 from cogency_tui.protocol.events import CallEvent, ErrorPayload, Event, ResultEvent
 from cogency_tui.protocol.transcript import as_tool_call, call_record, user_text
@@ -20,7 +22,9 @@ from cogency_tui.store.conversations import Store
 from cogency_tui.store.edits import Edits
 from cogency_tui.store.file_versions import Edit, Version
 from cogency_tui.store.search.index import BLOBS
-from cogency_tui.tools.registry import own_arguments, own_tool
+from cogency_tui.tools.base import ToolKind
+from cogency_tui.tools.recall import Recall
+from cogency_tui.tools.registry import OWN_TOOLS, own_arguments, own_tool
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace.text_files import decode
 
@@ -85,22 +89,7 @@ class Changes:
             return None
 
 
-Kind = Literal["read", "edit", "search", "execute", "think", "fetch", "other"]
-
-_KINDS: Mapping[str, Kind] = {
-    "read": "read",
-    "list": "read",
-    "find": "search",
-    "recall": "search",
-    "search": "search",
-    "fetch": "fetch",
-    "edit": "edit",
-    "write": "edit",
-    "replace": "edit",
-    "shell": "execute",
-    "processes": "execute",
-    "llm": "think",
-}
+_KINDS: Mapping[str, ToolKind] = {tool.name: tool.kind for tool in (*OWN_TOOLS, Recall, Relic, Llm)}
 _LONGEST_TITLE = 120
 _LONGEST_OUTPUT = 50_000
 """Characters of an output that an editor receives, from its beginning and its end; of live output, from its
@@ -198,7 +187,7 @@ class Updates:
         return [ToolCallLocation(path=str(path))] if inside else None
 
 
-def kind_of(tool: str) -> Kind:
+def kind_of(tool: str) -> ToolKind:
     """The editor's kind of a tool."""
     return _KINDS.get(tool, "other")
 

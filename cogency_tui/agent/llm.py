@@ -17,7 +17,7 @@ from cogency_tui.protocol.events import Measure, Message
 from cogency_tui.providers.base import Provider, Retrying, TextDelta, Usage
 from cogency_tui.redaction import Redactor
 from cogency_tui.tools import schema
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind
 
 ANSWER_LIMIT = 200_000
 """Characters of an answer after which the model is stopped."""
@@ -44,6 +44,7 @@ class Llm:
     """Asks the model of the conversation `parent`, or another one by its provider's name."""
 
     name = "llm"
+    kind: ToolKind = "think"
     brief = True
     args = NamedArgs
     aliases = NO_ALIASES

@@ -20,7 +20,7 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.untrusted_sources import NONE, Sources
 from cogency_tui.store.relics import Relics
 from cogency_tui.tools import schema
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind
 
 Key = Annotated[str, Meta(min_length=1, max_length=500)]
 
@@ -76,6 +76,7 @@ class Relic:
     """
 
     name = "relic"
+    kind: ToolKind = "read"
     description = (
         "Store JSON values of this project, for later conversations too. "
         'cache: parameters {"action": "set" | "get" | "delete", "key", ["value"], ["ttl": seconds]}; '

@@ -30,7 +30,18 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.untrusted_sources import Sources
 from cogency_tui.providers.base import Provider
 from cogency_tui.redaction import Redactor
-from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, Tool, ToolContext, Touch
+from cogency_tui.tools.base import (
+    PLAIN,
+    READING,
+    Aliases,
+    Intent,
+    Outcome,
+    Spellings,
+    Tool,
+    ToolContext,
+    ToolKind,
+    Touch,
+)
 from cogency_tui.tools.recall import Recall
 from cogency_tui.tools.registry import Registry, default_tools
 from cogency_tui.tools.web.search import Search
@@ -40,9 +51,6 @@ if TYPE_CHECKING:
 
 DEPTH = 2
 """Levels of sub-agents below the user's agent."""
-
-_READING = frozenset({"read", "list", "find", "recall", "search", "fetch", "relic", "llm"})
-"""Tools that change no file: two sub-agents with no other tools may work at the same time."""
 
 
 def assemble(conversation: Conversation, only: Collection[str] | None = None) -> Registry:
@@ -79,6 +87,7 @@ class SubAgents:
     """Runs a turn of a configured sub-agent for the conversation `parent`."""
 
     name = "agent"
+    kind: ToolKind = "other"
     args = AgentArgs
     aliases = Aliases(
         Spellings({"subagent_type": "name", "agent": "name", "prompt": "task"}),
@@ -98,8 +107,14 @@ class SubAgents:
         agent = self._agents.get(args.name)
         if agent is None:
             return Touch()
-        reads = agent.permissions == "plan" or (agent.tools is not None and _READING.issuperset(agent.tools))
-        return Touch(everything=True, writes=not reads)
+        return Touch(everything=True, writes=agent.permissions != "plan" and not self._only_reads(agent))
+
+    def _only_reads(self, agent: AgentSettings) -> bool:
+        """Whether its tools change no file, so that it may work beside another one."""
+        kinds = {tool.name: tool.kind for tool in self._parent.registry}
+        return agent.tools is not None and all(
+            kinds[name] in READING for name in agent.tools if name in kinds
+        )
 
     async def plan(self, args: AgentArgs, context: ToolContext) -> Intent:
         """The intent to use the sub-agent's model if that is on another host; the sub-agent's own calls are

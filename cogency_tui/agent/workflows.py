@@ -24,13 +24,14 @@ from cogency_tui.errors import ToolError
 from cogency_tui.protocol.dialects import new_id
 from cogency_tui.protocol.events import CallEvent, ResultEvent, Step
 from cogency_tui.protocol.untrusted_sources import Sources, recorded
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
 
 
 class Workflow:
     """Runs workflows with the tools of the conversation `parent`."""
 
     name = "workflow"
+    kind: ToolKind = "other"
     args = NamedArgs
     aliases = NO_ALIASES
 

@@ -61,6 +61,10 @@ class Places:
 
 
 Args = TypeVar("Args", bound=msgspec.Struct)
+ToolKind = Literal["read", "search", "edit", "execute", "fetch", "think", "other"]
+"""The kind of work that a tool does; those of `READING` change no file."""
+READING = frozenset[ToolKind]({"read", "search", "fetch", "think"})
+
 Effect = Literal["read", "write", "command", "network", "tool"]
 """`tool` is the effect of an MCP server's tool, of which nothing is known."""
 
@@ -292,6 +296,7 @@ class Tool(Protocol, Generic[Args]):
     """A tool of the agent. `args` describes its arguments and is its whole schema."""
 
     name: str
+    kind: ToolKind
     description: str
     args: type[Args]
     aliases: Aliases

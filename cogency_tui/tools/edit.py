@@ -13,7 +13,7 @@ import msgspec
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import MARKER, Redactor, markers_in
 from cogency_tui.tools import changes
-from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.closest_match import near_miss
 from cogency_tui.tools.files import FILE_SPELLINGS, File
 from cogency_tui.tools.threads import in_thread
@@ -51,6 +51,7 @@ class Edit:
     """Replaces one passage of a file."""
 
     name = "edit"
+    kind: ToolKind = "edit"
     description = (
         "Replace text in a file; the result is the diff. old must be there exactly once (or all=true): add "
         "lines around it until it is. Several edits and a test run after them may share one block."
@@ -94,6 +95,7 @@ class Replace:
     """Replaces the same text in many files."""
 
     name = "replace"
+    kind: ToolKind = "edit"
     description = "Replace text in all files that match a pattern, all or none. Look with find first."
     args = ReplaceArgs
     aliases = Aliases(

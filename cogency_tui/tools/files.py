@@ -11,7 +11,7 @@ import msgspec
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.redaction import Redactor, secrets_of
 from cogency_tui.tools import changes
-from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.listing import render
 from cogency_tui.tools.shell.system_files import is_own_temporary, is_public
 from cogency_tui.tools.threads import in_thread
@@ -44,6 +44,7 @@ class Read:
     """Shows lines of a text file with their numbers."""
 
     name = "read"
+    kind: ToolKind = "read"
     description = (
         "Show a text file, each line as its number, a tab, and the text. "
         "Read a file before you change it; go on in a long one with start."
@@ -83,6 +84,7 @@ class Write:
     """Creates a file, or replaces one as a whole."""
 
     name = "write"
+    kind: ToolKind = "edit"
     description = (
         "Create a file, with the directories that it needs, or replace a whole file with overwrite=true. "
         "For a change of a part use edit. Encoding and line endings of a replaced file are kept."
@@ -122,6 +124,7 @@ class List:
     """Shows a directory as a tree."""
 
     name = "list"
+    kind: ToolKind = "read"
     description = (
         "Show a directory as a tree with file sizes; what .gitignore names, dependencies and caches only "
         "where path names them."

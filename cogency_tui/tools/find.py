@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, Touch
+from cogency_tui.tools.base import PLAIN, Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.files import look
 from cogency_tui.tools.threads import in_thread
 from cogency_tui.workspace import search_worker, text_search
@@ -50,6 +50,7 @@ class Find:
     """Searches the project."""
 
     name = "find"
+    kind: ToolKind = "search"
     description = (
         "Find files by name (pattern), lines by content, or lines in certain files (both); "
         "at least one of the two. Ignored and binary files are passed over."

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 import msgspec
 
 from cogency_tui.errors import UsageError
-from cogency_tui.tools.base import NO_ALIASES, Effect, Intent, Outcome, Tool, ToolContext, Touch
+from cogency_tui.tools.base import NO_ALIASES, Effect, Intent, Outcome, Tool, ToolContext, ToolKind, Touch
 
 Function = Callable[..., Awaitable[Any]]
 F = TypeVar("F", bound=Function)
@@ -54,6 +54,7 @@ class FunctionTool:
         self.args = _arguments(function)
         self._function = function
         self._effect: Effect = getattr(function, _EFFECT, "command")
+        self.kind: ToolKind = "read" if self._effect == "read" else "other"
 
     def touch(self, _args: msgspec.Struct, _context: ToolContext, /) -> Touch:
         return Touch() if self._effect == "read" else Touch(everything=True, writes=True)

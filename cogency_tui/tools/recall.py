@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from cogency_tui.errors import StoreError, ToolError
 from cogency_tui.protocol.untrusted_sources import Sources
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind
 
 Scope = Literal["project", "everywhere"]
 
@@ -55,6 +55,7 @@ class Recall:
     """Searches `memory`, which is opened on first use."""
 
     name = "recall"
+    kind: ToolKind = "search"
     description = (
         'Search the user\'s earlier conversations in this project, or with scope "everywhere" in all, for '
         'words, "phrases" and file: tool: error: since:30d before:2026-05-01. Give conversation and at from '

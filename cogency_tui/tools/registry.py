@@ -196,9 +196,9 @@ def own_arguments(called: str, tool: str, args: Mapping[str, Any]) -> dict[str, 
     return schema.own_names(args, wanted, spellings)
 
 
+OWN_TOOLS = (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search)
 _OWN: Mapping[str, tuple[type[msgspec.Struct], Aliases]] = {
-    kind.name: (kind.args, kind.aliases)
-    for kind in (Read, Write, Edit, List, Find, Replace, Shell, Processes, Fetch, Search)
+    tool.name: (tool.args, tool.aliases) for tool in OWN_TOOLS
 }
 
 

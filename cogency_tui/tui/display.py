@@ -1,10 +1,11 @@
 """The conversation on the main screen, as features see it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from cogency_tui.protocol.events import Event, Measure
 from cogency_tui.store.prompts import Written
+from cogency_tui.tui.transcript.call import FileChange
 from cogency_tui.tui.transcript.units import Transcript
 
 
@@ -27,6 +28,10 @@ class Display(Protocol):
 
     def measure(self, total: Measure, context: int) -> None:
         """Show new totals, and the `context` tokens that the next request takes."""
+        ...
+
+    def show_changes(self, changes: Iterable[FileChange]) -> None:
+        """Mark these changes in the file tree, in place of those known so far."""
         ...
 
     def show_state(self) -> None:

@@ -15,7 +15,7 @@ from cogency_tui.agent.permissions.gate import Ask, Gate
 from cogency_tui.agent.scheduler import Scheduler
 from cogency_tui.config.schema import Permissions
 from cogency_tui.protocol.events import CallEvent, ResultEvent
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, Tool, ToolContext, Touch
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, Tool, ToolContext, ToolKind, Touch
 from cogency_tui.tools.registry import Registry
 from cogency_tui.workspace.paths import Workspace
 
@@ -37,6 +37,7 @@ class Step:
     name = "step"
     description = "A step of a test."
     args = StepArgs
+    kind: ToolKind = "other"
     aliases = NO_ALIASES
 
     def __init__(self, noted: Callable[[], None]) -> None:

@@ -14,7 +14,7 @@ from cogency_tui.agent.agent import Agent
 from cogency_tui.agent.prompt import system_parts
 from cogency_tui.config.schema import DIALECTS, Dialect
 from cogency_tui.protocol.events import Event
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
 from tests.agent.conftest import MakeAgent
 from tests.agent.stage import PATIENCE
 from tests.exhaustive import sampled
@@ -260,6 +260,7 @@ class Pause:
     name = "pause"
     description = "Wait for an answer."
     args = PauseArgs
+    kind: ToolKind = "other"
     aliases = NO_ALIASES
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ from cogency_tui.agent.permissions.gate import Answer, Question
 from cogency_tui.agent.scheduler import MOST_CALLS
 from cogency_tui.config.schema import Permissions
 from cogency_tui.errors import ToolError
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
 from cogency_tui.tools.files import Read, Write
 from cogency_tui.tools.registry import default_tools
 from cogency_tui.tools.shell.shell_tool import Shell
@@ -150,6 +150,7 @@ class Brittle:
     name = "brittle"
     description = "Breaks."
     args = StepArgs
+    kind: ToolKind = "other"
     aliases = NO_ALIASES
 
     def touch(self, args: StepArgs, context: ToolContext, /) -> Touch:
@@ -334,6 +335,7 @@ class Stubborn:
     name = "stubborn"
     description = "Cleans up."
     args = StepArgs
+    kind: ToolKind = "other"
     aliases = NO_ALIASES
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from cogency_tui.errors import ToolError, WorkspaceError
 from cogency_tui.tools import schema
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch
 from cogency_tui.tools.files import Read as FileRead
 from cogency_tui.tools.registry import Registry, default_tools, own_arguments, own_tool
 from cogency_tui.tools.shell.background import Background
@@ -305,6 +305,7 @@ class Pick:
     name = "pick"
     description = "Picks."
     args = PickArgs
+    kind: ToolKind = "other"
     aliases = NO_ALIASES
 
     async def plan(self, args: PickArgs, context: ToolContext) -> Intent:

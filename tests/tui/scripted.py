@@ -14,7 +14,7 @@ from cogency_tui.agent.project.instructions import Instructions
 from cogency_tui.agent.project.settings import ProjectSettings
 from cogency_tui.agent.project.trust import Trust
 from cogency_tui.agent.recall.recall import Recall
-from cogency_tui.agent.review.model import Overview
+from cogency_tui.agent.review.model import LineCounts, Overview
 from cogency_tui.agent.subagent_progress import progress_payload
 from cogency_tui.config.layers import Configured
 from cogency_tui.config.schema import Dialect, Mode, Permissions, Settings
@@ -230,6 +230,9 @@ class NothingToReview:
 
     async def prepare(self) -> None:
         pass
+
+    async def applied_lines(self) -> dict[str, LineCounts]:
+        return {}
 
 
 class NoProfile:

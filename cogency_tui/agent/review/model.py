@@ -68,6 +68,13 @@ class Comment:
     told: bool
 
 
+class LineCounts(NamedTuple):
+    """Lines added and removed."""
+
+    added: int
+    removed: int
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
     """A changed file in the list. `hunks` and `states` are parallel, from top to bottom.
@@ -103,6 +110,15 @@ class ChangedFile:
     def removed(self) -> int:
         """Lines that the agent removed."""
         return sum(hunk.removed for hunk in self.hunks)
+
+    @property
+    def applied(self) -> LineCounts | None:
+        """The agent's lines without those of reverted hunks; None if all is reverted."""
+        if all(state == "reverted" for state in self.states):
+            return None
+        pairs = zip(self.hunks, self.states, strict=False)
+        hunks = [hunk for hunk, state in pairs if state != "reverted"]
+        return LineCounts(sum(hunk.added for hunk in hunks), sum(hunk.removed for hunk in hunks))
 
     @property
     def state(self) -> State:

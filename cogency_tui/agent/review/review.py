@@ -31,6 +31,7 @@ from cogency_tui.agent.review.model import (
     FileKey,
     Group,
     HunkFate,
+    LineCounts,
     Outcome,
     Overview,
     Target,
@@ -110,6 +111,20 @@ class Review:
     async def prepare(self) -> None:
         """Compute the list's hunks of the last turn beforehand; the cost depends on its new edits."""
         await self._book.prepare()
+
+    async def applied_lines(self) -> dict[str, LineCounts]:
+        """Count the agent's lines that are not reverted in each file, by its current path. A file without
+        any is left out.
+        """
+        page = await self._book.page()
+        counts: dict[str, LineCounts] = {}
+        for file in await self._book.files(page, page.histories_by_turn()):
+            own = file.applied
+            if own is not None and not file.key.replaced:
+                path = path_today(file.path, page.renames, file.last.id)
+                added, removed = counts.get(path, (0, 0))
+                counts[path] = LineCounts(added + own.added, removed + own.removed)
+        return counts
 
     async def overview(self, by: Grouping = "turn") -> Overview:
         """All changed files: by turn, the latest first, or by file, by path and then the latest turn first.

@@ -18,7 +18,7 @@ import msgspec
 
 from cogency_tui.errors import ToolError
 from cogency_tui.safe_text import clean
-from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, Touch, with_guarded
+from cogency_tui.tools.base import NO_ALIASES, Intent, Outcome, ToolContext, ToolKind, Touch, with_guarded
 from cogency_tui.tools.mcp.names import full_name, source_of
 from cogency_tui.tools.mcp.server import Server
 from cogency_tui.tools.mcp.wire import Offer
@@ -222,6 +222,7 @@ def _short(value: Any) -> str:
 class McpTool:
     """A tool of `server`, named after the server and itself."""
 
+    kind: ToolKind = "other"
     args = Given
     aliases = NO_ALIASES
 

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from cogency_tui.errors import ToolError
-from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, Touch
+from cogency_tui.tools.base import Aliases, Intent, Outcome, Spellings, ToolContext, ToolKind, Touch
 from cogency_tui.tools.shell.background import Background, Listed
 
 _SUMMARY = 80
@@ -20,6 +20,7 @@ class Processes:
     """Lists, reads and stops the commands in `background`."""
 
     name = "processes"
+    kind: ToolKind = "execute"
     description = (
         "List the commands that shell has started in the background, read what is new in the output of one, "
         "or stop it, by the id that shell reported."

@@ -24,6 +24,7 @@ from cogency_tui.tools.base import (
     Outcome,
     Spellings,
     ToolContext,
+    ToolKind,
     Touch,
     with_guarded,
 )
@@ -81,6 +82,7 @@ class Shell:
     """
 
     name = "shell"
+    kind: ToolKind = "execute"
     description = (
         "Run a command with bash and see its exit status and output (stderr included). Nobody can answer a "
         "question and there is no terminal: use flags like --yes. What it started is stopped when it ends; "

@@ -26,7 +26,7 @@ from cogency_tui.tui.main.panes import Panes
 from cogency_tui.tui.prompt.prompt import Prompt
 from cogency_tui.tui.status.header import Header
 from cogency_tui.tui.status.status_bar import Status, StatusBar
-from cogency_tui.tui.transcript.call import Call
+from cogency_tui.tui.transcript.call import Call, FileChange
 from cogency_tui.tui.transcript.units import Said, Transcript
 
 
@@ -67,6 +67,10 @@ class MainDisplay(Display):
             find(ToolCalls).update_calls(calls, self._frame)
         if any(self.transcript.call(index).settled for index in calls):
             self._mark_changes()
+
+    def show_changes(self, changes: Iterable[FileChange]) -> None:
+        self.transcript.set_changes(changes)
+        self._mark_changes()
 
     def show_middle(self) -> None:
         self._screen.query_one(Panes).show_middle(self._screen.size.width)

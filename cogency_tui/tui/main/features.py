@@ -37,7 +37,7 @@ class Features:
         facts = ContextFacts(bridge.agent)
         self.updates = Surroundings(screen, bridge, facts)
         self.cost = CostCommands(screen, bridge, facts, display)
-        self.conversations = ConversationCommands(screen, bridge, display, self.updates.look)
+        self.conversations = ConversationCommands(screen, bridge, display, self._moved)
         self.drafts = PromptCommands(screen, bridge)
         self.background = BackgroundCommands(screen, bridge)
         self.files = FileCommands(screen, bridge, display)
@@ -47,7 +47,7 @@ class Features:
         self.custom = CustomCommands(screen, bridge, screen.send)
         self.profile = ProfileCommands(screen, bridge, display)
         recall = RecallCommands(screen, bridge, self.conversations)
-        self.timeline = TimelineCommands(screen, bridge, display, recall.fork)
+        self.timeline = TimelineCommands(screen, bridge, display, recall.fork, self.review.recount)
         models = ModelCommands(screen, bridge, display)
         self.handlers: dict[str, Handler] = {"leave": lambda _argument: screen.leave()}
         self.handlers |= _handlers_of(
@@ -59,13 +59,17 @@ class Features:
             PermissionCommands(screen, bridge, models.set_permissions),
             self.trust,
             self.profile,
-            UndoCommands(screen, bridge),
+            UndoCommands(screen, bridge, self.review.recount),
             self.review,
             ServerCommands(screen, bridge),
             HelpCommands(screen, bridge, lambda: self.custom.known),
             self.custom,
             SettingsCommands(screen, bridge, display),
         )
+
+    def _moved(self) -> None:
+        self.updates.look()
+        self.review.recount()
 
 
 def _handlers_of(*features: FeatureCommands) -> dict[str, Handler]:

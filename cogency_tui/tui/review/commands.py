@@ -10,6 +10,7 @@ from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.display import Display
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
 from cogency_tui.tui.kit.typed_app import app_of
+from cogency_tui.tui.transcript.call import FileChange
 from cogency_tui.tui.transcript.units import Said
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class ReviewCommands(FeatureCommands):
         self._display = display
         self._reviews: dict[str, Review] = {}
         self._shown: ReviewScreen | None = None
+        self._uncounted = False
 
     def handlers(self) -> dict[str, Handler]:
         return {"review": self.open}
@@ -50,11 +52,33 @@ class ReviewCommands(FeatureCommands):
     def work(self) -> None:
         """Update an open review when a turn begins or ends; else prepare one, so that it opens at once."""
         working, shown = self._bridge.working, self._shown
+        if self._uncounted and not working:
+            self.recount()
         if shown is not None:
             self._screen.call_after_refresh(partial(shown.work, working))
             self.look()
         elif not working and self._called and (conversation_id := self._bridge.conversation_id) is not None:
             self._screen.run_worker(partial(self._prepare, conversation_id), group="review", exclusive=True)
+
+    def recount(self) -> None:
+        """Mark the files that the agent's lines are in, after some may have been reverted."""
+        # While a turn runs, its results count themselves.
+        self._uncounted = self._bridge.working
+        conversation_id = self._bridge.conversation_id
+        if not self._uncounted and conversation_id is not None and self._display.transcript.calls:
+            work = partial(self._recount, conversation_id)
+            self._screen.run_worker(work, group="changed-files", exclusive=True)
+
+    async def _recount(self, conversation_id: str) -> None:
+        try:
+            counts = await self._review_of(conversation_id).applied_lines()
+        except CogencyError:
+            # The error is reported when the user opens the review.
+            return
+        if self._bridge.working:
+            self._uncounted = True
+        elif self._bridge.conversation_id == conversation_id:
+            self._display.show_changes(FileChange(path, *lines) for path, lines in counts.items())
 
     @property
     def _called(self) -> bool:
@@ -81,6 +105,7 @@ class ReviewCommands(FeatureCommands):
         from cogency_tui.tui.review.screen import Command, Jump
 
         self._shown = None
+        self.recount()
         if isinstance(answer, Jump):
             self._go_to(answer)
         elif isinstance(answer, Command):

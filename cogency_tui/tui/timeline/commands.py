@@ -17,14 +17,23 @@ if TYPE_CHECKING:
 
 
 class TimelineCommands(FeatureCommands):
-    """Opens the timeline of the conversation on `display`; `fork` forks a conversation at an event."""
+    """Opens the timeline of the conversation on `display`.
+
+    `fork` forks a conversation at an event. `changed` is called when files may have been restored.
+    """
 
     def __init__(
-        self, screen: Screen[Any], bridge: Bridge, display: Display, fork: Callable[[str, int], None]
+        self,
+        screen: Screen[Any],
+        bridge: Bridge,
+        display: Display,
+        fork: Callable[[str, int], None],
+        changed: Callable[[], None],
     ) -> None:
         super().__init__(screen, bridge)
         self._display = display
         self._fork = fork
+        self._changed = changed
         self._shown: TimelineScreen | None = None
 
     def handlers(self) -> dict[str, Handler]:
@@ -50,6 +59,7 @@ class TimelineCommands(FeatureCommands):
         from cogency_tui.tui.timeline.screen import Command, Place
 
         self._shown = None
+        self._changed()
         if isinstance(answer, Command):
             await self._screen.run_action(f"command({answer.handler!r}, {answer.argument!r})")
         elif isinstance(answer, Place) and answer.fork:

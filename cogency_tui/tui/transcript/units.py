@@ -170,6 +170,11 @@ class Transcript:
         self.step = step
         self.total = {**total, "estimated": True} if estimated else total
 
+    def set_changes(self, changes: Iterable[FileChange]) -> None:
+        """Replace what the results so far come to: some may have been reverted since."""
+        self._changes = {change.path: change for change in changes}
+        self._uncounted.clear()
+
     def changes(self) -> dict[str, FileChange]:
         """The agent's changes in this conversation, by path."""
         for index in self._uncounted:

@@ -1,15 +1,24 @@
 """The commands `/undo` and `/redo`: previewed, and applied only on the user's confirmation."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
+
+from textual.screen import Screen
 
 from cogency_tui.errors import CogencyError
+from cogency_tui.tui.bridge import Bridge
 from cogency_tui.tui.feature_commands import FeatureCommands, Handler
 from cogency_tui.tui.kit.number_format import plural
 from cogency_tui.tui.kit.typed_app import app_of
 
 
 class UndoCommands(FeatureCommands):
-    """Undoes and redoes turns, in the conversation of the bridge."""
+    """Undoes and redoes turns, in the conversation of the bridge. `changed` is called afterwards."""
+
+    def __init__(self, screen: Screen[Any], bridge: Bridge, changed: Callable[[], None]) -> None:
+        super().__init__(screen, bridge)
+        self._changed = changed
 
     def handlers(self) -> dict[str, Handler]:
         return {"undo": partial(self._begin, redo=False), "redo": partial(self._begin, redo=True)}
@@ -31,5 +40,6 @@ class UndoCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
             return
+        self._changed()
         verb, back = ("Brought back", "/undo") if redo else ("Took back", "/redo")
         self.say(f"{verb} {plural(len(done), 'change')}. {back} reverses it.")

@@ -6,7 +6,7 @@ import pytest
 
 from cogency_tui.agent.review.model import Row
 from cogency_tui.tui.review.screen import ReviewScreen
-from tests.tui.driving import at_work, finished, send, shown, until
+from tests.tui.driving import at_work, files_of, finished, send, shown, until
 from tests.tui.review.stage import LINES, Reviewer, edit, reviewing, shell, working, write
 
 MANY = "".join(f"line_{number} = {number}\n" for number in range(1, 401))
@@ -64,6 +64,16 @@ async def test_a_click_on_a_file_shows_its_diff(project: Path) -> None:
         assert reviewer.path == "notes.py"
         assert await reviewer.pilot.click(reviewer.files, offset=(4, row_of(shown(reviewer.files), "pad.py")))
         await reviewer.until(lambda: reviewer.path == "pad.py" and reviewer.view.has_focus)
+
+
+async def test_the_file_tree_loses_the_mark_of_a_reverted_file(project: Path) -> None:
+    (project / "notes.py").write_text(LINES)
+    agent = working(project, *edited(5), write("pad.py", "pad = 1\n"), "Done.")
+    async with reviewing(agent) as reviewer:
+        assert reviewer.path == "notes.py"
+        await reviewer.press("R", "escape", "escape")
+        tree = files_of(reviewer.pilot)
+        await reviewer.until(lambda: "● pad.py" in shown(tree) and "● notes.py" not in shown(tree))
 
 
 async def test_a_click_on_a_heading_selects_nothing(project: Path) -> None:

@@ -12,7 +12,7 @@ from cogency_tui.config.schema import Settings
 from cogency_tui.tui.kit.dialogs import Choices, DialogBody
 from cogency_tui.tui.undo.screen import UndoScreen
 from tests.peers.scripted import ScriptedProvider
-from tests.tui.driving import at_work, finished, send, shown, told, until
+from tests.tui.driving import at_work, files_of, finished, main_of, send, shown, told, until
 
 
 def block(name: str, **args: Any) -> str:
@@ -62,6 +62,23 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
         await until(pilot, lambda: "Brought back" in told(pilot))
     assert (project / "notes.txt").read_text() == "one\nTWO\nthree\nfour\n5\n"
     assert (project / "made.txt").read_text() == "made\n"
+
+
+async def test_the_file_tree_marks_what_is_applied(project: Path) -> None:
+    (project / "notes.txt").write_text("one\ntwo\n")
+    async with working(project, block("edit", file="notes.txt", old="two", new="TWO"), "Done.") as pilot:
+        await send(pilot, "go")
+        await finished(pilot)
+        tree, title = files_of(pilot), main_of(pilot).query_one("#files-title")
+        await until(pilot, lambda: "● notes.txt" in shown(tree) and "1 changed" in shown(title))
+
+        await undo_screen(pilot, "/undo")
+        await pilot.press("y")
+        await until(pilot, lambda: "●" not in shown(tree) and "changed" not in shown(title))
+
+        await undo_screen(pilot, "/redo")
+        await pilot.press("y")
+        await until(pilot, lambda: "● notes.txt" in shown(tree) and "1 changed" in shown(title))
 
 
 async def test_where_both_changed_the_same_line_nothing_is_done_and_it_is_said(project: Path) -> None:
