@@ -251,7 +251,7 @@ async def test_a_choice_is_written_when_the_person_says_so(project: Path) -> Non
             await pilot.press("ctrl+s")
             await until(pilot, lambda: "and is kept in ~/.config" in " ".join(told(pilot).split()))
             assert "mine/house" in shown(status_of(pilot))
-    assert path.read_text().startswith('# mine\nprovider = "mine"\nmodel = "house"\n')
+    assert path.read_text().startswith('# mine\n\nprovider = "mine"\nmodel = "house"\n')
     again = Agent(project=project)
     assert (again.provider.name, again.provider.model) == ("mine", "house")
     assert again.configured.origin("provider").where == f"{path}:2"

@@ -197,10 +197,10 @@ async def test_a_configuration_that_cannot_be_changed_is_told(project: Path) -> 
     config_path().write_text("this is = not = toml\n")
     async with at_work(agent_in(project)) as pilot:
         await send(pilot, "/profile on")
-        await until(pilot, lambda: "cannot be read" in told(pilot))
+        await until(pilot, lambda: "is not valid TOML" in told(pilot))
         await profile(pilot)
         await pilot.press("t")
-        await until(pilot, lambda: "cannot be read" in told(pilot))
+        await until(pilot, lambda: "is not valid TOML" in told(pilot))
         assert "off" in shown(pilot.app.screen.query_one("#profile-title"))
 
 

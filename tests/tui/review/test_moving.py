@@ -71,7 +71,7 @@ async def test_the_file_tree_loses_the_mark_of_a_reverted_file(project: Path) ->
     agent = working(project, *edited(5), write("pad.py", "pad = 1\n"), "Done.")
     async with reviewing(agent) as reviewer:
         assert reviewer.path == "notes.py"
-        await reviewer.press("R", "escape", "escape")
+        await reviewer.press("N", "escape")
         tree = files_of(reviewer.pilot)
         await reviewer.until(lambda: "● pad.py" in shown(tree) and "● notes.py" not in shown(tree))
 
