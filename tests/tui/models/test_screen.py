@@ -254,7 +254,7 @@ async def test_a_choice_is_written_when_the_person_says_so(project: Path) -> Non
     assert path.read_text().startswith('# mine\n\nprovider = "mine"\nmodel = "house"\n')
     again = Agent(project=project)
     assert (again.provider.name, again.provider.model) == ("mine", "house")
-    assert again.configured.origin("provider").where == f"{path}:2"
+    assert again.configured.origin("provider").where == f"{path}:3"
 
 
 @pytest.mark.parametrize(("size", "theme"), [((100, 30), "night"), ((80, 24), "day")])
