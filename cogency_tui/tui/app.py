@@ -171,7 +171,7 @@ class CogencyApp(App[int]):
             "Copy or interrupt",
             priority=True,
             id="copy_or_interrupt",
-            tooltip="Copy what is selected; else interrupt; twice: leave",
+            tooltip="Copy the selection, or interrupt; press twice to quit",
         ),
         Binding(
             "ctrl+q",
@@ -179,7 +179,7 @@ class CogencyApp(App[int]):
             "Quit",
             priority=True,
             id="leave",
-            tooltip="Leave; asks only while the agent works",
+            tooltip="Quit; asks first while the agent is working",
         ),
         Binding(
             "ctrl+p",
@@ -196,7 +196,7 @@ class CogencyApp(App[int]):
             show=False,
             priority=True,
             id="suspend",
-            tooltip="Go back to the shell; `fg` brings the program back",
+            tooltip="Suspend to the shell; `fg` resumes",
         ),
     ]
     ENABLE_SELECT_AUTO_SCROLL = True
@@ -422,7 +422,7 @@ class CogencyApp(App[int]):
             self._pressed = asyncio.get_running_loop().time()
             if self._main.bridge.working:
                 self._main.action_step_back()
-            self.notify("Press Ctrl+C again to leave.", timeout=_TWICE, markup=False)
+            self.notify("Press Ctrl+C again to quit.", timeout=_TWICE, markup=False)
 
 
 def run(

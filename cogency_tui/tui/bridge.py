@@ -253,7 +253,7 @@ class Bridge:
         try:
             await asyncio.wait([work])
             if work.cancelled():
-                self._pacer.queue.put(notice_event("Interrupted: nothing was summarised.", time()))
+                self._pacer.queue.put(notice_event("Interrupted: nothing was summarized.", time()))
             elif isinstance(failure := work.exception(), CogencyError):
                 self._screen.post_message(self.Failed(failure))
             else:
@@ -286,8 +286,7 @@ class Bridge:
 
 
 def _describe(done: "Compacted") -> str:
-    verb = "is" if done.events == 1 else "are"
     return (
-        f"{plural(done.events, 'event')} {verb} now a summary: about {tokens(done.before)} tokens became "
-        f"{tokens(done.after)}. /context shows it."
+        f"Summarized {plural(done.events, 'event')}: about {tokens(done.before)} tokens down to "
+        f"{tokens(done.after)}. /context shows the summary."
     )

@@ -47,5 +47,5 @@ class FeatureCommands:
     def begun(self) -> str | None:
         """The id of the conversation; without one notify the user that there is none."""
         if self._bridge.conversation_id is None:
-            self.warn("This conversation has not begun yet. Send a message first.")
+            self.warn("This conversation is empty. Send a message first.")
         return self._bridge.conversation_id

@@ -263,9 +263,9 @@ async def test_what_a_tooltip_says(project: Path) -> None:
             await send(pilot, "go")
             await finished(pilot)
             await pilot.hover("#status-bar", offset=(2, 0))
-            await until(pilot, lambda: "How turns are run" in str(status_of(pilot).tooltip))
+            await until(pilot, lambda: "Session mode" in str(status_of(pilot).tooltip))
             assert text in str(status_of(pilot).tooltip)
-            await until(pilot, lambda: "How turns are run" in screen_of(pilot.app))
+            await until(pilot, lambda: "Session mode" in screen_of(pilot.app))
             await pilot.hover("#prompt")
 
 

@@ -141,7 +141,7 @@ async def test_another_model_is_picked_from_what_the_server_lists(
         def drive() -> None:
             with _at_a_server(peer, project, tmp_path, size) as terminal:
                 terminal.send(F2)
-                terminal.wait_for("needs no key")
+                terminal.wait_for("no key needed")
                 terminal.send("mine" + ENTER)
                 terminal.wait_for("served")
                 terminal.send(ENTER)
@@ -168,7 +168,7 @@ async def test_a_conversation_is_summarised_and_the_summary_seen(
                 _command(terminal, "/compact")
                 terminal.wait_for("are now a summary")
                 _command(terminal, "/context")
-                terminal.wait_for("A summary of 4 words")
+                terminal.wait_for("Older messages are replaced by a summary: 4 words")
                 terminal.send("e")
                 terminal.wait_for("We greeted each other.")
                 terminal.send(" Twice." + CTRL_S)
@@ -195,7 +195,7 @@ def _command(terminal: Terminal, command: str) -> None:
 
 def _seconds(text: str) -> int:
     """What is left of the wait that is counted down; 0 where none is."""
-    found = re.search(r"Asking again in (\d+) s ·", text)
+    found = re.search(r"Retrying in (\d+) s ·", text)
     return int(found[1]) if found else 0
 
 

@@ -40,38 +40,36 @@ from cogency_tui.tui.transcript.units import Transcript
 _FOLD_END = NAME_COLUMN + 4
 """Cells of a row up to the end of the fold mark."""
 
-_NOTHING = "What the agent reads, searches, edits and runs appears here as it happens."
-_NO_MATCH = "No call is like that. The mark above, or Esc, takes the filter away."
+_NOTHING = "Everything the agent reads, searches, edits and runs appears here as it happens."
+_NO_MATCH = "No matching calls. Press Esc, or click the filter above, to clear it."
 
 
 class CallList(SelectList[Row]):
     """Shows the rows of `calls`."""
 
-    BINDING_GROUP_TITLE = "In the tool calls"
+    BINDING_GROUP_TITLE = "Tool calls"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "Previous call", show=False, id="calls.previous"),
         Binding("down,j", "move(1)", "Next call", show=False, id="calls.next"),
         Binding("home,g", "end(-1)", "First call", show=False, id="calls.first"),
-        Binding("end,G", "end(1)", "Last call, and follow", show=False, id="calls.last"),
-        Binding("pageup", "detail(-1)", "Detail up", show=False, id="calls.detail_up"),
-        Binding("pagedown", "detail(1)", "Detail down", show=False, id="calls.detail_down"),
+        Binding("end,G", "end(1)", "Last call, and follow new calls", show=False, id="calls.last"),
+        Binding("pageup", "detail(-1)", "Scroll details up", show=False, id="calls.detail_up"),
+        Binding("pagedown", "detail(1)", "Scroll details down", show=False, id="calls.detail_down"),
         Binding(
             "enter,c",
             "locate",
-            "Show in the conversation",
+            "Show in conversation",
             id="calls.locate",
-            tooltip="Go to the call's place in the conversation",
+            tooltip="Show the call in the conversation",
         ),
-        Binding("space", "fold", "Open or close", show=False, id="calls.fold"),
-        Binding("left,h", "fold(True)", "Close the calls within", show=False, id="calls.close"),
-        Binding("right,l", "fold(False)", "Open the calls within", show=False, id="calls.open"),
-        Binding("slash", "filter", "Filter", id="calls.filter", tooltip="Show calls by tool or subject"),
-        Binding(
-            "F", "failures", "Failures", id="calls.failures", tooltip="Show only what failed, or all again"
-        ),
-        Binding("x", "stop", "Stop", id="calls.stop", tooltip="Stop the command in the background"),
-        Binding("y", "copy", "Copy", id="calls.copy", tooltip="Copy the output of the call"),
+        Binding("space", "fold", "Expand or collapse", show=False, id="calls.fold"),
+        Binding("left,h", "fold(True)", "Collapse nested calls", show=False, id="calls.close"),
+        Binding("right,l", "fold(False)", "Expand nested calls", show=False, id="calls.open"),
+        Binding("slash", "filter", "Filter", id="calls.filter", tooltip="Filter calls by tool or subject"),
+        Binding("F", "failures", "Failures", id="calls.failures", tooltip="Show only failed calls, or all"),
+        Binding("x", "stop", "Stop", id="calls.stop", tooltip="Stop the background command"),
+        Binding("y", "copy", "Copy", id="calls.copy", tooltip="Copy the call's output"),
     ]
 
     class Paged(Message):

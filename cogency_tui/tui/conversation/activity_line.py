@@ -37,7 +37,7 @@ def describe_activity(transcript: Transcript, model: str, now: float) -> Activit
     last = units[-1] if units else None
     if isinstance(last, Notice) and last.due > now:
         left = whole_seconds(math.ceil(last.due - now))
-        return Activity(f"Asking again in {left} · attempt {last.attempt}", counts_down=True)
+        return Activity(f"Retrying in {left} · attempt {last.attempt}", counts_down=True)
     return Activity(_describe_work(units, model))
 
 
@@ -52,7 +52,7 @@ def _describe_work(units: list[Unit], model: str) -> str:
             else f"Running {plural(len(running), 'call')}"
         )
     if writing := [call for call in calls if call.state == "writing"]:
-        return f"Writing a call of {one_line(writing[-1].name)}" if writing[-1].name else "Writing a call"
+        return f"Preparing {one_line(writing[-1].name)}" if writing[-1].name else "Preparing a call"
     last = units[-1] if units else None
     if isinstance(last, Prose) and last.open:
         return "Thinking" if last.thinking else "Writing"
@@ -117,7 +117,7 @@ class LiveLine(Bar):
             left.append(Segment(SPINNER[self._frame % len(SPINNER)], inks("accent")))
             room = width - width_of(left) - width_of(right) - len(time) - 2
             left.append(Segment(f" {fit(activity.text, room)}{time}", inks("dim")))
-            hint = [Segment("   Esc", inks("accent")), Segment(" interrupts", inks("dim"))]
+            hint = [Segment("   Esc", inks("accent")), Segment(" to interrupt", inks("dim"))]
             if width_of(left) + width_of(hint) + width_of(right) < width:
                 left += hint
         return end_to_end(left, right, width, inks, "surface")

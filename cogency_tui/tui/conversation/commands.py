@@ -58,7 +58,7 @@ class ConversationCommands(FeatureCommands):
         else:
             self.open(fork)
         self._display.edit_again([Written(said)] if said else [])
-        self.say("This is a fork now. The conversation that it comes from stays as it is.")
+        self.say("Forked. The original is unchanged.")
 
     def find(self, _argument: str = "") -> None:
         """Find text in the shown conversation."""
@@ -102,7 +102,7 @@ class ConversationCommands(FeatureCommands):
             self._display.show(transcript, total)
             self._moved()
             if imported:
-                self.say("This conversation was imported: you are asked before its edits are applied.")
+                self.say("This conversation was imported. Its edits need your approval.")
             if then is not None:
                 then()
             if prompt:

@@ -17,13 +17,19 @@ from cogency_tui.tui.kit.lines import fit
 class FindField(Input):
     """The text to find. Reports every change at once, in the order in which keys were typed."""
 
-    BINDING_GROUP_TITLE = "While finding"
+    BINDING_GROUP_TITLE = "Find"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "keep", "Stay here", id="find.keep", tooltip="Stay at this find; n and N go on"),
-        Binding("down", "step(1)", "Next", id="find.next", tooltip="Next find"),
-        Binding("up", "step(-1)", "Previous", id="find.previous", tooltip="Previous find"),
-        Binding("escape", "cancel", "Back", id="find.cancel", tooltip="Back to where the search began"),
+        Binding(
+            "enter",
+            "keep",
+            "Go to match",
+            id="find.keep",
+            tooltip="Go to this match; n and N move to the next and previous one",
+        ),
+        Binding("down", "step(1)", "Next", id="find.next", tooltip="Next match"),
+        Binding("up", "step(-1)", "Previous", id="find.previous", tooltip="Previous match"),
+        Binding("escape", "cancel", "Back", id="find.cancel", tooltip="Return to where the search began"),
     ]
 
     class Kept(Message):
@@ -67,7 +73,7 @@ class FindCount(Bar):
         """Show that the view is at the `nth` of `total` finds of `query`."""
         self._found = total > 0 or not query
         count = f"{nth:,} of {total:,}" if nth else f"{total:,} found"
-        self._text = "" if not query else count if total else "nothing found"
+        self._text = "" if not query else count if total else "no matches"
         self.refresh()
 
     def segments(self, width: int) -> list[Segment]:

@@ -20,8 +20,8 @@ class LinksScreen(ReadingScreen[str]):
     """Returns the address to open. The first nine have a key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open(1)", "Open the first", id="links.open"),
-        Binding("y", "copy", "Copy", id="links.copy", tooltip="Copy the addresses, one a line"),
+        Binding("enter", "open(1)", "Open the first link", id="links.open"),
+        Binding("y", "copy", "Copy", id="links.copy", tooltip="Copy all links, one per line"),
         *(
             Binding(str(number), f"open({number})", f"Open {number}", show=False, id=f"links.open_{number}")
             for number in range(1, _MOST + 1)
@@ -35,7 +35,7 @@ class LinksScreen(ReadingScreen[str]):
     def compose(self) -> ComposeResult:
         one = len(self._addresses) == 1
         choices: list[Choice] = [
-            ("enter", "open it" if one else "open the first", "open(1)"),
+            ("enter", "open" if one else "open the first", "open(1)"),
             ("y", "copy", "copy"),
             ("escape", "close", "close"),
         ]
@@ -53,7 +53,7 @@ class LinksScreen(ReadingScreen[str]):
         self.dismiss(None)
 
     def _draw(self, width: int, inks: Inks) -> list[Line]:
-        lines = [Line([Segment("Open an address", inks("accent", attributes="bold"))]), BLANK]
+        lines = [Line([Segment("Open link", inks("accent", attributes="bold"))]), BLANK]
         for number, address in enumerate(self._addresses, 1):
             key = str(number) if number <= _MOST else " "
             first, *more = wrap([Segment(one_line(address), inks("text"))], width - 3)

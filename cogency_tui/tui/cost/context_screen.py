@@ -48,26 +48,28 @@ def draw_contents(contents: Contents, width: int, inks: Inks, now: float) -> lis
     """Draw the table, and below it the instructions and the summary, if any."""
     whole, used = contents.size, contents.used
     of = f" of {tokens(whole)}" if whole else ""
-    head = f"About {tokens(used)}{of} tokens of {one_line(contents.model)}"
+    head = f"About {tokens(used)}{of} tokens used, {one_line(contents.model)}"
     lines = wrap([Segment(head, inks("text"))], width)
     if whole:
         lines.append(_meter(used, whole, width, inks))
     lines += [BLANK, _heading(width, inks)]
     lines += [_row(part.name, part.tokens, used, width, inks) for part in contents.parts]
     if not whole:
-        unknown = "How much this model's context holds is not known; context_size under its provider says it."
+        unknown = "The context size of this model is unknown. Set context_size under its provider."
         lines += [BLANK, *wrap([Segment(unknown, inks("dim"))], width)]
     elif used > whole:
         lines += [
             BLANK,
-            *wrap([Segment("It is more than fits. /compact summarises it.", inks("bad"))], width),
+            *wrap(
+                [Segment("This exceeds the context. /compact summarizes older messages.", inks("bad"))], width
+            ),
         ]
     if contents.instructions is not None:
         lines += _instructions(contents.instructions, width, inks)
     lines += [BLANK, *wrap([Segment(_describe(contents.summary, now), inks("dim"))], width)]
     return [
         *lines,
-        *wrap([Segment("~ estimated, by what the provider has counted so far", inks("dim"))], width),
+        *wrap([Segment("~ estimated from the provider's counts so far", inks("dim"))], width),
     ]
 
 
@@ -77,18 +79,18 @@ def _instructions(instructions: Instructions, width: int, inks: Inks) -> list[Li
     nested = [one_line(path) for path in instructions.nested]
     if nested:
         more = f", and {len(nested) - _NAMED} more" if len(nested) > _NAMED else ""
-        told = f"Named to it, to be read before a change there: {', '.join(nested[:_NAMED])}{more}"
+        told = f"Listed for the model to read before changes there: {', '.join(nested[:_NAMED])}{more}"
         rows += wrap([Segment(told, inks("dim"))], width)
     for problem in instructions.problems:
         rows += wrap([Segment(f"✗ {reveal(problem)}", inks("bad"))], width)
     if not rows:
         return []
-    return [BLANK, Line([Segment("Instructions in force", inks("accent", attributes="bold"))]), *rows]
+    return [BLANK, Line([Segment("Active instructions", inks("accent", attributes="bold"))]), *rows]
 
 
 def _source(source: Source, width: int, inks: Inks) -> Line:
-    cut = f", the first {size(LONGEST)} read" if source.size > LONGEST else ""
-    right = f"{'yours' if source.own else 'of the project'}, {size(source.size)}{cut}"
+    cut = f", first {size(LONGEST)} read" if source.size > LONGEST else ""
+    right = f"{'yours' if source.own else 'project'}, {size(source.size)}{cut}"
     room = max(4, width - cells(right) - 2)
     path = fit_path(one_line(source.path), room)
     return Line(
@@ -107,9 +109,9 @@ def describe_author(summary: Summary, now: float) -> str:
 
 def _describe(summary: Summary | None, now: float) -> str:
     if summary is None:
-        return "No summary stands for any part of it. /compact makes one."
+        return "Nothing summarized yet. /compact summarizes older messages."
     length = plural(len(summary.text.split()), "word")
-    return f"A summary of {length} stands for what was before it: {describe_author(summary, now)}."
+    return f"Older messages are replaced by a summary: {length}, {describe_author(summary, now)}."
 
 
 def _meter(used: int, whole: int, width: int, inks: Inks) -> Line:
@@ -196,7 +198,7 @@ class SummaryScreen(Dialog[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "save", "Save", id="summary.save"),
-        Binding("escape", "leave", "Leave", id="summary.leave"),
+        Binding("escape", "leave", "Cancel", id="summary.leave"),
     ]
     AUTO_FOCUS = "#summary-text"
     CSS_PATH = STYLES
@@ -221,7 +223,7 @@ class SummaryScreen(Dialog[bool]):
             yield SummaryText(self._text, soft_wrap=True, compact=True, id="summary-text")
             yield DialogBody(self._draw_problem, id="summary-problem")
             with Vertical(classes="dialog-foot"):
-                yield Choices([("ctrl+s", "save", "save"), ("escape", "leave", "leave")])
+                yield Choices([("ctrl+s", "save", "save"), ("escape", "cancel", "leave")])
 
     def on_mount(self) -> None:
         area = self.query_one(TextArea)
@@ -254,7 +256,7 @@ class SummaryScreen(Dialog[bool]):
             if yes:
                 self.dismiss(False)
 
-        app_of(self).push_screen(Confirmation("Leave without saving what you changed?"), answered)
+        app_of(self).push_screen(Confirmation("Discard your changes?"), answered)
 
     def _draw_problem(self, width: int, inks: Inks) -> list[Line]:
         return draw_problem(self._problem, width, inks) if self._problem else []

@@ -76,26 +76,26 @@ def _figures(name: str, figures: str, width: int, style: Style, inks: Inks) -> L
 
 def _remarks(total: Cost, saved: Saving) -> Iterable[str]:
     yield (
-        "In tokens: sent to the provider, billed by it as input, of that taken from its cache at a lower "
-        "price, and generated. Time includes tools and questions."
+        "Tokens: sent to the provider, billed as input, of those read from its cache at a lower price, and "
+        "generated. Time includes tools and questions."
     )
     if total.dollars is None:
-        yield "No price is known for what was used, so neither is the cost."
+        yield "Cost unknown: no price for this model."
     elif total.unpriced:
-        yield f"+: the price of {plural(total.unpriced, 'request')} of {total.requests} is not known."
+        yield f"+: no price known for {plural(total.unpriced, 'request')} of {total.requests}."
     if total.estimated:
-        yield "~: our own estimate, where the provider reported nothing."
+        yield "~: estimated where the provider reported nothing."
     yield _describe_saving(saved)
 
 
 def _describe_saving(saved: Saving) -> str:
     if saved.replayed <= saved.sent or not saved.sent:
-        return "Everything was sent again with each request, as replay mode does: resume mode saved nothing."
+        return "Each request sent the whole conversation again, as in replay mode: resume mode saved nothing."
     replayed = tokens(saved.replayed)
     if saved.estimated:
-        replayed = f"about {replayed} (that figure is our own estimate)"
+        replayed = f"about {replayed} (estimated)"
     less = ratio(saved.replayed / saved.sent)
-    return f"Sent were {tokens(saved.sent)}; replay mode would have sent {replayed}: {less} less."
+    return f"Sent {tokens(saved.sent)}; replay mode would have sent {replayed}, {less} as many."
 
 
 class CostScreen(ReadingScreen[None]):

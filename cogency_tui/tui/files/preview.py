@@ -21,12 +21,12 @@ from cogency_tui.tui.kit.pane_title import PaneTitle
 class PreviewLines(LineView):
     """The lines of one preview."""
 
-    BINDING_GROUP_TITLE = "In the preview of a file"
+    BINDING_GROUP_TITLE = "File preview"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "ask('close')", "Close", id="preview.close", tooltip="Back to the conversation"),
-        Binding("o", "ask('edit')", "Edit", id="preview.edit", tooltip="Open the file in your editor"),
-        Binding("at", "ask('mention')", "Put into the prompt", id="preview.mention"),
+        Binding("o", "ask('edit')", "Edit", id="preview.edit", tooltip="Open the file in $VISUAL or $EDITOR"),
+        Binding("at", "ask('mention')", "Mention", id="preview.mention"),
         Binding("up,k", "move(-1)", "Up", show=False, id="preview.up"),
         Binding("down,j", "move(1)", "Down", show=False, id="preview.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="preview.page_up"),

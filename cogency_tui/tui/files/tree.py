@@ -22,17 +22,23 @@ from cogency_tui.tui.transcript.call import FileChange
 class FileTree(SelectList[Row]):
     """Shows the open directories as one list."""
 
-    BINDING_GROUP_TITLE = "In the files"
+    BINDING_GROUP_TITLE = "Files"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *list_keys("files"),
-        Binding("right,l", "open", "Open directory", show=False, id="files.open"),
-        Binding("left,h", "close", "Close directory", show=False, id="files.close"),
-        Binding("enter,space", "flip", "Look", id="files.toggle", tooltip="Look at a file; open a directory"),
-        Binding("slash", "filter", "Filter", id="files.filter", tooltip="Find a file by a few letters"),
+        Binding("right,l", "open", "Expand directory", show=False, id="files.open"),
+        Binding("left,h", "close", "Collapse directory", show=False, id="files.close"),
+        Binding(
+            "enter,space",
+            "flip",
+            "Preview",
+            id="files.toggle",
+            tooltip="Preview a file, or expand a directory",
+        ),
+        Binding("slash", "filter", "Filter", id="files.filter", tooltip="Find a file by letters of its name"),
         Binding("o", "edit", "Edit", id="files.edit", tooltip="Open the file in $VISUAL or $EDITOR"),
         Binding(
-            "at", "mention", "Put into the prompt", id="files.mention", tooltip="Put @path into the prompt"
+            "at", "mention", "Mention", id="files.mention", tooltip="Mention the file in the prompt as @path"
         ),
     ]
 
@@ -100,7 +106,7 @@ class FileTree(SelectList[Row]):
             self._remembered = self.key
         self._letters = found or {}
         self._files.find(None if found is None else list(found))
-        self.notice = "" if found is None else "No file is like that."
+        self.notice = "" if found is None else "No matching files."
         if found is None:
             self.key = self.key or self._remembered
             self._show_changes()

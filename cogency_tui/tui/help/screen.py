@@ -79,7 +79,7 @@ class HelpScreen(Dialog[None]):
     """Shows `groups` of keys, and above them the `problems` of remapped keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "Close", id="help.back", tooltip="Clear the filter; else close"),
+        Binding("escape", "back", "Close", id="help.back", tooltip="Clear the filter, or close"),
         Binding("f1", "close", "Close", id="help.close"),
         Binding("enter", "open", "Close", show=False, id="help.open"),
         Binding("up", "scroll(-1)", "Up", show=False, id="help.up"),
@@ -139,8 +139,8 @@ class HelpScreen(Dialog[None]):
                 lines.append(Line([Segment(title, inks("accent", attributes="bold"))]))
                 lines += [line for row in found for line in _draw_row(row, width, inks)]
         if not lines:
-            return [Line([Segment("Nothing matches.", inks("dim"))])]
-        hint = "Keys can be changed under [keys] in the configuration; /keys lists their ids."
+            return [Line([Segment("No matches.", inks("dim"))])]
+        hint = "Remap keys under [keys] in the configuration; /keys lists their ids."
         return [*lines, BLANK, *wrap([Segment(hint, inks("dim"))], width)]
 
 

@@ -54,7 +54,7 @@ class CustomCommands(FeatureCommands):
         name, _space, argument = named.partition(" ")
         command = self._bridge.agent.project_settings.now.commands.get(name)
         if command is None:
-            self.warn(f"/{name} is not there any more.")
+            self.warn(f"/{name} no longer exists.")
         elif not argument and command.takes and not command.takes.startswith("["):
             self.warn(f"/{name} takes {command.takes}.")
         else:

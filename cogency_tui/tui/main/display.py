@@ -125,7 +125,7 @@ class MainDisplay(Display):
         now = time()
         activity: Activity | None = None
         if self._bridge.compacting:
-            activity = Activity("Summarising the conversation")
+            activity = Activity("Summarizing the conversation")
         elif started is not None:
             activity = describe_activity(self.transcript, model, now)
         elapsed = now - started if started is not None else 0.0

@@ -322,7 +322,7 @@ class MainScreen(Screen[None]):
         from cogency_tui.tui.kit.dialogs import Confirmation
 
         if self.bridge.working:
-            question = "The agent is working. Interrupt it and leave?"
+            question = "The agent is working. Interrupt it and quit?"
             app_of(self).push_screen(Confirmation(question), lambda yes: app_of(self).exit() if yes else None)
         else:
             app_of(self).exit()

@@ -19,11 +19,11 @@ def draw_provider(provider: KnownProvider, width: int, inks: Inks, on: str, *, c
     """Draw its name and default model; on the right its modes, and the state and origin of its key."""
     name = fit(one_line(provider.name), _NAME)
     if not provider.key_source:
-        mark, role, key = "✓", "good", "needs no key"
+        mark, role, key = "✓", "good", "no key needed"
     elif provider.key_found:
         mark, role, key = "✓", "good", f"key in {one_line(provider.key_source)}"
     else:
-        mark, role, key = "✗", "bad", f"no {one_line(provider.key_source)}"
+        mark, role, key = "✗", "bad", f"{one_line(provider.key_source)} not set"
     modes = modes_of(provider.resumes)
     room = width - 2 - _NAME - _MODES - _KEY - 6
     model = fit(one_line(provider.model), room) if room >= _SHORTEST else ""
@@ -41,15 +41,15 @@ def draw_provider(provider: KnownProvider, width: int, inks: Inks, on: str, *, c
 def draw_provider_note(provider: KnownProvider, width: int, inks: Inks) -> list[Line]:
     """Draw a provider's address, and its key: whether and where it was found, or the next step."""
     if not provider.base_url:
-        return wrap([Segment("Built in: no key, no network, and no real model.", inks("text"))], width)
-    lines = wrap([Segment(f"Asked at {one_line(without_user(provider.base_url))}", inks("text"))], width)
+        return wrap([Segment("Built in: no key, no network, no real model.", inks("text"))], width)
+    lines = wrap([Segment(f"Endpoint {one_line(without_user(provider.base_url))}", inks("text"))], width)
     variable = one_line(provider.key_source)
     if not variable:
-        told = "It needs no key; its server has to run. ^t tests it."
+        told = "No API key needed; its server must be running · Ctrl+T test"
     elif provider.key_found:
-        told = f"Its key is in the environment, in {variable}; it is never shown. ^t tests it."
+        told = f"API key: ${variable} · Ctrl+T test"
     else:
-        told = f"Set {variable} in the environment (export {variable}=…) and start again."
+        told = f"Set {variable} in the environment (export {variable}=…) and restart."
     return [*lines, *wrap([Segment(told, inks("dim"))], width)]
 
 

@@ -28,7 +28,7 @@ from cogency_tui.tui.models.status_note import PickerNote
 from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.transcript.units import Problem
 
-_KNOWN = "These are the models that are known here."
+_KNOWN = "Showing the built-in list."
 
 Row = KnownProvider | ModelRow
 
@@ -43,16 +43,16 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         Binding(
             "ctrl+s",
             "keep",
-            "Use and keep",
+            "Use and save as default",
             id="picker.keep",
-            tooltip="Use this model, and write it into the configuration",
+            tooltip="Use this model and save it as the default in the configuration",
         ),
         Binding(
             "ctrl+t",
             "test",
             "Test",
             id="picker.test",
-            tooltip="Ask the endpoint for one word, and say what came of it",
+            tooltip="Test the endpoint with a one-word request",
         ),
         *list_keys("picker", without=LETTERS),
     ]
@@ -84,10 +84,10 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
 
     def choices(self) -> list[Choice]:
         if self._provider is None:
-            return [("enter", "its models", "open"), ("ctrl+t", "test", "test"), ("escape", "close", "back")]
+            return [("enter", "show models", "open"), ("ctrl+t", "test", "test"), ("escape", "close", "back")]
         return [
-            ("enter", "use it", "open"),
-            ("ctrl+s", "use and keep", "keep"),
+            ("enter", "use", "open"),
+            ("ctrl+s", "use and save as default", "keep"),
             ("ctrl+t", "test", "test"),
             ("escape", "providers", "back"),
         ]
@@ -155,7 +155,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         self._begin_step(self._current.model if here else provider.model)
 
     def _begin_asking(self, provider: KnownProvider) -> None:
-        self._note.wait(f"Asking {provider.name} for its models")
+        self._note.wait(f"Loading the models of {provider.name}")
         self._asking = self.run_worker(partial(self._ask, provider), group="models", exclusive=True)
 
     async def _ask(self, provider: KnownProvider) -> None:
@@ -170,7 +170,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
             self._note.report()
             self._filter(row.name if row else "")
         else:
-            self._note.report(Problem(f"{provider.name} does not say which models it has. {_KNOWN}"))
+            self._note.report(Problem(f"{provider.name} does not list its models. {_KNOWN}"))
 
     def _begin_testing(self, provider: KnownProvider, model: str) -> None:
         self._note.wait(f"Testing {provider.name}{f'/{model}' if model else ''}")
@@ -209,7 +209,7 @@ class PickerScreen(ListDialog["Chosen | None", Row]):
         if not models and text.strip():
             # A model that is not listed may still exist.
             models = [self._models.describe(self._provider, text.strip())]
-            fact = f"{self._provider.name} · none match: as you typed it"
+            fact = f"{self._provider.name} · no match: using your text"
         self.rows.show(models, selected)
         self.heading.state(fact)
 

@@ -39,16 +39,16 @@ def draw_permission_note(
 ) -> list[Line]:
     """Draw the selected row in full: what it allows, since when, and where it is stored."""
     if problem:
-        told = f"✗ The rules do not count: {one_line(problem)}"
+        told = f"✗ Rules not applied: {one_line(problem)}"
         return wrap([Segment(told, inks("bad"))], width)
     if isinstance(row, GrantRow):
         since = when(row.grant.since, now)
-        made = f" It came with the rule {_quoted(row.grant.pattern)}." if row.grant.pattern else ""
+        made = f" Added with the rule {_quoted(row.grant.pattern)}." if row.grant.pattern else ""
         about = f": {reveal(row.grant.about)}" if row.grant.about else ""
         said = f"{row.grant.covers}{about}"
         return [
             *wrap([Segment(said, inks("text"))], width),
-            *wrap([Segment(f"Allowed {since}, until the program ends.{made}", inks("dim"))], width),
+            *wrap([Segment(f"Allowed {since}, until you quit.{made}", inks("dim"))], width),
         ]
     if isinstance(row, RuleRow):
         return [
@@ -56,7 +56,9 @@ def draw_permission_note(
             *wrap([Segment(_kept(row, path), inks("dim"))], width),
         ]
     if isinstance(row, ModeRow):
-        always = "Whatever the mode: outside the project, .git, instructions and what would destroy work ask."
+        always = (
+            "Every mode asks about paths outside the project, .git, instructions and destructive actions."
+        )
         return wrap([Segment(always, inks("dim"))], width)
     return []
 
@@ -94,16 +96,16 @@ def _describe(row: RuleRow) -> str:
     pattern = _quoted(rule.pattern)
     what = {
         "command": f"Simple commands that begin with {pattern} run",
-        "write": f"Files {pattern} are changed",
-        "network": f"What asks {pattern} runs",
-        "tool": f"Calls of {pattern} run",
+        "write": f"Files matching {pattern} are changed",
+        "network": f"Requests to {pattern} run",
+        "tool": f"Calls to {pattern} run",
     }[rule.effect]
     where = "in every project"
     if rule.project:
         where = f"in {one_line(rule.project)}" if row.elsewhere else "in this project"
-    return f"{what} without a question {where}."
+    return f"{what} without asking {where}."
 
 
 def _kept(row: RuleRow, path: str) -> str:
-    since = f"Since {one_line(row.rule.added)}, in" if row.rule.added else "In"
+    since = f"Added {one_line(row.rule.added)}, stored in" if row.rule.added else "Stored in"
     return f"{since} {one_line(path)}"

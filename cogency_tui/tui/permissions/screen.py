@@ -27,9 +27,15 @@ class PermissionsScreen(ListDialog[None, Row]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="permissions.close"),
-        Binding("enter,space", "choose", "Choose the mode", id="permissions.choose"),
-        Binding("d,delete", "withdraw", "Withdraw", id="permissions.withdraw", tooltip="Ask about it again"),
-        Binding("u", "undo", "Undo", id="permissions.undo", tooltip="Give back what was withdrawn last"),
+        Binding("enter,space", "choose", "Choose this mode", id="permissions.choose"),
+        Binding(
+            "d,delete",
+            "withdraw",
+            "Withdraw",
+            id="permissions.withdraw",
+            tooltip="Withdraw the permission: ask again",
+        ),
+        Binding("u", "undo", "Undo", id="permissions.undo", tooltip="Restore the last withdrawn permission"),
         *list_keys("permissions"),
     ]
     AROUND = (3, 8)
@@ -76,7 +82,7 @@ class PermissionsScreen(ListDialog[None, Row]):
 
     def show_selected(self) -> None:
         count = sum(isinstance(each, GrantRow | RuleRow) for each in self.rows.rows)
-        self.heading.state(f"{plural(count, 'thing')} allowed" if count else "nothing allowed")
+        self.heading.state(f"{plural(count, 'permission')} granted" if count else "none granted")
         super().show_selected()
 
     def choices(self) -> list[Choice]:

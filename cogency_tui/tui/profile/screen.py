@@ -32,11 +32,11 @@ from cogency_tui.tui.theme import Inks
 _KIND = 11
 _DAY = 12
 
-_NOTHING = "Nothing is known of you."
-_ON = "Learned every {}, in the background, from your own words. Each new conversation is told."
+_NOTHING = "Nothing remembered about you yet."
+_ON = "Learned from your own messages, every {}, in the background. Sent with each new conversation."
 _OFF = (
-    "It is off: nothing is learned or told. When it is on, what you write yourself is learned from every "
-    "{}; it is kept on this machine, and told to the model in use."
+    "Profile off: nothing is learned or sent. When on, it learns from your own messages every {}; it is "
+    "stored on this machine and sent to the model in use."
 )
 
 
@@ -91,12 +91,12 @@ class ProfileScreen(ListDialog[None, Fact]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "close", "Close", id="profile.close"),
-        Binding("e,enter", "edit", "Edit", id="profile.edit", tooltip="Say it in your own words"),
-        Binding("a", "add", "Add", id="profile.add", tooltip="Add a fact of your own"),
+        Binding("e,enter", "edit", "Edit", id="profile.edit", tooltip="Edit this fact"),
+        Binding("a", "add", "Add", id="profile.add", tooltip="Add a fact"),
         Binding("d,delete", "forget", "Remove", id="profile.forget", tooltip="Forget this fact"),
-        Binding("u", "undo", "Undo", id="profile.undo", tooltip="Take the last change back"),
-        Binding("t", "switch", "On or off", id="profile.switch", tooltip="Learn from what you write, or not"),
-        Binding("x", "clear", "Clear", id="profile.clear", tooltip="Forget everything, for good"),
+        Binding("u", "undo", "Undo", id="profile.undo", tooltip="Undo the last change"),
+        Binding("t", "switch", "On or off", id="profile.switch", tooltip="Turn learning on or off"),
+        Binding("x", "clear", "Clear", id="profile.clear", tooltip="Forget everything permanently"),
         *list_keys("profile"),
     ]
     AROUND = (4, 9)
@@ -108,7 +108,7 @@ class ProfileScreen(ListDialog[None, Fact]):
         self._shown = shown
         self._clock = clock
         self._edited: Fact | None = None
-        placeholder = f"KIND: TEXT, as in {KINDS[1]}: Short answers"
+        placeholder = f"KIND: TEXT, for example {KINDS[1]}: Short answers"
         self._field = FactField(placeholder=placeholder, select_on_focus=False, id="profile-field")
         self._field.cursor_blink = self._field.display = False
 
@@ -203,7 +203,7 @@ class ProfileScreen(ListDialog[None, Fact]):
 
     def choices(self) -> list[Choice]:
         if self._field.display:
-            return [("enter", "keep", "open"), ("escape", "leave it", "close")]
+            return [("enter", "save", "open"), ("escape", "cancel", "close")]
         toggle: Choice = ("t", "turn off" if self._shown.on else "turn on", "switch")
         if not self._shown.facts:
             undo: list[Choice] = [("u", "undo", "undo")] if self._book.can_undo else []
@@ -222,5 +222,5 @@ class ProfileScreen(ListDialog[None, Fact]):
         return draw_profile_note(self._shown, self.rows.row, width, inks, self._clock())
 
 
-CLEARING = "Forget everything that is known of you? It is gone for good."
+CLEARING = "Forget everything about you? This cannot be undone."
 """The question before clearing."""

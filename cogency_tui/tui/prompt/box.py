@@ -62,7 +62,7 @@ class QueueList(LineView):
         on = self.surface_at(y)
         dim, accent = self.inks("dim", on), self.inks("accent", on)
         number = f"{y + 1} "
-        tail = "  edited below" if queue.held == y else ""
+        tail = "  editing below" if queue.held == y else ""
         room = self._buttons_at() - self.MARGIN - len(number) - 1
         text = fit(one_line(queue.messages[y].text), room - len(tail)) + tail
         buttons = (Segment(f"{glyph} ", accent) for glyph, _what in _BUTTONS)

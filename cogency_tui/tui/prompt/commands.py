@@ -66,7 +66,7 @@ class PromptCommands(FeatureCommands):
     def take_back(self, unsent: list[Written]) -> None:
         """Put unsent messages before the draft in the prompt."""
         if commands := self._prompt.take_back(unsent):
-            self.say(f"{plural(len(commands), 'command')} not run: in the history (Up).")
+            self.say(f"{plural(len(commands), 'command')} not run; press Up to find them in the history.")
 
     def send(self, written: Written) -> None:
         """Send a message to the agent."""
@@ -80,7 +80,7 @@ class PromptCommands(FeatureCommands):
         from cogency_tui.tui.kit.dialogs import Confirmation
 
         command = reveal(written.full[1:].strip())
-        question = f"This came with characters that cannot be seen. Run it?\n\n$ {command}"
+        question = f"This command contains invisible characters. Run it?\n\n$ {command}"
 
         def answered(yes: bool | None) -> None:
             if yes:

@@ -31,7 +31,7 @@ MOST_ROWS = 8
 
 _NAME = 16
 _READING = Offer("Reading the project's files …", "")
-_NOTHING = Offer("No file has these letters", "")
+_NOTHING = Offer("No matching files", "")
 
 
 class Completion(SelectList[Offer]):

@@ -35,20 +35,20 @@ PROMPT_KEYS: list[BindingType] = [
         "send",
         "Send",
         id="prompt.send",
-        tooltip="Send the message, or queue it while one is worked on",
+        tooltip="Send, or queue while the agent is busy",
     ),
     _quiet("shift+enter,ctrl+j,alt+enter", "break_line", "New line", "newline"),
     _quiet("up", "earlier", "Earlier message", "earlier"),
     _quiet("down", "later", "Later message", "later"),
-    _quiet("tab", "take", "Take what is offered", "take"),
-    _quiet("escape", "close_offers", "Offer nothing more; leave a queued message as it is", "close_offers"),
+    _quiet("tab", "take", "Accept suggestion", "take"),
+    _quiet("escape", "close_offers", "Close suggestions, or cancel editing a queued message", "close_offers"),
     Binding(
         "ctrl+g",
         "edit_outside",
         "Editor",
         show=False,
         id="prompt.editor",
-        tooltip="Go on in $VISUAL or $EDITOR",
+        tooltip="Edit in $VISUAL or $EDITOR",
     ),
     _quiet("alt+o", "open_chip", "Open the paste at the cursor", "open_chip"),
     _quiet("alt+up", "move_queued(-1)", "Move the queued message up", "queue_up"),
@@ -58,8 +58,8 @@ PROMPT_KEYS: list[BindingType] = [
     _quiet("end,ctrl+e", "cursor_line_end", "End of the line", "end"),
     _quiet("alt+b,ctrl+left", "cursor_word_left", "Word left", "word_left"),
     _quiet("alt+f,ctrl+right", "cursor_word_right", "Word right", "word_right"),
-    _quiet("ctrl+w,alt+backspace", "delete_word_left", "Delete the word on the left", "delete_word_left"),
-    _quiet("alt+d", "delete_word_right", "Delete the word on the right", "delete_word"),
+    _quiet("ctrl+w,alt+backspace", "delete_word_left", "Delete the word to the left", "delete_word_left"),
+    _quiet("alt+d", "delete_word_right", "Delete the word to the right", "delete_word"),
     _quiet("ctrl+u", "delete_to_start_of_line", "Delete to the beginning of the line", "delete_before"),
     _quiet("ctrl+k", "delete_to_end_of_line_or_delete_line", "Delete to the end of the line", "delete_after"),
     _quiet("ctrl+underscore", "undo", "Undo", "undo"),
@@ -69,7 +69,7 @@ PROMPT_KEYS: list[BindingType] = [
 class Prompt(ChipArea):
     """A text to send. Its owner shows its `completion` and `queue` above it."""
 
-    BINDING_GROUP_TITLE = "In the prompt"
+    BINDING_GROUP_TITLE = "Prompt"
 
     BINDINGS: ClassVar[list[BindingType]] = PROMPT_KEYS
 

@@ -20,13 +20,13 @@ _TALL, _HEAD, _TAIL = 16, 3, 3
 _EDITING = frozenset(("edit", "replace", "write"))
 """Our tools whose detail is a diff; the details of other tools are text, whatever their form."""
 
-_DEEDS = {
-    "write": "wants to change files",
-    "command": "wants to run a command",
-    "network": "wants to reach the network",
-    "tool": "wants to do its work",
-    "money": "wants to pass a limit",
-    "changed": "has changed files",
+_HEADS = {
+    "write": ("Allow ", " to change files?"),
+    "command": ("Allow ", " to run a command?"),
+    "network": ("Allow ", " to access the network?"),
+    "tool": ("Allow ", " to run?"),
+    "money": ("", " limit reached"),
+    "changed": ("", " changed files"),
 }
 
 
@@ -50,10 +50,12 @@ TOO_SMALL = "Enlarge the window"
 
 def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
     """Draw the question, then its exact subject."""
+    before, after = _HEADS.get(question.effect, ("Allow ", " to read files?"))
     head = [
         Segment("? ", inks("edit", attributes="bold")),
+        Segment(before, inks("text")),
         Segment(one_line(question.tool), inks("text", attributes="bold")),
-        Segment(f" {_DEEDS.get(question.effect, 'wants to read')}", inks("text")),
+        Segment(after, inks("text")),
     ]
     lines = wrap(head, width)
     if others := question.others():
@@ -65,8 +67,8 @@ def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
     for answer in answers_to(question):
         if len(answer.reach) > width - BESIDE:
             # Beside its key it would be cut.
-            what = "the rule" if answer.key == "A" else answer.label
-            lines += wrap([Segment(f"{answer.key}, {what}: {answer.reach}", inks("dim"))], width)
+            what = "adds the rule" if answer.key == "A" else "allows"
+            lines += wrap([Segment(f"{answer.key} {what}: {answer.reach}", inks("dim"))], width)
     detail = question.detail.rstrip("\n")
     if question.effect != "command" or not detail:
         summary = wrap([Segment(reveal(question.summary), inks("text", attributes="bold"))], width)
@@ -105,7 +107,7 @@ def _summarise(whole: list[Line], width: int, inks: Inks) -> list[Line]:
     between = len(whole) - _HEAD - _TAIL
     if len(whole) <= _TALL:
         return whole
-    cut = wrap([Segment(f"… {between} more lines; all of them below …", inks("dim"))], width)
+    cut = wrap([Segment(f"… {between} more lines, shown in full below …", inks("dim"))], width)
     return [*whole[:_HEAD], *cut, *whole[-_TAIL:]]
 
 
@@ -117,31 +119,31 @@ def _rule_of(question: Question) -> str:
 def answers_to(question: Question) -> list[Reply]:
     """The answers to a question: no yes wider than it offers; "always" with the rule that is stored."""
     if question.effect == "changed":
-        return [Reply("y", "keep", "answer(True, 'once')"), *refusals_of(question)]
-    answers = [Reply("y", "once", "answer(True, 'once')")]
+        return [Reply("y", "Keep", "answer(True, 'once')"), *refusals_of(question)]
+    answers = [Reply("y", "Yes", "answer(True, 'once')")]
     if question.grant:
         answers.append(
-            Reply("a", "for this conversation", "answer(True, 'conversation')", reveal(question.grant))
+            Reply("a", "For this conversation", "answer(True, 'conversation')", reveal(question.grant))
         )
     if question.pattern:
-        answers.append(Reply("A", "always in this project", "answer(True, 'always')", _rule_of(question)))
+        answers.append(Reply("A", "Always in this project", "answer(True, 'always')", _rule_of(question)))
     return [*answers, *refusals_of(question)]
 
 
 def refusals_of(question: Question) -> list[Reply]:
     """The refusals."""
     if question.effect == "changed":
-        return [Reply("n", "put back", "answer(False, 'once')")]
-    return [Reply("n", "no", "answer(False, 'once')"), Reply("r", "no, with a reason", "reason")]
+        return [Reply("n", "Revert", "answer(False, 'once')")]
+    return [Reply("n", "No", "answer(False, 'once')"), Reply("r", "No, tell it why", "reason")]
 
 
 def answers_unread(question: Question) -> list[Reply]:
     """The answers in a window that has not yet shown the whole subject of a yes."""
-    return [Reply("down", "read on", "scroll(1)"), *refusals_of(question)]
+    return [Reply("down", "Scroll down", "scroll(1)"), *refusals_of(question)]
 
 
 REASONING = (
-    Reply("enter", "no, for this reason", "refuse"),
-    Reply("escape", "back", "answer(False, 'once')"),
+    Reply("enter", "Decline with this reason", "refuse"),
+    Reply("escape", "Back", "answer(False, 'once')"),
 )
 """The answers while the user writes a reason for a no."""

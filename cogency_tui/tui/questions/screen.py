@@ -46,24 +46,24 @@ class PermissionQuestion(Dialog[Answer | None]):
     """Shows exactly what a call would do, and returns the answer; None if it is no longer needed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True, 'once')", "Yes, once", id="question.once", tooltip="Allow this one call"),
+        Binding("y", "answer(True, 'once')", "Yes", id="question.once", tooltip="Allow this one call"),
         Binding(
             "a",
             "answer(True, 'conversation')",
-            "Yes, for this conversation",
+            "For this conversation",
             id="question.conversation",
             tooltip="Allow calls like this until the conversation ends",
         ),
         Binding(
             "shift+a,A",
             "answer(True, 'always')",
-            "Yes, always",
+            "Always in this project",
             id="question.always",
-            tooltip="Make it a rule, which /permissions lists and takes back",
+            tooltip="Add a rule; /permissions lists and withdraws it",
         ),
-        Binding("n,escape", "answer(False, 'once')", "No", id="question.no", tooltip="Refuse this call"),
+        Binding("n,escape", "answer(False, 'once')", "No", id="question.no", tooltip="Decline this call"),
         Binding(
-            "r", "reason", "No, with a reason", id="question.reason", tooltip="Refuse, and tell the model why"
+            "r", "reason", "No, tell it why", id="question.reason", tooltip="Decline and tell the model why"
         ),
         Binding("up,k", "scroll(-1)", "Up", show=False, id="question.up"),
         Binding("down,j", "scroll(1)", "Down", show=False, id="question.down"),
@@ -72,9 +72,9 @@ class PermissionQuestion(Dialog[Answer | None]):
         Binding(
             "tab",
             "enter",
-            "Into the question",
+            "Focus the question",
             id="question.enter",
-            tooltip="Answer without a pause from here on",
+            tooltip="Accept answers without a pause",
         ),
     ]
     AUTO_FOCUS = ""

@@ -43,7 +43,7 @@ class ComparisonScreen(ReadingScreen[None]):
                 yield Choices([("↑ ↓", "scroll", "scroll(1)"), ("escape", "close", "close")])
 
     def on_mount(self) -> None:
-        self.query_one(PaneTitle).state(f"{plural(self._comparison.shared, 'event')} in common")
+        self.query_one(PaneTitle).state(plural(self._comparison.shared, "shared event"))
 
     def _draw(self, width: int, inks: Inks) -> list[Line]:
         return draw_comparison(self._comparison, width, inks)

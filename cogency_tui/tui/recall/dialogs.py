@@ -34,7 +34,7 @@ class RenameScreen(Dialog["str | None"]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Rename", id="rename.accept"),
-        Binding("escape", "close", "Leave", id="rename.leave"),
+        Binding("escape", "close", "Cancel", id="rename.leave"),
     ]
     AUTO_FOCUS = "#rename-title"
     CSS_PATH: ClassVar = [STYLES, RECALL_STYLES]
@@ -46,9 +46,9 @@ class RenameScreen(Dialog["str | None"]):
     def compose(self) -> ComposeResult:
         with Vertical(id="rename", classes="recall-dialog"):
             yield PaneTitle("Title", id="rename-head")
-            yield TitleField(self._title, placeholder="The first message gives it", id="rename-title")
+            yield TitleField(self._title, placeholder="Empty: the first message", id="rename-title")
             with Vertical(classes="dialog-foot"):
-                yield Choices([("enter", "rename", "open"), ("escape", "leave", "close")])
+                yield Choices([("enter", "rename", "open"), ("escape", "cancel", "close")])
 
     def on_mount(self) -> None:
         self.query_one(TitleField).cursor_blink = False
@@ -80,7 +80,7 @@ class ExportScreen(ReadingScreen[Form]):
             yield DialogBody(self._draw, id="export-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices(
-                    [*choices, ("l", "JSON lines", "export('jsonl')"), ("escape", "leave", "close")]
+                    [*choices, ("l", "JSON lines", "export('jsonl')"), ("escape", "cancel", "close")]
                 )
 
     def on_mount(self) -> None:
@@ -96,5 +96,5 @@ class ExportScreen(ReadingScreen[Form]):
             lines += wrap(said, width)
         return [
             *lines,
-            *wrap([Segment(f"It is written into {short_path(self._directory)}.", inks("dim"))], width),
+            *wrap([Segment(f"The file is saved in {short_path(self._directory)}.", inks("dim"))], width),
         ]

@@ -24,16 +24,18 @@ _AHEAD = 3
 class RecallList(SelectList[Row]):
     """Shows a catalogue."""
 
-    BINDING_GROUP_TITLE = "In the list"
+    BINDING_GROUP_TITLE = "Conversations"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *list_keys("recall.list", without=("end", "G")),
-        Binding("end,G", "end(1)", "Last", show=False, id="recall.list.last", tooltip="Last one loaded"),
         Binding(
-            "space", "fold", "Forks", show=False, id="recall.list.fold", tooltip="Fold or show the forks"
+            "end,G", "end(1)", "Last", show=False, id="recall.list.last", tooltip="Last loaded conversation"
         ),
-        Binding("left,h", "close", "Fold the forks", show=False, id="recall.list.close"),
-        Binding("right,l", "open", "Show the forks", show=False, id="recall.list.open"),
+        Binding(
+            "space", "fold", "Forks", show=False, id="recall.list.fold", tooltip="Expand or collapse forks"
+        ),
+        Binding("left,h", "close", "Collapse forks", show=False, id="recall.list.close"),
+        Binding("right,l", "open", "Expand forks", show=False, id="recall.list.open"),
     ]
 
     class MoreWanted(Message):

@@ -27,7 +27,7 @@ from cogency_tui.tui.transcript.view import TranscriptView
 class PreviewView(TranscriptView):
     """Shows a transcript at a hit, with each find marked."""
 
-    BINDING_GROUP_TITLE = "In the preview"
+    BINDING_GROUP_TITLE = "Preview"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "line(-1)", "Up", show=False, id="recall.preview.up"),
@@ -184,7 +184,7 @@ class PreviewPane(Surface):
 
     def _count(self, entry: Entry) -> None:
         inside = " in a sub-agent" if self._hits[self._nth].within != entry.conversation.id else ""
-        self._told = f"hit {self._nth + 1:,} of {len(self._hits):,}{inside} · "
+        self._told = f"match {self._nth + 1:,} of {len(self._hits):,}{inside} · "
         self._tell()
 
     def _tell(self) -> None:

@@ -223,7 +223,7 @@ class RecallScreen(AnsweringScreen[Wanted | None]):
         id = entry.conversation.id
         within, event = (hit.within, hit.event) if hit else (id, 0)
         if entry.conversation.trashed is not None and not fork:
-            told = "It is still in the trash. F2 in recall lists that, u there takes it out."
+            told = "Still in the trash. In recall, F2 shows the trash and u restores from it."
             app_of(self).notify(told, markup=False)
         self.dismiss(Wanted(id, within, event, self._searching.terms, fork))
 

@@ -69,7 +69,7 @@ def draw_statistics(found: Statistics, width: int, inks: Inks) -> list[Line]:
             heading = Line([Segment(title, inks("accent", attributes="bold"))])
             lines += [BLANK, heading, *_draw(bars, width, inks)]
     if not found.conversations:
-        lines += [BLANK, Line([Segment("Nothing was asked in this period.", inks("dim"))])]
+        lines += [BLANK, Line([Segment("No activity in this period.", inks("dim"))])]
     return lines
 
 
@@ -107,7 +107,7 @@ def bar_of(value: float, most: float, width: int) -> str:
 
 
 _DAY = 86_400.0
-_PERIODS = {"7 days": 7, "30 days": 30, "a year": 365, "always": None}
+_PERIODS = {"7 days": 7, "30 days": 30, "1 year": 365, "all time": None}
 
 Ask = Callable[[Where, float | None], Awaitable[Statistics]]
 """Returns the figures of a scope since a moment in Unix seconds."""
@@ -119,9 +119,9 @@ class StatisticsScreen(ReadingScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "period('7 days')", "7 days", id="statistics.week"),
         Binding("2", "period('30 days')", "30 days", id="statistics.month"),
-        Binding("3", "period('a year')", "A year", id="statistics.year"),
-        Binding("4", "period('always')", "Always", id="statistics.always"),
-        Binding("a", "place", "Project or everywhere", id="statistics.place"),
+        Binding("3", "period('1 year')", "1 year", id="statistics.year"),
+        Binding("4", "period('all time')", "All time", id="statistics.always"),
+        Binding("a", "place", "This project or all projects", id="statistics.place"),
     ]
     CSS_PATH: ClassVar = [STYLES, RECALL_STYLES]
 
@@ -153,10 +153,10 @@ class StatisticsScreen(ReadingScreen[None]):
         self._look()
 
     def _look(self) -> None:
-        place = "this project" if self._where == "project" else "everywhere"
+        place = "this project" if self._where == "project" else "all projects"
         self.query_one(PaneTitle).state(f"{self._period}, {place}")
         keys = [(str(key), name, f"period({name!r})") for key, name in enumerate(_PERIODS, 1)]
-        other = "everywhere" if self._where == "project" else "this project"
+        other = "all projects" if self._where == "project" else "this project"
         self.query_one(Choices).offer([*keys, ("a", other, "place"), ("escape", "close", "close")])
         days = _PERIODS[self._period]
         since = None if days is None else self._clock() - days * _DAY

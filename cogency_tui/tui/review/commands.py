@@ -93,6 +93,6 @@ class ReviewCommands(FeatureCommands):
         said = [index for index, unit in enumerate(transcript.units) if isinstance(unit, Said)]
         unit = found[0] if found else said[jump.turn - 1] if 0 < jump.turn <= len(said) else None
         if unit is None:
-            self.warn("The conversation does not show that turn.")
+            self.warn("That turn is not shown in the conversation.")
             return
         self._display.go_to_unit(unit)

@@ -23,10 +23,10 @@ _SHOWN = 60
 """Lines of one side of a conflict that are shown."""
 
 _WHY = {
-    "binary": "It is no text: there are no lines to show.",
-    "too large": "It is too large for its lines to be shown.",
-    "not kept": "It was too large to be kept: what it held is not known any more.",
-    "link": "It is a symbolic link: there are no lines to show.",
+    "binary": "Binary file: no lines to show.",
+    "too large": "The file is too large to show its lines.",
+    "not kept": "The file was too large to store: its earlier content is unknown.",
+    "link": "Symbolic link: no lines to show.",
 }
 
 
@@ -47,7 +47,7 @@ def draw_head(
     turns = " ".join(str(turn) for turn in hunk.turns)
     right = [Segment(f"turn {turns} ", inks("dim", on))]
     if fate is not None:
-        right.insert(0, Segment(f"{fate}  ", inks(FATES[fate], on)))
+        right.insert(0, Segment(f"{FATES[fate][0]}  ", inks(FATES[fate][1], on)))
     while right and width_of(left) + width_of(right) >= width:
         right.pop()
     while len(left) > 2 and width_of(left) > width:
@@ -60,10 +60,10 @@ def draw_comments(comments: Sequence[Comment], width: int, inks: Inks) -> list[L
     """Draw the user's comments to the agent, and whether they were sent."""
     lines: list[Line] = []
     for comment in comments:
-        told = "told" if comment.told else "is told with your next message"
+        delivery = "sent" if comment.told else "sent with your next message"
         said = [
             Segment(reveal(comment.text), inks("text", attributes="italic")),
-            Segment(f"  {told}", inks("dim")),
+            Segment(f"  {delivery}", inks("dim")),
         ]
         bar = Segment(" ¶ ", inks("accent"))
         first, *more = wrap(said, max(8, width - 4))
@@ -95,15 +95,15 @@ def _summary(file: ChangedFile) -> Iterator[str]:
     before, after = (size(count) for count in file.size)
     match file.kind:
         case "created":
-            yield f"The agent created it: {after}."
+            yield f"Created by the agent: {after}."
         case "deleted":
-            yield f"The agent deleted it: it had {before}."
+            yield f"Deleted by the agent: {before} before."
         case "renamed" if file.size[0] == file.size[1]:
-            yield f"The agent renamed it: {after}."
+            yield f"Renamed by the agent: {after}."
         case "mode":
-            yield f"The agent changed who may do what with it; what it holds ({after}) stayed."
+            yield f"File mode changed by the agent; the content ({after}) is unchanged."
         case _:
-            yield f"The agent changed it: it had {before}, and came to {after}."
+            yield f"Changed by the agent: {before} before, {after} after."
     if file.no_lines:
         yield _WHY[file.no_lines]
 
@@ -118,17 +118,17 @@ def draw_conflict(obstacle: Obstacle, choices: Sequence[Choice | None], width: i
 
     places = obstacle.merged.conflicts if obstacle.merged else ()
     if not places:
-        lines = sentence(f"It cannot be taken back: {reveal(obstacle.reason)}.", "bad")
-        return [*lines, _option("1", "leave what is there now", False, inks), _back(inks), BLANK]
-    lines = sentence("Somebody changed these lines since. What is to stand there?", "bad")
+        lines = sentence(f"Cannot be reverted: {reveal(obstacle.reason)}.", "bad")
+        return [*lines, _option("1", "use the current version", False, inks), _back(inks), BLANK]
+    lines = sentence("These lines were changed since. Which version should be used?", "bad")
     for nth, (place, choice) in enumerate(zip(places, choices, strict=True), 1):
         if len(places) > 1:
-            lines += sentence(f"Place {nth} of {len(places)}", "dim")
-        lines.append(_option("1", "what is there now", choice == "ours", inks))
+            lines += sentence(f"Conflict {nth} of {len(places)}", "dim")
+        lines.append(_option("1", "current version", choice == "ours", inks))
         lines += _side(place.ours, "good", room, inks)
-        lines.append(_option("2", "what was there before the agent", choice == "theirs", inks))
+        lines.append(_option("2", "version before the agent", choice == "theirs", inks))
         lines += _side(place.theirs, "bad", room, inks)
-        lines.append(_option("e", "lines of your own", isinstance(choice, Text), inks))
+        lines.append(_option("e", "your own version", isinstance(choice, Text), inks))
     return [*lines, BLANK]
 
 
@@ -138,7 +138,7 @@ def _option(key: str, text: str, chosen: bool, inks: Inks) -> Line:
 
 
 def _back(inks: Inks) -> Line:
-    return _option("2", "put back what was there before the agent", False, inks)
+    return _option("2", "restore the version before the agent", False, inks)
 
 
 def _side(data: bytes, role: str, room: int, inks: Inks) -> list[Line]:
@@ -197,7 +197,7 @@ class ReviewHeader(Bar):
         if width_of(right) + width_of([name]) + 4 > width:
             right = self._counted(words=False)
         room = width - width_of([name]) - width_of(right) - 5
-        about = "the agent works on" if self._working else self._title
+        about = "the agent is working" if self._working else self._title
         left = [name, Segment(f"   {fit(about, room)}" if room >= 8 else "", inks("text", on, "bold"))]
         return end_to_end(left, right, width, inks, on)
 
@@ -267,4 +267,4 @@ class FileTitle(Bar):
         fates = {fate.fate for id, fate in self._open.fates.items() if id in there}
         if not fates:
             return ""
-        return fates.pop() if len(fates) == 1 else "partly changed since"
+        return FATES[fates.pop()][0] if len(fates) == 1 else "partly edited since"

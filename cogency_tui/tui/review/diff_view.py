@@ -32,7 +32,7 @@ class DiffView(LineView):
     """Shows an `OpenFile`, or the reason why there is none."""
 
     MARGIN = 1
-    BINDING_GROUP_TITLE = "In the diff"
+    BINDING_GROUP_TITLE = "Diff"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "line(-1)", "Line up", show=False, id="review.diff.up"),

@@ -24,7 +24,7 @@ _COUNTS = 11
 class FileList(SelectList[ListRow]):
     """Selects a file; the selection skips headings."""
 
-    BINDING_GROUP_TITLE = "In the list of files"
+    BINDING_GROUP_TITLE = "Changed files"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Previous file", show=False, id="review.list.up"),
@@ -33,7 +33,7 @@ class FileList(SelectList[ListRow]):
         Binding("pagedown", "page(1)", "Page down", show=False, id="review.list.page_down"),
         Binding("home", "end(-1)", "First file", show=False, id="review.list.home"),
         Binding("end", "end(1)", "Last file", show=False, id="review.list.end"),
-        Binding("enter,right,l", "open", "Look at it", id="review.list.open", tooltip="Go to its diff"),
+        Binding("enter,right,l", "open", "Open", id="review.list.open", tooltip="Go to the diff of the file"),
         filter_key("review.list.filter"),
     ]
 

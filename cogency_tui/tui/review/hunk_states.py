@@ -19,12 +19,12 @@ ROLES: Mapping[State, str] = {
     "edited": "accent",
     "conflict": "bad",
 }
-FATES: Mapping[Fate, str] = {
-    "still there": "dim",
-    "moved": "dim",
-    "changed since": "edit",
-    "gone": "edit",
-    "unknown": "dim",
+FATES: Mapping[Fate, tuple[str, str]] = {
+    "still there": ("applied", "dim"),
+    "moved": ("moved", "dim"),
+    "changed since": ("edited since", "edit"),
+    "gone": ("gone", "edit"),
+    "unknown": ("unknown", "dim"),
 }
 """The role of each word."""
 

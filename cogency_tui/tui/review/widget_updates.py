@@ -29,7 +29,7 @@ from cogency_tui.tui.review.file_rows import (
 )
 from cogency_tui.tui.review.open_file import OpenFile
 
-_NOTHING = "The agent has changed nothing in this conversation yet. What it changes will stand here."
+_NOTHING = "No changes in this conversation yet. Changes will appear here."
 _NO_MATCH = "No changed file matches the filter."
 
 
@@ -148,7 +148,7 @@ class Showing:
         """Show the state of the selected file."""
         file, shown = self._files.file, self._view.file
         opened = shown if shown and file and shown.file.key == file.key else None
-        picked = f"{len(opened.picked)} picked" if opened and opened.picked else ""
+        picked = f"{len(opened.picked)} selected" if opened and opened.picked else ""
         way = "" if self._view.way == "auto" else self._view.way
         self._widgets.file_title.show(file, opened, picked or way)
 

@@ -26,8 +26,8 @@ _MARKS = {
     State.ENDED: ("■", "edit"),
 }
 _LATER = {
-    State.ENDED: "The next call starts it again.",
-    State.STARTING: "Its tools come with the first message after that.",
+    State.ENDED: "It restarts with the next call.",
+    State.STARTING: "Its tools are available with the next message after it has started.",
 }
 _LAST = 6
 """Lines of a server's output that are shown."""
@@ -54,7 +54,7 @@ def draw_server(server: Listed, width: int, inks: Inks, on: str) -> Line:
 def draw_server_note(server: Listed | None, width: int, inks: Inks) -> list[Line]:
     """Draw its state and problem, its command or address, its tools, and its last output."""
     if server is None:
-        told = "No MCP server is configured. [mcp.NAME] in the configuration has its command or url."
+        told = "No MCP server is configured. Add its command or url under [mcp.NAME] in the configuration."
         return wrap([Segment(told, inks("dim"))], width)
     state = f"{server.state.value}: {reveal(server.problem)}" if server.problem else server.state.value
     _mark, role = _MARKS[server.state]
@@ -81,7 +81,7 @@ class ServersScreen(ListDialog[None, Listed]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "close", "Close", id="servers.close"),
-        Binding("r", "restart", "Restart", id="servers.restart", tooltip="End it, and start it again"),
+        Binding("r", "restart", "Restart", id="servers.restart", tooltip="Restart the server"),
         *list_keys("servers", without=("pageup", "pagedown")),
         Binding("pageup", "scroll(-5)", "Page up", show=False, id="servers.page_up"),
         Binding("pagedown", "scroll(5)", "Page down", show=False, id="servers.page_down"),

@@ -33,7 +33,7 @@ _STEP = 1000
 _STYLED_AT_ONCE = 8
 """Widgets restyled between two keys: a few milliseconds of work."""
 
-NO_COLOURS = "NO_COLOR is set: there are no colours. Start without it to choose a theme."
+NO_COLOURS = "NO_COLOR is set, so there are no colors. Start without it to choose a theme."
 
 
 class Appearance:

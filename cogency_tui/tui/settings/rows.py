@@ -35,9 +35,9 @@ Row: TypeAlias = Heading | SettingRow | LinkRow
 _OPENS = {"provider": "choose_model", "model": "choose_model", "keys": "show_keys"}
 
 LINKS = (
-    LinkRow("/permissions", "permissions", "the rules that let calls pass without a question"),
-    LinkRow("/trust", "trust", "what this project brings, and whether it is used"),
-    LinkRow("/theme", "set_theme", "every theme with its colours"),
+    LinkRow("/permissions", "permissions", "permission mode, and rules that allow calls without asking"),
+    LinkRow("/trust", "trust", "review and trust this project's .cogency files"),
+    LinkRow("/theme", "set_theme", "all themes with their colors"),
 )
 
 
@@ -99,14 +99,14 @@ def draw_setting_note(
     if not isinstance(row, SettingRow):
         return []
     preference = row.preference
-    lines = wrap([Segment(f"{_sentence(preference)} Counts {_when(preference)}.", inks("text"))], width)
+    lines = wrap([Segment(f"{_sentence(preference)} Takes effect {_when(preference)}.", inks("text"))], width)
     if problem:
         return [*lines, *wrap([Segment(f"✗ {one_line(problem)}", inks("bad"))], width)]
     if said:
         lines += wrap([Segment(f"✓ {one_line(said)}", inks("good"))], width)
     if choices:
         lines += wrap([Segment(f"One of: {', '.join(map(one_line, choices))}", inks("dim"))], width)
-    return [*lines, *wrap([Segment(f"From {_tell(preference.origin)}.", inks("dim"))], width)]
+    return [*lines, *wrap([Segment(f"{_tell(preference.origin)}.", inks("dim"))], width)]
 
 
 def tell_briefly(origin: Origin) -> str:
@@ -131,10 +131,10 @@ def _when(preference: Preference) -> str:
 def _tell(origin: Origin) -> str:
     where = one_line(origin.where).replace(f"{Path.home()}/", "~/", 1)
     told = {
-        "default": "the program: nothing else says so",
-        "person": f"your file, {where}",
-        "project": f"this project, which you trust: {where}",
-        "environment": f"the environment, {origin.where}; it goes before your file",
-        "flag": f"the command line, {origin.where}; it goes before your file until the program ends",
+        "default": "Default",
+        "person": f"From your file, {where}",
+        "project": f"From this project, which you trust: {where}",
+        "environment": f"From the environment, {origin.where}; it overrides your file",
+        "flag": f"From the command line, {origin.where}; it overrides your file until you quit",
     }
     return told[origin.source]

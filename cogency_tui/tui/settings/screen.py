@@ -34,11 +34,17 @@ class SettingsScreen(ListDialog["str | None", Row]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close", id="settings.close"),
-        Binding("enter,space", "open", "Change", id="settings.change", tooltip="The next choice, or a field"),
-        Binding("right,l", "choose(1)", "Next choice", show=False, id="settings.next"),
-        Binding("left,h", "choose(-1)", "Choice before", show=False, id="settings.before"),
         Binding(
-            "d,delete", "default", "Default", id="settings.default", tooltip="Take it out of your file again"
+            "enter,space", "open", "Change", id="settings.change", tooltip="Next choice, or edit the value"
+        ),
+        Binding("right,l", "choose(1)", "Next choice", show=False, id="settings.next"),
+        Binding("left,h", "choose(-1)", "Previous choice", show=False, id="settings.before"),
+        Binding(
+            "d,delete",
+            "default",
+            "Default",
+            id="settings.default",
+            tooltip="Reset to the default: remove it from your file",
         ),
         Binding("slash", "filter", "Filter", id="settings.filter"),
         *list_keys("settings"),
@@ -178,7 +184,7 @@ class SettingsScreen(ListDialog["str | None", Row]):
         rows = setting_rows(preferences, self._words)
         (self.rows.update_rows if again else self.rows.show)(rows)
         own = sum(each.origin.source == "person" for each in preferences)
-        told = f"{own} of your own" if own else "nothing of your own yet"
+        told = f"{own} changed" if own else "nothing changed"
         self.heading.state(f"{told} · {self._path}")
         self.show_selected()
 
@@ -186,9 +192,9 @@ class SettingsScreen(ListDialog["str | None", Row]):
         row = self.rows.row
         choices: list[Choice] = []
         if self._editing:
-            choices = [("enter", "write it", "open"), ("escape", "leave it", "close")]
+            choices = [("enter", "save", "open"), ("escape", "cancel", "close")]
         elif self.focused is self._filter:
-            choices = [("enter", "to the list", "open"), ("escape", "show all", "close")]
+            choices = [("enter", "go to list", "open"), ("escape", "clear filter", "close")]
         else:
             if isinstance(row, LinkRow) or (isinstance(row, SettingRow) and row.opens):
                 choices.append(("enter", "open", "open"))

@@ -35,7 +35,7 @@ def draw_theme(name: str, width: int, inks: Inks, on: str) -> Line:
 def describe_theme(palette: Palette) -> str:
     """Describe a theme in a few words."""
     if palette.ansi:
-        return "the terminal's own colours" if palette.colors.accent != palette.colors.text else "no colours"
+        return "the terminal's own colors" if palette.colors.accent != palette.colors.text else "no colors"
     return "dark" if palette.dark else "light"
 
 
@@ -48,10 +48,14 @@ class ThemePicker(ListDialog[None, str]):
     """Changes the theme of the app as the cursor moves."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "back", "As before", id="theme.back"),
-        Binding("enter", "use", "Use it", id="theme.use", tooltip="Use this theme until the program ends"),
+        Binding("escape,q", "back", "Cancel", id="theme.back"),
+        Binding("enter", "use", "Use", id="theme.use", tooltip="Use this theme until you quit"),
         Binding(
-            "k", "keep", "Keep it", id="theme.keep", tooltip="Use it, and write it into the configuration"
+            "k",
+            "keep",
+            "Use and save as default",
+            id="theme.keep",
+            tooltip="Use this theme and save it in the configuration",
         ),
         *list_keys("theme", without="k"),
     ]
@@ -67,7 +71,11 @@ class ThemePicker(ListDialog[None, str]):
         self.show_selected()
 
     def choices(self) -> list[Choice]:
-        return [("enter", "use", "use"), ("k", "use and keep", "keep"), ("escape", "as before", "back")]
+        return [
+            ("enter", "use", "use"),
+            ("k", "use and save as default", "keep"),
+            ("escape", "cancel", "back"),
+        ]
 
     def action_use(self) -> None:
         self.dismiss(None)
@@ -78,7 +86,7 @@ class ThemePicker(ListDialog[None, str]):
         except CogencyError as exc:
             self.notify(exc.advice, severity="error", markup=False)
         else:
-            self.notify(f"The theme is kept in {path}. Everything else in it is as it was.", markup=False)
+            self.notify(f"Theme saved in {path}.", markup=False)
         self.dismiss(None)
 
     async def action_back(self) -> None:

@@ -29,7 +29,7 @@ def _is_dirty(project: Path) -> bool:
     return Repository(project).dirty
 
 
-_ELSEWHERE = "This conversation is open in another process, too: what is done there is not seen here."
+_ELSEWHERE = "This conversation is also open in another process. Changes made there do not appear here."
 
 
 class OpenMark:

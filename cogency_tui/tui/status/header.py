@@ -77,16 +77,14 @@ class Header(ButtonBar):
     def _path(self, width: int) -> Part:
         path = one_line(self.place.path)
         shown = fit_path(path, max(8, width // 3))
-        return Part([Segment(shown, self.inks("text", "background"))], f"The project: {path}")
+        return Part([Segment(shown, self.inks("text", "background"))], f"Project: {path}")
 
     def _branch(self) -> Part:
         place, inks = self.place, self.inks
         branch = one_line(place.branch)
         segments = [Segment(fit(branch, 24), inks("branch", "background"))]
         segments += [Segment("*", inks("edit", "background"))] if place.dirty else []
-        return Part(
-            segments, f"The branch {branch}{', with changes that are not committed' if place.dirty else ''}"
-        )
+        return Part(segments, f"Branch {branch}{', with uncommitted changes' if place.dirty else ''}")
 
     def _counted(self) -> Part:
         place = self.place
@@ -95,7 +93,7 @@ class Header(ButtonBar):
             text = plural(place.count, "conversation")
         return Part(
             [Segment(f"{text}  ", self.inks("dim", "background"))],
-            "The conversations of this project. Click, or Ctrl+R, for another",
+            "Conversations of this project. Click or press Ctrl+R to open another",
             "command('recall')",
             "",
         )

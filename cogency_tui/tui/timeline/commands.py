@@ -61,7 +61,7 @@ class TimelineCommands(FeatureCommands):
         """Scroll to the event in the conversation."""
         unit = self._unit_of(place)
         if unit is None:
-            self.warn("The conversation does not show that event.")
+            self.warn("That event is not shown in the conversation.")
             return
         self._display.go_to_unit(unit)
 

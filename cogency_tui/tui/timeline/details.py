@@ -30,7 +30,7 @@ from cogency_tui.tui.timeline.block_pane import BlockPane, Make
 from cogency_tui.tui.timeline.exchange_view import ExchangeView, describe_exchange
 from cogency_tui.tui.timeline.files_view import FilesView
 
-_NOTHING = "Nothing was taken by then: no request had come to its end."
+_NOTHING = "No usage at this point yet."
 
 
 class Totals:
@@ -93,9 +93,9 @@ _STILL = 0.08
 _FACT = 8
 """Minimum cells of a fact; with fewer it is omitted."""
 
-_SAME = "It is as it was."
-_NO_FILES = "No file was changed in this conversation."
-_ELSEWHERE = "This conversation is about another project: its files of today are not here."
+_SAME = "No changes since."
+_NO_FILES = "No files changed in this conversation."
+_ELSEWHERE = "This conversation belongs to another project: its current files are not here."
 
 
 class DetailTitle(ButtonBar):
@@ -129,7 +129,7 @@ class DetailTitle(ButtonBar):
                 Segment(f"{number} ", inks("dim")),
                 Segment(each.title(), inks(role, "surface", "bold" if here else "")),
             ]
-            parts.append(Part(segments, f"Show the {each}", f"detail({each!r})", "  "))
+            parts.append(Part(segments, f"Show {each}", f"detail({each!r})", "  "))
         room = width - sum(part.width for part in parts) - 4
         if self._fact and room >= _FACT:
             parts.append(Part([Segment(fit(self._fact, room), inks("dim"))], self._fact))
@@ -231,7 +231,7 @@ class Details(Surface):
         assert self._past is not None
         spent = self._past.spent_at(self._index)
         self._costs.show(lambda width, inks: Fixed(draw_spent(spent, width, inks)), keep=True)
-        self._title.show("costs", "by then")
+        self._title.show("costs", "up to this point")
 
     async def _read_text(self, file: PastFile, held: bool) -> None:
         assert self._past is not None

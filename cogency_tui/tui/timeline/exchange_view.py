@@ -26,10 +26,16 @@ _HEAD = 300
 class ExchangeView(Read):
     """Shows an `Exchange`; its last message is open."""
 
-    BINDING_GROUP_TITLE = "In the messages"
+    BINDING_GROUP_TITLE = "Messages"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,space", "fold", "Open", id="timeline.messages.fold", tooltip="Open or close it"),
+        Binding(
+            "enter,space",
+            "fold",
+            "Expand",
+            id="timeline.messages.fold",
+            tooltip="Expand or collapse the message",
+        ),
         Binding("p", "message(-1)", "Previous", show=False, id="timeline.messages.previous"),
         Binding("n", "message(1)", "Next", show=False, id="timeline.messages.next"),
     ]
@@ -203,6 +209,6 @@ def describe_exchange(exchange: Exchange) -> str:
     """Summarise the exchange in a line."""
     count, fresh = plural(len(exchange.messages), "message"), len(exchange.messages) - exchange.fresh
     size = sum(len(message["content"]) for message in exchange.messages[exchange.fresh :])
-    facts = [f"{fresh} sent of {count}" if exchange.fresh else count, f"{size:,} characters"]
+    facts = [f"{fresh} of {count} sent" if exchange.fresh else count, f"{size:,} characters"]
     mode = exchange.asked.request.mode if exchange.asked else ""
     return " · ".join([*facts, *([mode] if mode else [])])

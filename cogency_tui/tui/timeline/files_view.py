@@ -22,7 +22,12 @@ from cogency_tui.tui.timeline.keys import Travelled
 Looked = tuple[PastFile, bool | None]
 """A file, and whether it is unchanged today; None if unknown."""
 
-_WORDS = {True: "as today", False: "differs today", None: "not known today"}
+_WORDS = {True: "unchanged", False: "changed since", None: "now unknown"}
+_LATER_WORDS = {
+    True: "changed later, now the same",
+    False: "changed later",
+    None: "changed later, now unknown",
+}
 _WORDY = 44
 """Cells from which a row has room for words."""
 
@@ -33,7 +38,7 @@ _INKS = {True: "good", False: "edit", None: "dim"}
 class FileRows(Travelled, SelectList[Looked]):
     """Selects a file, and scrolls the text beside it."""
 
-    BINDING_GROUP_TITLE = "In the files"
+    BINDING_GROUP_TITLE = "Files"
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "Previous file", show=False, id="timeline.files.up"),
@@ -41,9 +46,9 @@ class FileRows(Travelled, SelectList[Looked]):
         Binding(
             "enter,space",
             "turn",
-            "Diff or text",
+            "Show diff or text",
             id="timeline.files.turn",
-            tooltip="What differs today, or what the file held",
+            tooltip="Switch between the changes since and the text at this point",
         ),
         Binding("k", "scroll_text('line', -1)", "Text up", show=False, id="timeline.files.text_up"),
         Binding("j", "scroll_text('line', 1)", "Text down", show=False, id="timeline.files.text_down"),
@@ -171,7 +176,7 @@ class FilesView(Surface):
         changed = sum(file.change is not None for file, _still in rows)
         later = len(rows) - changed
         facts = [f"{plural(changed, 'file')} changed"]
-        return " · ".join([*facts, *([f"{later} later"] if later else [])])
+        return " · ".join([*facts, *([f"{later} changed later"] if later else [])])
 
     def on_select_list_selected(self, event: SelectList.Selected) -> None:
         event.stop()
@@ -193,13 +198,13 @@ class FilesView(Surface):
             self._title.say("", "")
             self._text.show(self._nothing)
             return
-        self._title.say(row[0].path, "as it was" if self._held else "− then   + today")
+        self._title.say(row[0].path, "at this point" if self._held else "− then   + now")
         self.post_message(self.Wanted(row[0], held=self._held))
 
 
 def _words(file: PastFile, still: bool | None) -> str:
     if file.then.kind == "absent":
-        return "not there yet" if file.change is None else "deleted by then"
+        return "not created yet" if file.change is None else "deleted"
     if file.path_today != file.path and still is not False:
-        return f"today {one_line(file.path_today)}"
-    return _WORDS[still] if file.change else f"changed later · {_WORDS[still]}"
+        return f"now {one_line(file.path_today)}"
+    return _WORDS[still] if file.change else _LATER_WORDS[still]

@@ -36,7 +36,7 @@ from cogency_tui.tui.undo.screen import UndoScreen
 class ThenView(Read, TranscriptView):
     """The conversation at a point, scrolled to its end: to the latest event."""
 
-    BINDING_GROUP_TITLE = "In the conversation"
+    BINDING_GROUP_TITLE = "Conversation"
 
     def move(self, count: int, touched: Iterable[int]) -> None:
         """Show the transcript's first `count` units, of which those `touched` have changed."""
@@ -154,8 +154,8 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
         self._facts.show(past, self._index, self._totals.at(self._index) if self._totals else None)
         self._details.stand_at(past, self._index)
         left = len(past.points) - 1 - self._index
-        self._then_title.state("as it was then" if left else "as it is now")
-        self._then_title.note(f"{plural(left, 'event')} later" if left else "")
+        self._then_title.state("at this point" if left else "now")
+        self._then_title.note(f"{plural(left, 'event')} follow{'s' if left == 1 else ''}" if left else "")
 
     def on_slider_moved(self, event: Slider.Moved) -> None:
         self._go_to(event.index)
@@ -204,16 +204,16 @@ class TimelineScreen(AnsweringScreen[Place | Command | None]):
         """Preview a restore, and apply it on the user's confirmation."""
         if (past := self._past) is not None and self._ready():
             index = self._index
-            told = "Restored: {}. u reverses it."
+            told = "Restored {} (u undo)."
             if left := self._timeline.others_after(past, index):
-                told += f" {plural(left, 'change')} from before the fork stay."
-            title = f"Restore the files as they were at event {index + 1:,}"
+                told += f" {plural(left, 'change')} from before the fork not restored."
+            title = f"Restore the files to event {index + 1:,}"
             self._do(partial(self._timeline.restore, past, index), title, told)
 
     def action_unrestore(self) -> None:
         """Preview the undo of the last restore, and apply it on the user's confirmation."""
         if self._past is not None and self._ready():
-            self._do(self._timeline.redo, "", "Brought back: {}. /undo reverses it.")
+            self._do(self._timeline.redo, "", "Restore undone: {} (/undo).")
 
     def _do(self, planned: Callable[[], Awaitable[Plan]], title: str, told: str) -> None:
         async def work() -> None:

@@ -123,7 +123,7 @@ class CallSheet:
     def _facts(self, waits: Sequence[str], cause: str) -> str:
         """The figures of a call, and its place among the others, in one line."""
         call = self.call
-        facts = [f"waits for {', '.join(map(one_line, waits))}"] if waits else []
+        facts = [f"waiting for {', '.join(map(one_line, waits))}"] if waits else []
         facts += [one_line(cause)] if cause else []
         if call.state in ("done", "failed") and call.name in _STATUS_FIRST and call.outcome:
             facts.append(one_line(call.outcome.partition(" after ")[0]))
@@ -137,7 +137,7 @@ class CallSheet:
         action = call.action
         facts += [f"id {one_line(action.id)}"] if action.id else []
         facts += [f"result ${one_line(action.output_key)}"] if action.output_key else []
-        facts += [f"at most {duration(action.timeout)}"] if action.timeout else []
+        facts += [f"timeout {duration(action.timeout)}"] if action.timeout else []
         return " · ".join(facts)
 
     def _body(self) -> list[Block]:
@@ -200,7 +200,7 @@ def _above(lines: int, inks: Inks) -> Line:
 
 
 def _word(call: Call) -> str:
-    return "waiting for permission" if call.state == "waiting" else call.state
+    return "waiting for approval" if call.state == "waiting" else call.state
 
 
 def _stage(call: Call) -> tuple[object, ...]:
@@ -222,7 +222,7 @@ def _result_text(call: Call) -> str | None:
 def _draw_command(command: str, width: int, inks: Inks) -> list[Line]:
     shown = reveal(command[:_LONGEST_COMMAND])
     more = (
-        f" … {len(command) - _LONGEST_COMMAND:,} characters more" if len(command) > _LONGEST_COMMAND else ""
+        f" … {len(command) - _LONGEST_COMMAND:,} more characters" if len(command) > _LONGEST_COMMAND else ""
     )
     return wrap([Segment(f"$ {shown}", inks("edit")), Segment(more, inks("dim"))], width)
 

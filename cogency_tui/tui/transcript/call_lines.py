@@ -82,7 +82,7 @@ def waiting_row(call: Call, waits: Sequence[str], width: int, inks: Inks, *, on:
             fit(one_line(call.name), NAME_COLUMN * 2).ljust(NAME_COLUMN - 1) + " ", inks("dim", on, "bold")
         ),
     ]
-    told = fit(f"waits for {', '.join(map(one_line, waits))}", max(12, width - 16))
+    told = fit(f"waiting for {', '.join(map(one_line, waits))}", max(12, width - 16))
     right = [_Fact(_KEPT, Segment(told, inks("dim", on)))]
     return _row(head, summarize(call), inks("dim", on), right, width, inks("text", on))
 

@@ -31,13 +31,13 @@ class TrustBar(ButtonBar):
     def segments(self, width: int) -> list[Segment]:
         text, accent = self.inks("edit", self.SURFACE), self.inks("accent", self.SURFACE)
         dim = self.inks("dim", self.SURFACE)
-        look = Part([Segment("/trust", accent), Segment(" shows it", dim)], "See it, and decide", _action())
-        told = Part([Segment(f"? {self._told}", text)], "Nothing of it is used", _action(), " ")
+        look = Part([Segment("/trust", accent), Segment(" to review", dim)], "Review and decide", _action())
+        told = Part([Segment(f"? {self._told}", text)], "None of it is used", _action(), " ")
         if told.width + look.width > width:
             short = Part([Segment("? .cogency/ is not used", text)], self._told, _action(), " ")
             return self.lay([short, look], width)
-        later = Part([Segment("not now", dim)], "Ask when the program starts again", _action("later"))
-        never = Part([Segment("never ask", dim)], "Use nothing of it here, and do not ask", _action("never"))
+        later = Part([Segment("not now", dim)], "Ask again at the next start", _action("later"))
+        never = Part([Segment("never ask", dim)], "Use none of it and do not ask again", _action("never"))
         return self.lay([told, look, later, never], width)
 
 

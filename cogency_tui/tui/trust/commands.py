@@ -50,7 +50,7 @@ class TrustCommands(FeatureCommands):
         for problem in self._bridge.agent.instructions(self._bridge.conversation_id).problems:
             if problem not in self._told:
                 self._told.add(problem)
-                self.warn(f"Instructions are not read: {problem}")
+                self.warn(f"Instructions not loaded: {problem}")
 
     async def decide(self, answer: str = "") -> None:
         """Show the survey and carry out the decision; `later` and `never` skip the survey."""
@@ -94,7 +94,7 @@ class TrustCommands(FeatureCommands):
 
         survey = await asyncio.to_thread(self._project.survey)
         if survey.standing is Standing.NOTHING:
-            self.say("This project brings nothing to trust: there is no .cogency/ with files in it.")
+            self.say("Nothing to trust: this project has no .cogency/ with files in it.")
             return
         screen = TrustScreen(survey, self._project.problem)
         decision = await app_of(self._screen).push_screen_wait(screen)
@@ -111,13 +111,13 @@ class TrustCommands(FeatureCommands):
                 if project.problem:
                     self.warn(project.problem)
                 else:
-                    self.say("What the project brings counts from the next message on.")
+                    self.say("Trusted. Its files take effect with the next message.")
             elif decision == "refuse":
                 await asyncio.to_thread(project.refuse)
-                self.say("Nothing of it is used, and it is not asked about again. /trust shows it.")
+                self.say("None of it is used, and you are not asked again. /trust shows it.")
             else:
                 await asyncio.to_thread(project.withdraw)
-                self.say("Nothing of it is used from the next message on.")
+                self.say("Trust withdrawn. None of it is used from the next message on.")
                 self._dismissed = (await asyncio.to_thread(project.survey)).digest
         except CogencyError as exc:
             self.complain(exc)
@@ -130,5 +130,5 @@ def _question(survey: "Survey") -> str:
     if survey.problem:
         return "This project's .cogency/ cannot be used."
     if survey.standing is Standing.CHANGED:
-        return "This project's .cogency/ has changed: it is not used until you trust it again."
-    return "This project brings .cogency/: it is not used until you trust it."
+        return "This project's .cogency/ has changed. It is not used until you trust it again."
+    return "This project has a .cogency/. It is not used until you trust it."

@@ -25,19 +25,19 @@ _MOST = 40
 """The most files listed; there may be hundreds."""
 
 _MEANS = (
-    "Trusting it adds its sub-agents, workflows, commands and MCP servers below your own, and a few options, "
-    "those of safety only where they are narrower. Servers are programs: they are started here with the next "
-    "message, from the files and sources named here; installed packages are not compared. What all of these "
-    "do asks like everything else. It can choose no provider, model or key, and allows nothing. When a file "
-    "changes, nothing of it is used until you have looked again."
+    "Trusting it adds its sub-agents, workflows, commands and MCP servers after your own, and a few options; "
+    "safety options only where they are stricter. Servers are programs: they start here with the next "
+    "message, from the files and sources named here; installed packages are not compared. Everything they "
+    "do asks as usual. It cannot choose a provider, model or key, and grants no permissions. When a file "
+    "changes, none of it is used until you review it again."
 )
-_UNUSABLE = "As it is it cannot be trusted, and nothing of it is used."
+_UNUSABLE = "It cannot be trusted in its current state, and none of it is used."
 _STANDINGS = {
-    Standing.NOTHING: "There is nothing to trust any more.",
-    Standing.UNKNOWN: "Nothing of it is used until you trust it.",
-    Standing.CHANGED: "It is not as you trusted it: nothing of it is used until you trust it as it is now.",
-    Standing.TRUSTED: "You trust it as it is.",
-    Standing.REFUSED: "You said never to ask about it. Nothing of it is used.",
+    Standing.NOTHING: "There is no longer anything to trust.",
+    Standing.UNKNOWN: "None of it is used until you trust it.",
+    Standing.CHANGED: "It has changed since you trusted it. None of it is used until you trust it again.",
+    Standing.TRUSTED: "You trust its current state.",
+    Standing.REFUSED: "You chose never to be asked about it. None of it is used.",
 }
 
 
@@ -58,7 +58,7 @@ def draw_survey(survey: Survey, problem: str, width: int, inks: Inks) -> list[Li
     if more := len(survey.entries) - len(shown):
         lines += wrap([Segment(f"… and {plural(more, 'more file')}", inks("dim"))], width)
     for command in survey.unknown:
-        text = f"✗ It cannot be told what of the project this starts: {reveal(command)}"
+        text = f"✗ Cannot determine which project files this starts: {reveal(command)}"
         lines += wrap([Segment(text, inks("edit"))], width)
     if survey.standing is not Standing.TRUSTED and survey.digest:
         lines += [BLANK, *wrap([Segment(_MEANS, inks("dim"))], width)]
@@ -99,10 +99,10 @@ Decision: TypeAlias = Literal["trust", "refuse", "withdraw"]
 _ESSENTIAL = 5
 """Lines of the survey that the window must have shown before trust is accepted."""
 
-_TRUST: Choice = ("t", "trust it", "decide('trust')")
+_TRUST: Choice = ("t", "trust", "decide('trust')")
 _LATER: Choice = ("n", "not now", "close")
 _NEVER: Choice = ("v", "never ask here", "decide('refuse')")
-_WITHDRAW: Choice = ("w", "trust it no more", "decide('withdraw')")
+_WITHDRAW: Choice = ("w", "withdraw trust", "decide('withdraw')")
 _CLOSE: Choice = ("escape", "close", "close")
 
 
@@ -111,14 +111,18 @@ class TrustScreen(ReadingScreen[Decision]):
     `problem` is the reason why the trusted files cannot be used."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "decide('trust')", "Trust it", id="trust.trust", tooltip="Use what it brings as it is"),
-        Binding("n", "close", "Not now", id="trust.later", tooltip="Use nothing of it, and ask next time"),
         Binding(
-            "v", "decide('refuse')", "Never ask", id="trust.never", tooltip="Use nothing of it, ever, unasked"
+            "t", "decide('trust')", "Trust", id="trust.trust", tooltip="Use its files in their current state"
         ),
+        Binding("n", "close", "Not now", id="trust.later", tooltip="Use none of it, and ask next time"),
         Binding(
-            "w", "decide('withdraw')", "Trust no more", id="trust.withdraw", tooltip="Use nothing of it again"
+            "v",
+            "decide('refuse')",
+            "Never ask",
+            id="trust.never",
+            tooltip="Never use any of it, and do not ask again",
         ),
+        Binding("w", "decide('withdraw')", "Withdraw trust", id="trust.withdraw", tooltip="Stop using it"),
     ]
     CSS_PATH = STYLES
 
@@ -129,7 +133,7 @@ class TrustScreen(ReadingScreen[Decision]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="trust"):
-            yield PaneTitle("What this project brings", id="trust-title")
+            yield PaneTitle("Project trust", id="trust-title")
             yield QuestionBody(self._draw, id="trust-body")
             with Vertical(classes="dialog-foot"):
                 yield Choices(self._choices())

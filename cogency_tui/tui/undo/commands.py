@@ -31,5 +31,5 @@ class UndoCommands(FeatureCommands):
         except CogencyError as exc:
             self.complain(exc)
             return
-        verb, back = ("Brought back", "/undo") if redo else ("Took back", "/redo")
-        self.say(f"{verb} {plural(len(done), 'change')}. {back} reverses it.")
+        verb, back = ("Restored", "/undo reverts") if redo else ("Reverted", "/redo restores")
+        self.say(f"{verb} {plural(len(done), 'change')}. {back} {'it' if len(done) == 1 else 'them'}.")

@@ -193,7 +193,7 @@ async def test_nothing_found_is_said() -> None:
     async with reading([respond("a needle")]) as reader:
         await reader.find("haystack")
 
-        assert reader.count == "nothing found"
+        assert reader.count == "no matches"
 
 
 async def test_the_find_holds_when_the_width_changes() -> None:

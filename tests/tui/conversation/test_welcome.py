@@ -27,7 +27,7 @@ def test_without_any_set_up_it_says_what_it_is_and_how_a_key_is_added(project: P
 def test_a_key_that_is_there_is_named_and_never_shown(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     said = read(Agent(project=project))
-    assert "A key is here, in ANTHROPIC_API_KEY: F2 lists its models" in said
+    assert "API key found in ANTHROPIC_API_KEY. Press F2 to list its models" in said
     assert "sk-secret" not in said
 
 

@@ -120,7 +120,7 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(pr
     async with working(project, "Hello.", "Sum<<hang>>", "Again.") as pilot:
         await talk(pilot, "hi")
         await send(pilot, "/compact")
-        await until(pilot, lambda: "Summarising the conversation" in shown(live_line_of(pilot)))
+        await until(pilot, lambda: "Summarizing the conversation" in shown(live_line_of(pilot)))
         await send(pilot, "meanwhile")
         await until(pilot, lambda: "1 queued" in shown(live_line_of(pilot)))
         await pilot.press("escape")
@@ -169,7 +169,7 @@ async def summarised(pilot: Pilot[Any]) -> SummaryScreen:
     await until(pilot, lambda: "are now a summary" in shown(conversation_of(pilot)))
     await opened(pilot, "/context", ContextScreen)
     text = await body(pilot, "#context-body")
-    assert "A summary of 6 words stands for what was before it: by scripted/scripted-1" in " ".join(
+    assert "Older messages are replaced by a summary: 6 words, by scripted/scripted-1" in " ".join(
         text.split()
     )
     await pilot.press("e")

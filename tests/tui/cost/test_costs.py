@@ -76,9 +76,9 @@ def test_a_name_has_a_line_of_its_own_where_it_is_narrow() -> None:
 def test_what_the_figures_mean_is_said() -> None:
     text = " ".join(" ".join(drawn(RESUMED, UNPRICED)).split())
 
-    assert "+: the price of 1 request of 2 is not known." in text
+    assert "+: no price known for 1 request of 2." in text
     assert "~: our own estimate" in text
-    assert "Sent were 1.3k; replay mode would have sent about 5.3k (that figure is our own estimate)" in text
+    assert "Sent 1.3k; replay mode would have sent about 5.3k (estimated)" in text
     assert ": 4.1× less." in text
     assert "No price is known" in " ".join(drawn(UNPRICED))
     assert "resume mode saved nothing" in " ".join(drawn(UNPRICED))

@@ -70,7 +70,7 @@ def test_a_widget_may_have_a_key_that_another_widget_has(config: Path) -> None:
     ("text", "said"),
     [
         ('recal = "ctrl+g"', 'line 2: there is no key called "recal". Did you mean "recall"?'),
-        ('zzz = "ctrl+g"', 'line 2: there is no key called "zzz". /keys lists all of them.'),
+        ('zzz = "ctrl+g"', 'line 2: unknown key id "zzz". /keys lists them all.'),
         ('recall = "strg+g"', 'line 2: "strg+g" is no key.'),
         ('recall = "f99"', 'line 2: "f99" is no key.'),
     ],

@@ -48,21 +48,21 @@ async def test_a_wait_is_counted_down_until_text_comes(project: Path) -> None:
     agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused, respond("Here "), paused])
     async with app_over(agent).run_test(size=(160, 30)) as pilot:
         await send(pilot, "go")
-        await until(pilot, lambda: "Asking again in" in shown(live_line_of(pilot)))
+        await until(pilot, lambda: "Retrying in" in shown(live_line_of(pilot)))
         first = shown(live_line_of(pilot))
         assert " s · attempt 2   Esc interrupts" in first
         await until(
             pilot, lambda: shown(live_line_of(pilot)).partition(" s ")[0] != first.partition(" s ")[0]
         )
         agent.gate.set()
-        await until(pilot, lambda: "Asking again in" not in shown(live_line_of(pilot)))
+        await until(pilot, lambda: "Retrying in" not in shown(live_line_of(pilot)))
 
 
 async def test_escape_ends_the_wait(project: Path) -> None:
     agent = ScriptedAgent(project, [notice(SLOW, 30, at=now()), paused])
     async with app_over(agent).run_test(size=(160, 30)) as pilot:
         await send(pilot, "go")
-        await until(pilot, lambda: "Asking again in" in shown(live_line_of(pilot)))
+        await until(pilot, lambda: "Retrying in" in shown(live_line_of(pilot)))
         await pilot.press("escape")
         await finished(pilot)
         await until(pilot, lambda: "Interrupted" in shown(conversation_of(pilot)))

@@ -116,7 +116,7 @@ async def test_providers_say_what_they_support_and_where_their_key_is(
 
     assert "resume, replay  ✓ key in OPENAI_API_KEY" in rows["openai"]
     assert " replay          ✗ no ANTHROPIC_API_KEY" in rows["anthropic"]
-    assert " replay          ✓ needs no key" in rows["mine"]
+    assert " replay          ✓ no key needed" in rows["mine"]
     assert "●offline" in rows["offline"]
     assert KEY not in "".join(rows.values())
 
@@ -126,7 +126,7 @@ async def test_what_the_endpoint_lists_takes_the_place_of_what_is_known(project:
     async with slow_server(may_answer) as address, at_work(agent_at(address, project)) as pilot:
         screen = await pick_provider(pilot, "mine")
         await until(pilot, lambda: "house" in models_in(screen))
-        await until(pilot, lambda: "Asking mine for its models" in note_in(screen))
+        await until(pilot, lambda: "Loading the models of mine" in note_in(screen))
         may_answer.set()
         await until(pilot, lambda: "alpha-2" in models_in(screen))
         await until(pilot, lambda: note_in(screen) == "")
@@ -194,9 +194,9 @@ async def test_the_mouse_chooses_as_well(project: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "model", "says"),
     [
-        ("/model mine", "mine/house", "mine/house answers from the next request on."),
-        ("/model mine/a/b", "mine/a/b", "mine/a/b answers from the next request on."),
-        ("/model keyed", "keyed/m", "Set A_KEY_THAT_IS_NOT_SET and start again."),
+        ("/model mine", "mine/house", "Switched to mine/house."),
+        ("/model mine/a/b", "mine/a/b", "Switched to mine/a/b."),
+        ("/model keyed", "keyed/m", "Set A_KEY_THAT_IS_NOT_SET and restart."),
         ("/model nobody", "offline/offline-1", "There is no provider 'nobody'"),
         ("/model ollama", "offline/offline-1", "needs a model's name"),
         ("/model offline", "offline/offline-1", "offline/offline-1 answers already."),

@@ -102,7 +102,7 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
         await finished(pilot)
 
         listed = await permissions(pilot)
-        assert "Always, in this project" in shown(listed)
+        assert "Always in this project" in shown(listed)
         await select(pilot, listed, RuleRow)
         note = shown(pilot.app.screen.query_one("#permissions-note"))
         assert 'Simple commands that begin with "ls" run without a question' in note
@@ -110,7 +110,7 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
         await pilot.press("d")
         await until(pilot, lambda: not agent.rules.list())
         await until(
-            pilot, lambda: "nothing allowed" in shown(pilot.app.screen.query_one("#permissions-title"))
+            pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title"))
         )
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
@@ -182,7 +182,7 @@ async def test_a_rule_that_another_has_withdrawn_is_told_and_gone(project: Path)
         await pilot.press("d")
         await until(pilot, lambda: "There is no rule" in told(pilot))
         await until(
-            pilot, lambda: "nothing allowed" in shown(pilot.app.screen.query_one("#permissions-title"))
+            pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title"))
         )
 
 
@@ -237,9 +237,9 @@ def test_rules_are_grouped_by_where_they_hold() -> None:
     rows = list_rows("auto", [], rules, "/a")
     assert [row.text for row in rows if isinstance(row, Heading)] == [
         "Allowed in this conversation",
-        "Always, in this project",
-        "Always, in every project",
-        "Always, in other projects",
+        "Always in this project",
+        "Always in every project",
+        "Always in other projects",
     ]
     assert [(row.rule.id, row.elsewhere) for row in rows if isinstance(row, RuleRow)] == [
         ("1", False),

@@ -79,7 +79,7 @@ async def test_nothing_found_is_said(project: Path) -> None:
     agent = agent_in(project)
     await usual(agent)
     async with recalled(agent, query="no such thing") as pilot:
-        assert "Nothing matches. F2 looks everywhere." in listed(pilot)
+        assert "No matches. F2 searches all projects." in listed(pilot)
         assert previewed(pilot).strip() == ""
         await pilot.press("enter")
         await pilot.pause()
@@ -278,11 +278,11 @@ async def test_help_has_the_keys_of_where_one_is(project: Path) -> None:
     async with recalled(agent) as pilot:
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        assert "In the search field" in shown(pilot.app.screen.query_one("#help-body"))
+        assert "Search field" in shown(pilot.app.screen.query_one("#help-body"))
         await pilot.press("escape", "down", "question_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         body = shown(pilot.app.screen.query_one("#help-body"))
-        assert "In the list" in body
+        assert "Conversations" in body
         assert "Markdown, HTML or JSON lines" in body
         await pilot.press("escape")
         assert is_open(pilot)
@@ -338,7 +338,7 @@ async def test_hostile_titles_and_snippets_are_shown_and_not_obeyed(project: Pat
 async def test_an_empty_store_says_what_to_do(project: Path) -> None:
     agent = agent_in(project)
     async with recalled(agent, (80, 24)) as pilot:
-        assert "There is no conversation in this project yet." in listed(pilot)
+        assert "No conversations in this project yet." in listed(pilot)
         await pilot.press("down", "d", "r", "x", "b", "f", "n", "enter")
         assert is_open(pilot)
 

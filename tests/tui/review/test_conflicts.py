@@ -60,7 +60,7 @@ async def test_a_file_that_became_a_link_is_left_or_put_back(project: Path) -> N
         await reviewer.press("n")
         assert reviewer.states == ("conflict",)
         assert "It cannot be taken back" in shown(reviewer.view)
-        assert "leave what is there now" in shown(reviewer.view)
+        assert "use the current version" in shown(reviewer.view)
         await reviewer.press("1")
         assert (project / "notes.py").is_symlink()
         await reviewer.press("u", "2")

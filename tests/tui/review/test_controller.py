@@ -136,7 +136,7 @@ async def test_a_rejection_and_a_comment_reach_the_model_with_the_next_message(p
         await reviewer.press("n", "c")
         await write_text(reviewer, "Not in this way.", "enter")
         assert "¶ Not in this way." in shown(reviewer.view)
-        assert "is told with your next message" in shown(reviewer.view)
+        assert "sent with your next message" in shown(reviewer.view)
         await reviewer.press("q")
         await send(reviewer.pilot, "go on")
         await finished(reviewer.pilot)

@@ -152,7 +152,7 @@ async def test_what_the_agent_changes_meanwhile_comes_in_and_nothing_moves(proje
         await reviewer.until(lambda: "a.py" in shown(reviewer.files))
         await reviewer.until(provider.hanging.is_set)
         await reviewer.settled()
-        assert "the agent works on" in shown(reviewer.header)
+        assert "the agent is working" in shown(reviewer.header)
         assert (reviewer.path, shown(reviewer.view), reviewer.view.scroll_offset.y) == (
             "notes.py",
             before,
@@ -164,7 +164,7 @@ async def test_what_the_agent_changes_meanwhile_comes_in_and_nothing_moves(proje
         assert (project / "notes.py").read_text() == changed(5)
         main_of(reviewer.pilot).bridge.interrupt()
         await finished(reviewer.pilot)
-        await reviewer.until(lambda: "the agent works on" not in shown(reviewer.header))
+        await reviewer.until(lambda: "the agent is working" not in shown(reviewer.header))
 
 
 async def test_an_edit_of_the_open_file_comes_in_and_the_cursor_stays_on_its_line(project: Path) -> None:
@@ -194,7 +194,7 @@ async def test_the_fates_of_hunks_are_said(project: Path) -> None:
         heads = [line for line in shown(reviewer.view).splitlines() if "hunk" in line]
         assert ["changed since" in line for line in heads] == [True, False, False]
         assert ["still there" in line for line in heads] == [False, True, True]
-        assert "partly changed since" in shown(reviewer.title)
+        assert "partly edited since" in shown(reviewer.title)
 
 
 async def test_a_narrow_terminal_shows_the_list_or_the_diff(project: Path) -> None:

@@ -97,7 +97,7 @@ async def test_every_part_says_what_it_is(project: Path) -> None:
         }
 
     assert said["auto"].startswith(
-        "How turns are run: auto. The last cycle: replay, no sessions. Click, or Ctrl+O"
+        "Session mode: auto. Last cycle: replay, no sessions. Click or press Ctrl+O"
     )
     assert "F2" in said["gpt-5.6"]
     assert "Shift+Tab" in said["ask"]

@@ -49,7 +49,7 @@ async def test_a_program_is_given_the_text_and_named(tmp_path: Path) -> None:
     done, said = await copy("zwei\nZeilen ü", environ | {"DISPLAY": ":0"}, written.append)
 
     assert (tmp_path / "got").read_text() == "zwei\nZeilen ü-selection clipboard -in\n"
-    assert (done, said) == (True, "Copied 2 lines to the clipboard (xclip).")
+    assert (done, said) == (True, "Copied 2 lines (xclip)")
     assert written == []
 
 
@@ -58,7 +58,7 @@ async def test_a_program_that_fails_is_passed_over(tmp_path: Path) -> None:
     done, said = await copy("text", environ | {"DISPLAY": ":0"}, ignore)
 
     assert (tmp_path / "got").read_text() == "text"
-    assert (done, said) == (True, "Copied 4 characters to the clipboard (xsel).")
+    assert (done, said) == (True, "Copied 4 characters (xsel)")
 
 
 async def test_a_program_that_stays_to_keep_the_text_does_not_hold_us(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_in_tmux_its_buffer_takes_the_text(tmp_path: Path) -> None:
     done, said = await copy("text", environ | {"TMUX": "x"}, ignore)
 
     assert (tmp_path / "got").read_text() == "text"
-    assert (done, said) == (True, "Copied 4 characters to the buffer of tmux.")
+    assert (done, said) == (True, "Copied 4 characters (tmux buffer)")
 
 
 async def test_else_the_terminal_is_asked_and_that_it_may_not_is_said(tmp_path: Path) -> None:
@@ -111,6 +111,6 @@ async def test_a_program_that_cannot_be_started_or_takes_nothing_is_passed_over(
     done, said = await copy("text", environ | {"DISPLAY": ":0", "WAYLAND_DISPLAY": "w"}, ignore)
 
     assert (tmp_path / "got").read_text() == "text"
-    assert (done, said) == (True, "Copied 4 characters to the clipboard (xsel).")
+    assert (done, said) == (True, "Copied 4 characters (xsel)")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -265,4 +265,4 @@ async def test_the_list_of_files_leaves_room_for_the_text_when_the_terminal_gets
 async def test_where_no_file_was_changed_it_is_said(project: Path) -> None:
     async with travelling(working(project, "One."), "hi") as timeline:
         await timeline.press("2")
-        assert "No file was changed in this conversation." in timeline.text
+        assert "No files changed in this conversation." in timeline.text

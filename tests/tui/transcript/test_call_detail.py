@@ -92,7 +92,7 @@ def test_what_an_edit_is_to_replace_is_told_apart_before_it_is_made() -> None:
     waiting.ask()
     sheet = sheet_of(waiting)
 
-    assert text(sheet)[0] == "edit  ? waiting for permission"
+    assert text(sheet)[0] == "edit  ? waiting for approval"
     lines = {sheet.line(y).text.strip(): sheet.line(y).segments[-1].style for y in range(len(sheet))}
     assert (lines["q"], lines["z"]) == (INKS("bad", "removed"), INKS("good", "added"))
 

@@ -185,7 +185,7 @@ def test_what_goes_on_is_said() -> None:
     assert activity() == "Waiting for openai/gpt"
     assert activity(think("a")) == "Thinking"
     assert activity(respond("a")) == "Writing"
-    assert activity(call("c", "write", partial=True)) == "Writing a call of write"
+    assert activity(call("c", "write", partial=True)) == "Preparing write"
     assert activity(call("c", "shell"), started("c", "shell")) == "Running shell"
     assert (
         activity(*(event for id in "ab" for event in (call(id, "x"), started(id, "x")))) == "Running 2 calls"
@@ -218,9 +218,9 @@ def test_the_wait_for_another_try_is_counted_down() -> None:
     def activity(transcript: Transcript, after: float) -> Activity:
         return describe_activity(transcript, "openai/gpt", EPOCH + after)
 
-    assert activity(waiting, 0) == Activity("Asking again in 7 s · attempt 2", counts_down=True)
+    assert activity(waiting, 0) == Activity("Retrying in 7 s · attempt 2", counts_down=True)
     assert activity(waiting, 0.9) == activity(waiting, 0)
-    assert activity(waiting, 6.9) == Activity("Asking again in 1 s · attempt 2", counts_down=True)
+    assert activity(waiting, 6.9) == Activity("Retrying in 1 s · attempt 2", counts_down=True)
     assert activity(waiting, 7.1) == Activity("Waiting for openai/gpt · attempt 2")
     assert activity(answered, 0) == Activity("Writing")
 

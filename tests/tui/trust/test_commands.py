@@ -110,9 +110,9 @@ async def test_trusted_it_counts_from_the_next_message_on(project: Path) -> None
         body = shown(screen.query_one("#trust-body"))
         assert ".cogency/config.toml" in body
         assert "70 B" in body
-        assert "Nothing of it is used until you trust it." in body
+        assert "None of it is used until you trust it." in body
         await pilot.press("t")
-        await until(pilot, lambda: "counts from the next message on" in told(pilot))
+        await until(pilot, lambda: "take effect with the next message" in told(pilot))
         assert "reviewer" not in system_of(agent)
         await send(pilot, "two")
         await finished(pilot)
@@ -202,7 +202,7 @@ async def test_trust_is_withdrawn(project: Path) -> None:
     agent.project_settings.accept(agent.project_settings.survey())
     async with working(agent) as pilot:
         screen = await trust_screen(pilot)
-        assert "You trust it as it is." in shown(screen.query_one("#trust-body"))
+        assert "You trust its current state." in shown(screen.query_one("#trust-body"))
         await pilot.press("t", "v")
         assert pilot.app.screen is screen
         await pilot.press("w")

@@ -54,12 +54,12 @@ async def test_a_turn_is_taken_back_and_brought_back(project: Path) -> None:
         assert "2 files" in body
         assert "notes.txt" in body
         await pilot.press("y")
-        await until(pilot, lambda: "Took back" in told(pilot))
+        await until(pilot, lambda: "Reverted" in told(pilot))
         assert (project / "notes.txt").read_text() == "one\ntwo\nthree\nfour\n5\n"
         assert not (project / "made.txt").exists()
         await undo_screen(pilot, "/redo")
         await pilot.press("y")
-        await until(pilot, lambda: "Brought back" in told(pilot))
+        await until(pilot, lambda: "Restored" in told(pilot))
     assert (project / "notes.txt").read_text() == "one\nTWO\nthree\nfour\n5\n"
     assert (project / "made.txt").read_text() == "made\n"
 
