@@ -98,7 +98,7 @@ def test_what_a_person_changed_in_the_interface_is_counted(run: Run, tmp_path: P
     status, findings, _printed = examined(run, COGENCY_CONFIG=str(path))
 
     assert status == 0
-    assert findings["interface"]["what"] == "theme day, 2 keys of your own"
+    assert findings["interface"]["what"] == "theme day, 2 keys remapped"
 
 
 def test_the_machine_is_looked_at(run: Run) -> None:

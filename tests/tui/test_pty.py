@@ -172,7 +172,7 @@ async def test_a_conversation_is_summarised_and_the_summary_seen(
                 terminal.send("e")
                 terminal.wait_for("We greeted each other.")
                 terminal.send(" Twice." + CTRL_S)
-                terminal.wait_for("The summary is saved")
+                terminal.wait_for("Summary saved.")
                 _command(terminal, "/cost")
                 terminal.wait_for("generated")
 

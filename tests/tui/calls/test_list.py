@@ -126,7 +126,7 @@ async def test_escape_in_the_filter_takes_it_away(project: Path) -> None:
     async with app_over(ScriptedAgent(project, SCRIPT)).run_test(size=(160, 40)) as pilot:
         await play(pilot)
         await pilot.press("slash", "q")
-        assert "No call is like that" in shown(calls_of(pilot))
+        assert "No matching calls." in shown(calls_of(pilot))
         await pilot.press("escape")
         assert len(rows(pilot)) == 4
         assert calls_of(pilot).has_focus

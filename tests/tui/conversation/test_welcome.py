@@ -17,9 +17,9 @@ def read(agent: Agent, width: int = 200) -> str:
 def test_without_any_set_up_it_says_what_it_is_and_how_a_key_is_added(project: Path) -> None:
     said = read(Agent(project=project))
     assert "A coding agent in this directory." in said
-    assert "offline/offline-1 answers, because no other is configured. It is built in" in said
+    assert "No model configured yet — using the built-in demo model offline/offline-1. Built in:" in said
     assert said.count("›") == 3
-    assert "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and start again" in said
+    assert "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY and restart" in said
     assert "~/.config/cogency-tui/config.toml" in said
     assert "cogency-tui --tour" in said
 
@@ -32,14 +32,14 @@ def test_a_key_that_is_there_is_named_and_never_shown(project: Path, monkeypatch
 
 
 def test_who_chose_the_model_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "openai/gpt-5-mini answers, as --provider says." in read(Agent("openai", project=project))
+    assert "Model: openai/gpt-5-mini (--provider)" in read(Agent("openai", project=project))
     monkeypatch.setenv("COGENCY_PROVIDER", "openai")
-    assert "as COGENCY_PROVIDER in the environment says." in read(Agent(project=project))
+    assert "($COGENCY_PROVIDER)" in read(Agent(project=project))
     monkeypatch.delenv("COGENCY_PROVIDER")
     config_path().parent.mkdir(parents=True)
     config_path().write_text('theme = "day"\nprovider = "openai"\n')
     said = read(Agent(project=project))
-    assert f"openai/gpt-5-mini answers, as {config_path()}:2 says." in said
+    assert f"Model: openai/gpt-5-mini ({config_path()}:2)" in said
     assert "--tour" not in said
 
 

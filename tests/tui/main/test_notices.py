@@ -50,7 +50,7 @@ async def test_a_wait_is_counted_down_until_text_comes(project: Path) -> None:
         await send(pilot, "go")
         await until(pilot, lambda: "Retrying in" in shown(live_line_of(pilot)))
         first = shown(live_line_of(pilot))
-        assert " s · attempt 2   Esc interrupts" in first
+        assert " s · attempt 2   Esc to interrupt" in first
         await until(
             pilot, lambda: shown(live_line_of(pilot)).partition(" s ")[0] != first.partition(" s ")[0]
         )
@@ -66,7 +66,7 @@ async def test_escape_ends_the_wait(project: Path) -> None:
         await pilot.press("escape")
         await finished(pilot)
         await until(pilot, lambda: "Interrupted" in shown(conversation_of(pilot)))
-        assert "Asking" not in shown(live_line_of(pilot))
+        assert "Retrying" not in shown(live_line_of(pilot))
 
 
 async def test_a_long_notice_opens(project: Path) -> None:

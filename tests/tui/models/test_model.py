@@ -108,7 +108,7 @@ def test_a_broken_file_of_models_names_the_place(tmp_path: Path, environ: dict[s
 @pytest.mark.parametrize(
     ("key", "told"),
     [
-        (KEY, "mine/m answers: the first word came after"),
+        (KEY, "mine/m: OK — first token in"),
         ("sk-wrong", "mine does not accept the key (HTTP 401): Incorrect API key provided: [key]"),
         ("", "needs a key, and $MY_KEY is not set"),
     ],

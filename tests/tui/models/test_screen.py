@@ -199,7 +199,7 @@ async def test_the_mouse_chooses_as_well(project: Path) -> None:
         ("/model keyed", "keyed/m", "Set A_KEY_THAT_IS_NOT_SET and restart."),
         ("/model nobody", "offline/offline-1", "There is no provider 'nobody'"),
         ("/model ollama", "offline/offline-1", "needs a model's name"),
-        ("/model offline", "offline/offline-1", "offline/offline-1 answers already."),
+        ("/model offline", "offline/offline-1", "Already using offline/offline-1."),
     ],
 )
 async def test_a_model_is_chosen_by_its_name(project: Path, command: str, model: str, says: str) -> None:
@@ -221,10 +221,10 @@ async def test_the_note_says_where_a_provider_is_asked_and_what_to_do_for_a_key(
         screen = await picker(pilot)
         await until(pilot, lambda: "no real model" in note_in(screen))
         await pilot.press("down")
-        await until(pilot, lambda: "Asked at https://api.openai.com/v1" in note_in(screen))
+        await until(pilot, lambda: "Endpoint https://api.openai.com/v1" in note_in(screen))
         assert "Set OPENAI_API_KEY in the environment" in note_in(screen)
         await type_text(pilot, "mine")
-        await until(pilot, lambda: f"Asked at {peer.base_url}" in note_in(screen))
+        await until(pilot, lambda: f"Endpoint {peer.base_url}" in note_in(screen))
 
 
 async def test_an_endpoint_is_tested_when_the_person_says_so(project: Path) -> None:
@@ -236,7 +236,7 @@ async def test_an_endpoint_is_tested_when_the_person_says_so(project: Path) -> N
         await pilot.press(*["backspace"] * 5)
         await type_text(pilot, "mine")
         await pilot.press("ctrl+t")
-        await until(pilot, lambda: "✓ mine/house answers" in note_in(screen))
+        await until(pilot, lambda: "✓ mine/house: OK" in note_in(screen))
     assert [request.method for request in peer.requests] == ["POST"]
 
 
@@ -249,7 +249,7 @@ async def test_a_choice_is_written_when_the_person_says_so(project: Path) -> Non
         async with at_work(agent) as pilot:
             await pick_provider(pilot, "mine")
             await pilot.press("ctrl+s")
-            await until(pilot, lambda: "and is kept in ~/.config" in " ".join(told(pilot).split()))
+            await until(pilot, lambda: "saved as the default in ~/.config" in " ".join(told(pilot).split()))
             assert "mine/house" in shown(status_of(pilot))
     assert path.read_text().startswith('# mine\nprovider = "mine"\nmodel = "house"\n')
     again = Agent(project=project)

@@ -178,7 +178,7 @@ async def test_d_moves_to_the_trash_and_u_takes_back(project: Path) -> None:
         assert entry.conversation.title == "Rename the cart model"
         await pilot.press("u")
         await pilot.pause()
-        assert "Nothing was moved to the trash from here." in told(pilot)
+        assert "no conversation was moved to the trash here" in told(pilot)
 
 
 async def test_the_trash_is_listed_and_taken_from(project: Path) -> None:
@@ -192,7 +192,7 @@ async def test_the_trash_is_listed_and_taken_from(project: Path) -> None:
         assert "Upgrade httpx" in listed(pilot)
         await pilot.press("down", "d")
         await pilot.pause()
-        assert "in the trash already" in told(pilot)
+        assert "Already in the trash" in told(pilot)
         await pilot.press("u")
         await until(pilot, lambda: "Upgrade httpx" not in listed(pilot))
         await pilot.press("f2")

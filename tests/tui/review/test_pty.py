@@ -100,7 +100,7 @@ def _restart(project: Path, tmp_path: Path, size: tuple[int, int]) -> None:
         terminal.send(F5)
         terminal.wait_for(lambda text: "↺ 2" in text and "✎ 1" in text)
         terminal.send("u")
-        terminal.wait_for("comment is undone")
+        terminal.wait_for("Comment removed")
         terminal.send("u")
         terminal.wait_for("↺ 1")
         assert _line(project, 35) == "line_35 = 'agent'"

@@ -84,7 +84,7 @@ async def test_it_shows_a_read_a_command_an_edit_the_review_undo_and_recall(proj
         await until(pilot, lambda: isinstance(pilot.app.screen, RecallScreen))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
-        assert "That was it" in shown(bar(pilot))
+        assert "Tour complete" in shown(bar(pilot))
         await pilot.press("f7")
 
         main = main_of(pilot)

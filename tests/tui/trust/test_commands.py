@@ -80,7 +80,7 @@ async def test_a_project_that_brings_nothing_is_not_asked_about(project: Path) -
         await opened(pilot)
         assert not bar_of(pilot).asking
         await send(pilot, "/trust")
-        await until(pilot, lambda: "brings nothing" in told(pilot))
+        await until(pilot, lambda: "Nothing to trust" in told(pilot))
 
 
 async def test_it_is_asked_without_taking_a_key(project: Path) -> None:
@@ -150,7 +150,7 @@ async def test_never_is_remembered_whatever_changes(project: Path) -> None:
         await opened(pilot)
         assert not bar_of(pilot).asking
         screen = await trust_screen(pilot)
-        assert "You said never to ask" in shown(screen.query_one("#trust-body"))
+        assert "You chose never to be asked" in shown(screen.query_one("#trust-body"))
 
 
 async def test_the_line_answers_clicks(project: Path) -> None:

@@ -82,8 +82,8 @@ async def test_where_both_changed_the_same_line_nothing_is_done_and_it_is_said(p
 async def test_nothing_to_take_back(project: Path) -> None:
     async with working(project, "Hello.") as pilot:
         await send(pilot, "/undo")
-        await until(pilot, lambda: "has not begun yet" in told(pilot))
+        await until(pilot, lambda: "This conversation is empty." in told(pilot))
         await send(pilot, "go")
         await finished(pilot)
         await send(pilot, "/undo")
-        await until(pilot, lambda: "othing" in told(pilot).replace("has not begun yet", ""))
+        await until(pilot, lambda: "othing" in told(pilot).replace("This conversation is empty.", ""))
