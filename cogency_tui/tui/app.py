@@ -149,7 +149,7 @@ _ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 """Signals that end the program; the terminal sends none for its own keys, which arrive as input."""
 
 _GUARD = TerminalGuard()
-_COLOURLESS = NoColor()
+_COLORLESS = NoColor()
 
 
 def _load_command_source() -> "type[Provider]":
@@ -219,7 +219,7 @@ class CogencyApp(App[int]):
         self._own_task: asyncio.Task[Any] | None = None
         # By convention an empty value means unset.
         self.no_color = bool(os.environ.get("NO_COLOR"))
-        self.appearance = Appearance(self, colourless=self.no_color)
+        self.appearance = Appearance(self, colorless=self.no_color)
         self.appearance.begin(agent.settings.theme)
         self.presence = Presence(
             agent.project.name, Terminal.of(os.environ), agent.settings.notify, self.send_to_terminal
@@ -252,7 +252,7 @@ class CogencyApp(App[int]):
         """Textual's filters, and the guard between every widget and the terminal."""
         unwanted = (Monochrome, ANSIToTruecolor) if self.native_ansi_color else Monochrome
         filters = [each for each in super().get_line_filters() if not isinstance(each, unwanted)]
-        return [*filters, *([_COLOURLESS] if self.no_color else []), _GUARD]
+        return [*filters, *([_COLORLESS] if self.no_color else []), _GUARD]
 
     def get_driver_class(self) -> type[Driver]:
         """The terminal's driver, unless the environment names another, such as a browser's."""

@@ -149,7 +149,7 @@ class Bridge:
         self._screen.post_message(self.TurnChanged())
 
     def compact(self, conversation_id: str) -> None:
-        """Summarise this conversation; requires that no work is running."""
+        """Summarize this conversation; requires that no work is running."""
         self.started = time()
         self._compaction = asyncio.create_task(self.agent.compact(conversation_id))
         self._screen.run_worker(partial(self._follow_compaction, self._compaction), group="compact")

@@ -1,4 +1,4 @@
-"""Styles for the screen from the palettes of themes: the only source of colour in the interface.
+"""Styles for the screen from the palettes of themes: the only source of color in the interface.
 
 `Inks` maps the roles of a palette to styles for line-API widgets, `textual_theme` maps them to variables for
 style sheets, so that both always agree.
@@ -23,7 +23,7 @@ class Inks:
             **msgspec.structs.asdict(palette.colors),
             **msgspec.structs.asdict(palette.syntax),
         }
-        # Rich names the terminal's own colours without the prefix that Textual uses.
+        # Rich names the terminal's own colors without the prefix that Textual uses.
         self._colors = {role: paint.removeprefix("ansi_") for role, paint in paints.items()}
         self._styles: dict[tuple[str, str, str], Style] = {}
 
@@ -39,7 +39,7 @@ class Inks:
         given = self.palette.attributes
         under = given.get(on, "")
         if "reverse" in under:
-            # On a reversed surface foreground colours would become backgrounds, each a different one.
+            # On a reversed surface foreground colors would become backgrounds, each a different one.
             return Style.parse(f"{under} {attributes} {self._colors['text']} on {self._colors[on]}")
         said = f"{under} {given.get(role, '')} {attributes}"
         return Style.parse(f"{said} {self._colors[role]} on {self._colors[on]}")
@@ -84,7 +84,7 @@ def textual_theme(palette: Palette) -> Theme:
 def variables(palette: Palette) -> dict[str, str]:
     """Variables of our style sheets beyond those that Textual defines."""
     colors = palette.colors
-    # Which of the terminal's own colours is brighter is unknown: those themes can only reverse them.
+    # Which of the terminal's own colors is brighter is unknown: those themes can only reverse them.
     own = {
         "ansi-background": colors.raised,
         "ansi-foreground": colors.text,

@@ -85,7 +85,7 @@ class BackgroundCommands(FeatureCommands):
         try:
             return background.output(id) if background else ""
         except ToolError:
-            # The command has been dropped in favour of later ones.
+            # The command has been dropped in favor of later ones.
             return ""
 
 

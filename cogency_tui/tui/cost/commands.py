@@ -75,7 +75,7 @@ class CostCommands(FeatureCommands):
             self.say("No usage yet.")
 
     def compact(self, _argument: str = "") -> None:
-        """Summarise the conversation; requires that no work is running."""
+        """Summarize the conversation; requires that no work is running."""
         if self.idle() and (conversation_id := self.begun()) is not None:
             self._bridge.compact(conversation_id)
 

@@ -1,4 +1,4 @@
-"""The read-only preview of a file over the conversation, with syntax colours; Esc closes it."""
+"""The read-only preview of a file over the conversation, with syntax colors; Esc closes it."""
 
 from typing import ClassVar
 

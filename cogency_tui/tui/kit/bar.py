@@ -29,7 +29,7 @@ def end_to_end(
 
 
 def filtered(widget: Widget, strips: list[Strip]) -> list[Strip]:
-    """Apply the app's filters (`NO_COLOR`) to `strips`, which are disarmed and have no ANSI colours."""
+    """Apply the app's filters (`NO_COLOR`) to `strips`, which are disarmed and have no ANSI colors."""
     for line_filter in widget.get_line_filters():
         if not isinstance(line_filter, ANSIToTruecolor | TerminalGuard):
             background = widget.background_colors[1]

@@ -1,7 +1,7 @@
-"""Code as lines on the raised surface, coloured by pygments with the theme's syntax colours.
+"""Code as lines on the raised surface, colored by pygments with the theme's syntax colors.
 
-The number of lines is known without colouring any: each is coloured when it is rendered. A short block is
-coloured as a whole once it is complete; in others each row is coloured alone, which changes only tokens that
+The number of lines is known without coloring any: each is colored when it is rendered. A short block is
+colored as a whole once it is complete; in others each row is colored alone, which changes only tokens that
 span several rows (a docstring).
 """
 
@@ -69,8 +69,8 @@ def _lexer(language: str) -> Any:
 
 
 def read_code(language: str, text: str) -> Iterator[list[tuple[str, str]]]:
-    """The rows of `text` in pieces, each with its colour role. Unknown languages, and text with a row too
-    long to lex quickly, have no colours."""
+    """The rows of `text` in pieces, each with its color role. Unknown languages, and text with a row too
+    long to lex quickly, have no colors."""
     lexer = _lexer(language.lower()) if language else None
     if lexer is not None and all(len(row) <= _ROW_LIMIT for row in text.split("\n")):
         yield from _read(lexer, text)
@@ -137,7 +137,7 @@ class CodeLines:
         self._partial = len(self._rows) - complete
 
     def close(self) -> None:
-        """End the code: a short block is now coloured as a whole."""
+        """End the code: a short block is now colored as a whole."""
         if not self._rows:
             self._add("")
         self._partial = 0
@@ -174,16 +174,16 @@ class CodeLines:
 
     def _paint(self, row: int) -> list[Line]:
         if not self._whole:
-            segments = next(self._colour(self._rows[row]), list[Segment]())
+            segments = next(self._color(self._rows[row]), list[Segment]())
             return self._drawn.put(row, self._frame(segments, self._joints[row]))
         painted = [
             self._drawn.put(index, self._frame(segments, self._joints[index]))
-            for index, segments in enumerate(self._colour("\n".join(self._rows)))
+            for index, segments in enumerate(self._color("\n".join(self._rows)))
         ]
         return painted[row]
 
-    def _colour(self, text: str) -> Iterator[list[Segment]]:
-        """Colour the rows of `text`."""
+    def _color(self, text: str) -> Iterator[list[Segment]]:
+        """Color the rows of `text`."""
         inks = self._inks
         if self._lexer is None or (len(text) > _ROW_LIMIT and not self._whole):
             for plain in text.split("\n"):
@@ -220,7 +220,7 @@ _FRAME = 2
 
 
 class SourceSheet(Sheet):
-    """The numbered lines of the source `text`, `width` cells wide; coloured row by row when rendered."""
+    """The numbered lines of the source `text`, `width` cells wide; colored row by row when rendered."""
 
     def __init__(self, text: Lines, language: str, width: int, inks: Inks) -> None:
         self._language = language

@@ -1,4 +1,4 @@
-"""A unified diff as lines: additions and removals are distinguished by sign, colour and surface."""
+"""A unified diff as lines: additions and removals are distinguished by sign, color and surface."""
 
 from collections.abc import Iterator
 

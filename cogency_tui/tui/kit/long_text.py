@@ -174,7 +174,7 @@ class Stack:
 class Sheet:
     """The lines of `text`, `width` cells wide, on the surface `on` and after `indent` blank cells.
 
-    Text without a colour of its own has that of the role `role`.
+    Text without a color of its own has that of the role `role`.
     """
 
     def __init__(

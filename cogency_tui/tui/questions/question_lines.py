@@ -81,7 +81,7 @@ def draw_question(question: Question, width: int, inks: Inks) -> Drawing:
     if question.tool in _EDITING and question.effect != "changed":
         return Drawing([*lines, BLANK, *draw_diff(detail, width, inks)], subject)
     whole = _draw_detail(question, detail, width, inks)
-    essence = _summarise(whole, width, inks)
+    essence = _summarize(whole, width, inks)
     shown = [*lines, BLANK, *essence]
     subject = range(subject.start, len(shown))
     return Drawing(shown if essence is whole else [*shown, BLANK, *whole], subject)
@@ -102,7 +102,7 @@ def draw_too_small(width: int, inks: Inks) -> Drawing:
     return Drawing(lines, range(len(lines), len(lines) + 1))
 
 
-def _summarise(whole: list[Line], width: int, inks: Inks) -> list[Line]:
+def _summarize(whole: list[Line], width: int, inks: Inks) -> list[Line]:
     """Cut a text too long for the window to its beginning and its end."""
     between = len(whole) - _HEAD - _TAIL
     if len(whole) <= _TALL:

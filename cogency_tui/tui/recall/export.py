@@ -58,7 +58,7 @@ async def export(agent: "Agent", conversation: StoredConversation, form: Form, t
 
 
 def _theme_of_page(theme: str) -> str:
-    """A theme with colours of its own: a page has no access to those of a terminal."""
+    """A theme with colors of its own: a page has no access to those of a terminal."""
     try:
         return DEFAULT if load_palette(theme).ansi else theme
     except ConfigError:

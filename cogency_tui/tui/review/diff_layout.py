@@ -26,7 +26,7 @@ Known = dict[tuple[str, int, Range, bool], Section]
 class Layout:
     """The sections of `file` in `width` cells, side by side if `split`.
 
-    `known` caches sections of lines for the same file, width, colours and arrangement.
+    `known` caches sections of lines for the same file, width, colors and arrangement.
     """
 
     def __init__(self, file: OpenFile, width: int, inks: Inks, known: Known, *, split: bool) -> None:

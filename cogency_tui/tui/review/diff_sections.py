@@ -1,6 +1,6 @@
 """The sections of a diff from top to bottom: heads of hunks, lines, folds, and texts about them.
 
-Sections know their height without drawing anything. Each line (numbers, sign, coloured code, and the
+Sections know their height without drawing anything. Each line (numbers, sign, colored code, and the
 differing words) is drawn when it is rendered, after one cell that belongs to the view.
 """
 
@@ -50,9 +50,9 @@ def all_short(texts: Sequence[str], room: int) -> bool:
 
 
 def code_of(row: Row, file: OpenFile, inks: Inks, *, gone: bool) -> list[Segment]:
-    """A line of code; `gone` means that the change is reverted, and has no colours."""
+    """A line of code; `gone` means that the change is reverted, and has no colors."""
     on = surface_of(row, gone=gone)
-    pieces = file.colouring.pieces(row)
+    pieces = file.coloring.pieces(row)
     if len(row.text) > _LONGEST:
         pieces = [(row.text[:_LONGEST] + "…", "text")]
     if gone and row.kind != "same":

@@ -21,7 +21,7 @@ _SAMPLES = ("accent", "edit", "good", "bad", "branch", "dim")
 
 
 def draw_theme(name: str, width: int, inks: Inks, on: str) -> Line:
-    """Draw one line of the list, with a sample of the theme's own colours."""
+    """Draw one line of the list, with a sample of the theme's own colors."""
     head = Segment(f"{fit(name, _NAME):<{_NAME}} ", inks("text", on, "bold"))
     try:
         palette = load_palette(name)
@@ -40,7 +40,7 @@ def describe_theme(palette: Palette) -> str:
 
 
 def _sample(inks: Inks) -> list[Segment]:
-    """Draw some words in the colours of a theme, on its own surface."""
+    """Draw some words in the colors of a theme, on its own surface."""
     return [Segment(" ", inks()), *(Segment(f"{role} ", inks(role)) for role in _SAMPLES)]
 
 

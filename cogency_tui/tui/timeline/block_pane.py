@@ -1,4 +1,4 @@
-"""A pane that shows one block of lines, made for the present width and colours."""
+"""A pane that shows one block of lines, made for the present width and colors."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -9,7 +9,7 @@ from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.timeline.keys import Read
 
 Make: TypeAlias = Callable[[int, Inks], Block]
-"""Makes a block of the given width in cells, in these colours."""
+"""Makes a block of the given width in cells, in these colors."""
 
 
 def _nothing(_width: int, _inks: Inks) -> Block:

@@ -195,7 +195,7 @@ class ExchangeView(Read):
 
 
 def _said(message: Message, exchange: Exchange) -> str:
-    """Summarise a message in a line."""
+    """Summarize a message in a line."""
     if message["role"] == "system":
         return ", ".join(name for name, _text in exchange.parts)
     content = message["content"]
@@ -206,7 +206,7 @@ def _said(message: Message, exchange: Exchange) -> str:
 
 
 def describe_exchange(exchange: Exchange) -> str:
-    """Summarise the exchange in a line."""
+    """Summarize the exchange in a line."""
     count, fresh = plural(len(exchange.messages), "message"), len(exchange.messages) - exchange.fresh
     size = sum(len(message["content"]) for message in exchange.messages[exchange.fresh :])
     facts = [f"{fresh} of {count} sent" if exchange.fresh else count, f"{size:,} characters"]

@@ -17,7 +17,7 @@ from cogency_tui.tui.kit.select_list import SelectList
 from cogency_tui.tui.review.hunk_states import KIND_LETTERS
 from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.timeline.block_pane import BlockPane, Make
-from cogency_tui.tui.timeline.keys import Travelled
+from cogency_tui.tui.timeline.keys import Traveled
 
 Looked = tuple[PastFile, bool | None]
 """A file, and whether it is unchanged today; None if unknown."""
@@ -35,7 +35,7 @@ _GLYPHS = {True: "=", False: "≠", None: "?"}
 _INKS = {True: "good", False: "edit", None: "dim"}
 
 
-class FileRows(Travelled, SelectList[Looked]):
+class FileRows(Traveled, SelectList[Looked]):
     """Selects a file, and scrolls the text beside it."""
 
     BINDING_GROUP_TITLE = "Files"

@@ -1,6 +1,6 @@
 """The keys of the timeline, each with an id for remapping, and the base classes of its panes.
 
-The panes themselves bind the keys for travelling and reading: otherwise a pane would scroll on these keys.
+The panes themselves bind the keys for traveling and reading: otherwise a pane would scroll on these keys.
 """
 
 from typing import ClassVar
@@ -40,7 +40,7 @@ TIMELINE_KEYS: list[BindingType] = [
     _key("ctrl+t,q", "close", "Close", "close", show=False),
 ]
 
-TRAVELLING_KEYS: list[BindingType] = [
+TRAVELING_KEYS: list[BindingType] = [
     _key("left,h", "screen.event(-1)", "Earlier", "earlier", "Previous event"),
     _key("right,l", "screen.event(1)", "Later", "later", "Next event"),
     _key("home", "screen.end(-1)", "First", "first", "First event", show=False),
@@ -57,15 +57,15 @@ READING_KEYS: list[BindingType] = [
 ]
 
 
-class Travelled(LineView):
-    """A pane with the keys for travelling in time."""
+class Traveled(LineView):
+    """A pane with the keys for traveling in time."""
 
     BINDING_GROUP_TITLE = "Timeline"
 
-    BINDINGS: ClassVar[list[BindingType]] = TRAVELLING_KEYS
+    BINDINGS: ClassVar[list[BindingType]] = TRAVELING_KEYS
 
 
-class Read(Travelled):
+class Read(Traveled):
     """A pane with the keys for scrolling."""
 
     BINDING_GROUP_TITLE = "Timeline pane"

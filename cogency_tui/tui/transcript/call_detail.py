@@ -19,7 +19,7 @@ from cogency_tui.tui.theme import Inks
 from cogency_tui.tui.transcript.call import GLYPHS, ROLES, Call
 
 _LONGEST_DIFF = 200_000
-"""Characters of a diff that is drawn with colours; a longer one is drawn as plain text."""
+"""Characters of a diff that is drawn with colors; a longer one is drawn as plain text."""
 
 _LONGEST_COMMAND = 4000
 _PIECE = 1 << 16

@@ -140,7 +140,7 @@ def _why(call: Call, width: int, inks: Inks) -> list[Line]:
 
 
 def summarize(call: Call) -> Subject:
-    """Summarise the subject of a call in one line."""
+    """Summarize the subject of a call in one line."""
     args = call.args
     if command := args.get("command") or args.get("cmd"):
         return Subject(one_line(str(command)), is_path=False)
