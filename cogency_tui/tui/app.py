@@ -75,7 +75,7 @@ _MISSING = (NoMatches, NoScreen, ScreenError, MountError, NoActiveAppError)
 
 
 def is_of_leaving(error: Exception, *, app_left: bool) -> bool:
-    """Whether `error`, which is being handled, means only that a widget's screen or app is gone."""
+    """Return whether `error`, which is being handled, means only that a widget's screen or app is gone."""
     cause = error.error if isinstance(error, WorkerFailed) else error
     return isinstance(cause, _MISSING) and (app_left or _is_removed(_node_of(error)))
 

@@ -137,7 +137,7 @@ class Bridge:
 
     @property
     def compacting(self) -> bool:
-        """Whether the running work is a summary."""
+        """True if the running work is a summary."""
         return self._compaction is not None
 
     def send(self, message: Written) -> None:
@@ -191,7 +191,7 @@ class Bridge:
         return transcript, total
 
     async def is_imported(self) -> bool:
-        """Whether the conversation, or the one it was forked from, was imported from a file.
+        """Return whether the conversation, or the one it was forked from, was imported from a file.
 
         Raises:
             StoreError: the store cannot be read.

@@ -39,7 +39,7 @@ class FeatureCommands:
         self._screen.notify(error.advice, severity="error", markup=False)
 
     def idle(self) -> bool:
-        """Whether no work is running; if some is, notify the user that the command has to wait."""
+        """Return whether no work is running; if some is, notify the user that the command has to wait."""
         if self._bridge.working:
             self.warn("The agent is working. Interrupt it first (Esc).")
         return not self._bridge.working

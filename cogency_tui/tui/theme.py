@@ -84,7 +84,7 @@ def textual_theme(palette: Palette) -> Theme:
 def variables(palette: Palette) -> dict[str, str]:
     """Variables of our style sheets beyond those that Textual defines."""
     colors = palette.colors
-    # Which of the terminal's own colors is brighter is unknown: those themes can only reverse them.
+    # The brighter of the terminal's own colors is unknown: those themes can only reverse them.
     own = {
         "ansi-background": colors.raised,
         "ansi-foreground": colors.text,

@@ -68,7 +68,7 @@ def last_event(transcript: Transcript, unit: int, stored: Sequence[tuple[int, Ev
 
 
 def _ends(unit: Unit, event: Event) -> bool:
-    """Whether `unit` ends with `event`, parallel calls aside."""
+    """Return whether `unit` ends with `event`, parallel calls aside."""
     match unit:
         case Prose():
             kind = "think" if unit.thinking else "respond"
@@ -80,7 +80,7 @@ def _ends(unit: Unit, event: Event) -> bool:
 
 
 def _is_message(unit: Unit) -> bool:
-    """Whether a unit is a message of the user, or a command of theirs: both are stored as one event."""
+    """Return whether a unit is a message or command of the user: both are stored as one event."""
     return isinstance(unit, Said) or is_own(unit)
 
 

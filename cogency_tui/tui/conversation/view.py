@@ -289,5 +289,5 @@ class Conversation(TranscriptView):
 
 
 def _may_have_changed(unit: Unit) -> bool:
-    """Whether the unit may have edits: a command does not report the files that it changed."""
+    """Return whether the unit may have edits: a command does not report the files that it changed."""
     return isinstance(unit, Call) and unit.settled and (bool(unit.changes()) or unit.name == "shell")

@@ -188,7 +188,7 @@ class FileCommands(FeatureCommands):
 
 
 def _concerns(changed: Changed, path: str) -> bool:
-    """Whether an open directory needs listing again: it changed, or its ignore rules did."""
+    """Return whether an open directory needs listing again: it changed, or its ignore rules did."""
     if path in changed.directories:
         return True
     return any(rules == ROOT or path.startswith(f"{rules}/") for rules in changed.rules)

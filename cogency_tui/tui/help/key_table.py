@@ -110,7 +110,7 @@ def clashes(table: Sequence[Key], changed: Mapping[str, str]) -> Iterator[tuple[
 
 
 def _meet(one: Key, other: Key) -> bool:
-    """Whether one binding would shadow the other: in the same owner, or with priority over it."""
+    """Return whether one binding would shadow the other: in the same owner, or with priority over it."""
     if one.owner is other.owner:
         return True
     ahead, behind = (one, other) if _rank(one.owner) <= _rank(other.owner) else (other, one)

@@ -186,7 +186,7 @@ class QuestionBody(DialogBody):
 
     @property
     def is_seen(self) -> bool:
-        """Whether each line of the subject has been visible in the window at its present size."""
+        """True if each line of the subject has been visible in the window at its present size."""
         return bool(self._subject) and self._seen.issuperset(self._subject)
 
     def forget(self) -> None:

@@ -42,13 +42,13 @@ class Fence:
         return self.info.split(maxsplit=1)[0] if self.info.strip() else ""
 
     def closes(self, line: str) -> bool:
-        """Whether `line` closes the fence."""
+        """Return whether `line` closes the fence."""
         bare = line.strip(" \t")
         closing = len(bare) >= len(self.mark) and not bare.strip(self.mark[0])
         return closing and len(line) - len(line.lstrip(" ")) < 4
 
     def may_close(self, line: str) -> bool:
-        """Whether `line`, which is still incomplete, may come to close the fence."""
+        """Return whether `line`, which is still incomplete, may come to close the fence."""
         bare = line.strip(" ")
         return bool(bare) and not bare.strip(self.mark[0])
 
@@ -160,7 +160,7 @@ class BlockCutter:
         return block
 
     def _starts(self, block: Block, line: str) -> bool:
-        """Whether `line` begins another block below `block`."""
+        """Return whether `line` begins another block below `block`."""
         if block.heading or _HEADING.match(line):
             return True
         if (opening := _OPENING.match(line)) and not (block.lists and opening["indent"]):
@@ -170,7 +170,7 @@ class BlockCutter:
         return self._is_forced(block, line)
 
     def _is_forced(self, block: Block, line: str) -> bool:
-        """Whether `block` is too long to accept `line`, which would belong to it."""
+        """Return whether `block` is too long to accept `line`, which would belong to it."""
         if block.heading or _HEADING.match(line) or _OPENING.match(line):
             return False
         size = block.stop - block.start

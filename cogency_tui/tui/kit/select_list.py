@@ -102,7 +102,7 @@ class SelectList(LineView, Generic[Row]):
 
     @property
     def is_lit(self) -> bool:
-        """Whether the selected row is marked."""
+        """True if the selected row is marked."""
         return True
 
     def kind_of(self, row: Row) -> Kind:

@@ -38,7 +38,7 @@ class Chosen(NamedTuple):
     provider: str
     model: str
     keep: bool = False
-    """Whether to write the choice into the configuration."""
+    """True if to write the choice into the configuration."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class Ledger:
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a withdrawal to undo."""
+        """True if there is a withdrawal to undo."""
         return bool(self._withdrawn)
 
     async def rows(self) -> list[Row]:

@@ -92,11 +92,11 @@ class PermissionQuestion(Dialog[Answer | None]):
         self._question = question
         self._typed = typed
         self._shown = False
-        """Whether the terminal has taken the question: one that was never shown cannot be answered."""
+        """True if the terminal has taken the question: one that was never shown cannot be answered."""
         self.clock = clock
         self._hears_from = clock() + PAUSE
         self._entered = False
-        """Whether the user has entered the question, so that its keys need no pause any more."""
+        """True if the user has entered the question, so that its keys need no pause."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="question"):

@@ -109,7 +109,7 @@ class RecallPanes(Horizontal):
 
     @property
     def covers(self) -> bool:
-        """Whether the preview covers the list."""
+        """True if the preview covers the list."""
         return not self.query_one("#recall-left").display
 
     @property

@@ -37,7 +37,7 @@ class Picking:
 
     @property
     def any(self) -> bool:
-        """Whether hunks are picked."""
+        """True if hunks are picked."""
         return bool(self._view.file and self._view.file.picked)
 
     def target(self) -> Target | None:

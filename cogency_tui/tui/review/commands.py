@@ -58,7 +58,7 @@ class ReviewCommands(FeatureCommands):
 
     @property
     def _called(self) -> bool:
-        """Whether the last turn called any tool."""
+        """True if the last turn called any tool."""
         calls, begun = self._display.transcript.calls, self._display.transcript.turn_start
         return bool(calls) and calls[-1] >= begun
 

@@ -45,7 +45,7 @@ def height_of(text: str, room: int) -> int:
 
 
 def all_short(texts: Sequence[str], room: int) -> bool:
-    """Whether each of these lines fits a line of `room` cells; much faster than `height_of` for each."""
+    """Return whether each of these lines fits in `room` cells; much faster than `height_of` for each."""
     return all(len(text) <= room and text.isascii() and "\t" not in text for text in texts)
 
 

@@ -85,7 +85,7 @@ class DiffView(LineView):
 
     @property
     def is_split(self) -> bool:
-        """Whether both sides are side by side."""
+        """True if both sides are side by side."""
         file = self.file
         if self.way != "auto" or file is None:
             return self.way == "side by side"

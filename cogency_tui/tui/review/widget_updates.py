@@ -140,7 +140,7 @@ class Showing:
 
     @property
     def is_behind(self) -> bool:
-        """Whether another file than the selected one is shown, whose diff is still loading."""
+        """True while the diff of the selected file is loading and another file is shown."""
         file, shown = self._files.file, self._view.file
         return file is not None and shown is not None and shown.file.key != file.key
 

@@ -18,7 +18,7 @@ from cogency_tui.tui.status.header import Header, read_branch
 
 
 async def is_dirty(project: Path) -> bool:
-    """Whether tracked files have uncommitted changes; False if git fails or is slow."""
+    """Return whether tracked files have uncommitted changes; False if git fails or is slow."""
     return await asyncio.to_thread(_is_dirty, project)
 
 

@@ -137,7 +137,7 @@ def _mode(status: Status, inks: Inks) -> Part:
 
 
 def _decided(status: Status) -> bool:
-    """Whether `auto` selected the last cycle's mode, for the model that is still in force."""
+    """Return whether `auto` selected the last cycle's mode, for the model that is still in force."""
     step = status.step
     same = (step.get("provider", status.provider), step.get("model", status.model))
     return (

@@ -165,7 +165,7 @@ class Details(Surface):
 
     @property
     def settled(self) -> bool:
-        """Whether the point is settled, and its details were requested."""
+        """True if the point is settled, and its details were requested."""
         return self._timer is None
 
     @property

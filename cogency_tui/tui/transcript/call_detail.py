@@ -76,7 +76,7 @@ class CallSheet:
 
     @property
     def stale(self) -> bool:
-        """Whether the call has progressed to a state that needs another sheet."""
+        """True if the call has progressed to a state that needs another sheet."""
         return self._of != _stage(self.call)
 
     @property
@@ -86,7 +86,7 @@ class CallSheet:
 
     @property
     def loading(self) -> bool:
-        """Whether part of a long result is not loaded yet."""
+        """True if part of a long result is not loaded yet."""
         return bool(self._rest)
 
     def load(self) -> None:

@@ -67,7 +67,7 @@ def draw_notice(notice: Notice, width: int, inks: Inks, *, expanded: bool) -> li
 
 
 def is_shortened(notice: Notice, width: int, inks: Inks) -> bool:
-    """Whether a folded notice hides part of its text."""
+    """Return whether a folded notice hides part of its text."""
     return len(_wrap_notice(notice, width, inks)) > _NOTICE_LINES
 
 

@@ -110,7 +110,7 @@ class BlockCursor:
         return document.number(document.first_line(*place)) < top + view.page and last >= top
 
     def _is_whole(self, place: BlockPlace) -> bool:
-        """Whether the beginning of a block is in view."""
+        """Return whether the beginning of a block is in view."""
         document = self._view.document
         return document.number(document.first_line(*place)) >= self._view.scroll_offset.y
 

@@ -175,7 +175,7 @@ class Find:
         self._changed()
 
     def _is_folded_away(self, unit: int) -> bool:
-        """Whether some finds in `unit` are hidden while it is folded."""
+        """Return whether some matches in `unit` are hidden while it is folded."""
         assert self._finder is not None
         document = self._view.document
         if unit in document.expanded or not document.is_expandable(unit):

@@ -18,7 +18,7 @@ class LineSelection:
 
     @property
     def is_active(self) -> bool:
-        """Whether lines are selected by key."""
+        """True if lines are selected by key."""
         return self._ends is not None and self._view.text_selection is not None
 
     def forget(self) -> None:

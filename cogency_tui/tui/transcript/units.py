@@ -55,7 +55,7 @@ def as_call(ran: RanCommand, call_id: str, timestamp: float) -> tuple[CallEvent,
 
 
 def is_own(unit: object) -> bool:
-    """Whether a unit is a command of the user's, whose output is shown unfolded."""
+    """Return whether a unit is a command of the user, whose output is shown unfolded."""
     return isinstance(unit, Call) and unit.name == NAME
 
 
@@ -78,7 +78,7 @@ class Prose(msgspec.Struct):
 
     @property
     def open(self) -> bool:
-        """Whether more text may follow."""
+        """True if more text may follow."""
         return self._sanitizer is not None
 
     @property

@@ -260,7 +260,7 @@ class TranscriptView(LineView):
         return isinstance(unit, Prose) and unit.open
 
     def is_visible(self, index: int) -> bool:
-        """Whether any line of unit `index` is in view."""
+        """Return whether any line of unit `index` is in view."""
         top = self.scroll_offset.y
         start = self.document.top(index)
         end = self.document.top(index + 1)

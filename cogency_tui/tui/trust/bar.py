@@ -15,7 +15,7 @@ class TrustBar(ButtonBar):
 
     @property
     def asking(self) -> bool:
-        """Whether the question is shown."""
+        """True if the question is shown."""
         return bool(self.display)
 
     def ask(self, told: str) -> None:
@@ -32,12 +32,12 @@ class TrustBar(ButtonBar):
         text, accent = self.inks("edit", self.SURFACE), self.inks("accent", self.SURFACE)
         dim = self.inks("dim", self.SURFACE)
         look = Part([Segment("/trust", accent), Segment(" to review", dim)], "Review and decide", _action())
-        told = Part([Segment(f"? {self._told}", text)], "None of it is used", _action(), " ")
+        told = Part([Segment(f"? {self._told}", text)], "Not used until you trust it", _action(), " ")
         if told.width + look.width > width:
             short = Part([Segment("? .cogency/ is not used", text)], self._told, _action(), " ")
             return self.lay([short, look], width)
         later = Part([Segment("not now", dim)], "Ask again at the next start", _action("later"))
-        never = Part([Segment("never ask", dim)], "Use none of it and do not ask again", _action("never"))
+        never = Part([Segment("never ask", dim)], "Do not use it and do not ask again", _action("never"))
         return self.lay([told, look, later, never], width)
 
 

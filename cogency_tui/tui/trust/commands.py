@@ -114,10 +114,10 @@ class TrustCommands(FeatureCommands):
                     self.say("Trusted. Its files take effect with the next message.")
             elif decision == "refuse":
                 await asyncio.to_thread(project.refuse)
-                self.say("None of it is used, and you are not asked again. /trust shows it.")
+                self.say("It is not used, and you will not be asked again. /trust shows it.")
             else:
                 await asyncio.to_thread(project.withdraw)
-                self.say("Trust withdrawn. None of it is used from the next message on.")
+                self.say("Trust withdrawn. Its files are not used from the next message on.")
                 self._dismissed = (await asyncio.to_thread(project.survey)).digest
         except CogencyError as exc:
             self.complain(exc)

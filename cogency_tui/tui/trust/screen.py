@@ -29,15 +29,15 @@ _MEANS = (
     "safety options only where they are stricter. Servers are programs: they start here with the next "
     "message, from the files and sources named here; installed packages are not compared. Everything they "
     "do asks as usual. It cannot choose a provider, model or key, and grants no permissions. When a file "
-    "changes, none of it is used until you review it again."
+    "changes, nothing is used until you review it again."
 )
-_UNUSABLE = "It cannot be trusted in its current state, and none of it is used."
+_UNUSABLE = "It cannot be trusted in its current state, and is not used."
 _STANDINGS = {
     Standing.NOTHING: "There is no longer anything to trust.",
-    Standing.UNKNOWN: "None of it is used until you trust it.",
-    Standing.CHANGED: "It has changed since you trusted it. None of it is used until you trust it again.",
+    Standing.UNKNOWN: "It is not used until you trust it.",
+    Standing.CHANGED: "It has changed since you trusted it, and is not used until you trust it again.",
     Standing.TRUSTED: "You trust its current state.",
-    Standing.REFUSED: "You chose never to be asked about it. None of it is used.",
+    Standing.REFUSED: "You chose never to be asked about it. It is not used.",
 }
 
 
@@ -114,13 +114,13 @@ class TrustScreen(ReadingScreen[Decision]):
         Binding(
             "t", "decide('trust')", "Trust", id="trust.trust", tooltip="Use its files in their current state"
         ),
-        Binding("n", "close", "Not now", id="trust.later", tooltip="Use none of it, and ask next time"),
+        Binding("n", "close", "Not now", id="trust.later", tooltip="Do not use it; ask next time"),
         Binding(
             "v",
             "decide('refuse')",
             "Never ask",
             id="trust.never",
-            tooltip="Never use any of it, and do not ask again",
+            tooltip="Do not use it and do not ask again",
         ),
         Binding("w", "decide('withdraw')", "Withdraw trust", id="trust.withdraw", tooltip="Stop using it"),
     ]

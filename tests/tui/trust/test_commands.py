@@ -110,7 +110,7 @@ async def test_trusted_it_counts_from_the_next_message_on(project: Path) -> None
         body = shown(screen.query_one("#trust-body"))
         assert ".cogency/config.toml" in body
         assert "70 B" in body
-        assert "None of it is used until you trust it." in body
+        assert "It is not used until you trust it." in body
         await pilot.press("t")
         await until(pilot, lambda: "take effect with the next message" in told(pilot))
         assert "reviewer" not in system_of(agent)
