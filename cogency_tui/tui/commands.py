@@ -100,6 +100,6 @@ def parse_command(text: str, commands: Sequence[Command] = COMMANDS) -> tuple[Co
 
 
 def is_command(text: str) -> bool:
-    """Return whether a message is a command: one line, a slash and a word, but no path (`/etc/hosts is …`)."""
+    """Return whether a message is a command: one line, a slash and a word, not a path (`/etc/hosts is`)."""
     first = text.split(maxsplit=1)[0] if text else ""
     return bool(_NAMED.fullmatch(first)) and "\n" not in text

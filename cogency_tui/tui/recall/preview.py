@@ -152,7 +152,7 @@ class PreviewPane(Surface):
         await self.step(entry, ahead if id == self._looked else 0, terms)
 
     def wait(self, entry: Entry, step: int) -> bool:
-        """Return whether the hits of the conversation are still loading; the step follows when they arrive."""
+        """Return whether the hits of the conversation are still loading; the step follows when they are."""
         if self._hits and self._looked == entry.conversation.id:
             return False
         id, ahead = self._ahead
