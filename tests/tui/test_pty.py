@@ -166,7 +166,7 @@ async def test_a_conversation_is_summarised_and_the_summary_seen(
                 idle = f"{project.name} · cogency"
                 terminal.wait_for(lambda text: "Hello there." in text and terminal.screen.title == idle)
                 _command(terminal, "/compact")
-                terminal.wait_for("are now a summary")
+                terminal.wait_for("Summarized ")
                 _command(terminal, "/context")
                 terminal.wait_for("Older messages are replaced by a summary: 4 words")
                 terminal.send("e")

@@ -215,7 +215,7 @@ async def test_a_call_names_what_it_waits_for(project: Path) -> None:
     agent = ScriptedAgent(project, script)
     async with app_over(agent).run_test(size=(160, 40)) as pilot:
         await send(pilot, "go")
-        await until(pilot, lambda: "waits for load, build" in shown(calls_of(pilot)))
+        await until(pilot, lambda: "waiting for load, build" in shown(calls_of(pilot)))
         agent.gate.set()
         await until(pilot, lambda: "load failed" in shown(calls_of(pilot)))
         assert "⊘" in rows(pilot)[1]

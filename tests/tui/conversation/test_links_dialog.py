@@ -128,5 +128,5 @@ async def test_all_addresses_are_copied(project: Path) -> None:
 async def test_an_opener_that_is_no_program_is_told(tmp_path: Path) -> None:
     environ = desktop(tmp_path, "")
     (tmp_path / "xdg-open").write_bytes(b"\x7fELF no program")
-    with pytest.raises(UsageError, match="could not be started"):
+    with pytest.raises(UsageError, match="Cannot start"):
         await open_address("https://example.org", environ)

@@ -83,7 +83,7 @@ async def test_the_context_is_a_table_of_its_parts(project: Path, width: int) ->
 
     rows = {line.strip().partition("  ")[0]: line.split() for line in text.splitlines() if "%" in line}
     assert {"system prompt", "tools", "environment", "history", "results"} <= set(rows)
-    assert "of 8.0k tokens of scripted/scripted-1" in text
+    assert "of 8.0k tokens used, scripted/scripted-1" in text
     assert "used, ~" in text
     assert "free" in text
     for row in ("system prompt", "results"):
@@ -126,7 +126,7 @@ async def test_a_summary_says_that_it_is_being_written_and_can_be_interrupted(pr
         await pilot.press("escape")
         await until(
             pilot,
-            lambda: "◇ Interrupted: nothing was summarised." in shown(conversation_of(pilot)),
+            lambda: "◇ Interrupted: nothing was summarized." in shown(conversation_of(pilot)),
         )
         await finished(pilot)
         assert prompt_of(pilot).text == "meanwhile"
@@ -141,7 +141,7 @@ async def test_what_is_queued_goes_on_after_the_summary(project: Path) -> None:
         main_of(pilot).bridge.send(Written("next"))
         await until(pilot, lambda: "Queued and answered." in shown(conversation_of(pilot)))
         text = shown(conversation_of(pilot))
-        assert text.index("are now a summary") < text.index("next")
+        assert text.index("Summarized ") < text.index("next")
 
 
 async def test_a_summary_that_cannot_be_made_says_why(project: Path) -> None:
@@ -166,7 +166,7 @@ async def summarised(pilot: Pilot[Any]) -> SummaryScreen:
     """A conversation with a summary, which is open."""
     await talk(pilot, "hi")
     await send(pilot, "/compact")
-    await until(pilot, lambda: "are now a summary" in shown(conversation_of(pilot)))
+    await until(pilot, lambda: "Summarized " in shown(conversation_of(pilot)))
     await opened(pilot, "/context", ContextScreen)
     text = await body(pilot, "#context-body")
     assert "Older messages are replaced by a summary: 6 words, by scripted/scripted-1" in " ".join(
@@ -252,7 +252,7 @@ async def test_what_a_conversation_took_is_shown_with_its_cost(project: Path) ->
 
     [row] = [line for line in text.splitlines() if "scripted/scripted-1" in line]
     assert "$0.0" in row
-    assert "our own estimate" in " ".join(text.split())
+    assert "(estimated)" in " ".join(text.split())
 
 
 async def test_the_foot_of_a_dialog_stays_in_sight_on_a_small_screen(project: Path) -> None:

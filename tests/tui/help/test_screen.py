@@ -42,7 +42,7 @@ async def test_a_question_mark_opens_it_where_one_does_not_write(project: Path) 
 async def test_it_is_searched_by_key_command_and_meaning(project: Path) -> None:
     async with app_over(ScriptedAgent(project)).run_test(size=(120, 40)) as pilot:
         await help_of(pilot)
-        for typed, found in (("shift+tab", "without asking"), ("/compact", "summarised"), ("model", "F2")):
+        for typed, found in (("shift+tab", "without asking"), ("/compact", "Summarize"), ("model", "F2")):
             await pilot.press(*("slash" if key == "/" else "plus" if key == "+" else key for key in typed))
             await until(pilot, lambda found=found: found in body(pilot) and "Ctrl+N" not in body(pilot))
             await pilot.press("escape")

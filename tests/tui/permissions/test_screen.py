@@ -109,9 +109,7 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
         assert f"Since {rule.added}, in ~/.config/cogency-tui/permissions.toml" in note
         await pilot.press("d")
         await until(pilot, lambda: not agent.rules.list())
-        await until(
-            pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title"))
-        )
+        await until(pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title")))
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is main_of(pilot))
 
@@ -181,9 +179,7 @@ async def test_a_rule_that_another_has_withdrawn_is_told_and_gone(project: Path)
         agent_in(project).rules.revoke(rule.id)
         await pilot.press("d")
         await until(pilot, lambda: "There is no rule" in told(pilot))
-        await until(
-            pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title"))
-        )
+        await until(pilot, lambda: "none granted" in shown(pilot.app.screen.query_one("#permissions-title")))
 
 
 async def test_broken_rules_say_why_none_counts(project: Path) -> None:

@@ -100,7 +100,8 @@ def test_what_an_edit_is_to_replace_is_told_apart_before_it_is_made() -> None:
 def test_what_it_waits_for_and_why_it_was_skipped_are_told() -> None:
     queued = Call("c", name="shell", state="queued", action=Action("c", ("a",), "data", timeout=5.0))
     assert (
-        text(sheet_of(queued, waits=["a", "b"]))[1] == "waits for a, b · id c · result $data · at most 5.0 s"
+        text(sheet_of(queued, waits=["a", "b"]))[1]
+        == "waiting for a, b · id c · result $data · timeout 5.0 s"
     )
 
     skipped = made(
