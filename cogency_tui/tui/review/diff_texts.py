@@ -264,7 +264,7 @@ class FileTitle(Bar):
         if self._open is None:
             return ""
         there = [hunk.id for hunk in self._open.hunks if hunk.state != "reverted"]
-        fates = {fate.fate for id, fate in self._open.fates.items() if id in there}
+        fates: set[Fate] = {fate.fate for id, fate in self._open.fates.items() if id in there}
         if not fates:
             return ""
         return FATES[fates.pop()][0] if len(fates) == 1 else "partly edited since"

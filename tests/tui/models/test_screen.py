@@ -86,7 +86,7 @@ def models_in(screen: PickerScreen) -> str:
 
 
 def picks_model(screen: PickerScreen) -> bool:
-    return "use it" in shown(screen.query_one(Choices))
+    return "use and save" in shown(screen.query_one(Choices))
 
 
 def note_in(screen: PickerScreen) -> str:
@@ -115,7 +115,7 @@ async def test_providers_say_what_they_support_and_where_their_key_is(
         }
 
     assert "resume, replay  ✓ key in OPENAI_API_KEY" in rows["openai"]
-    assert " replay          ✗ no ANTHROPIC_API_KEY" in rows["anthropic"]
+    assert " replay          ✗ ANTHROPIC_API_KEY not set" in rows["anthropic"]
     assert " replay          ✓ no key needed" in rows["mine"]
     assert "●offline" in rows["offline"]
     assert KEY not in "".join(rows.values())

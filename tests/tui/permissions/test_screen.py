@@ -105,7 +105,7 @@ async def test_a_rule_that_is_withdrawn_is_asked_about_again_and_can_be_given_ba
         assert "Always in this project" in shown(listed)
         await select(pilot, listed, RuleRow)
         note = shown(pilot.app.screen.query_one("#permissions-note"))
-        assert 'Simple commands that begin with "ls" run without a question' in note
+        assert 'Simple commands that begin with "ls" run without asking' in note
         assert f"Since {rule.added}, in ~/.config/cogency-tui/permissions.toml" in note
         await pilot.press("d")
         await until(pilot, lambda: not agent.rules.list())
@@ -189,7 +189,7 @@ async def test_broken_rules_say_why_none_counts(project: Path) -> None:
     async with working(agent_in(project)) as pilot:
         await permissions(pilot)
         note = pilot.app.screen.query_one("#permissions-note")
-        await until(pilot, lambda: "✗ The rules do not count" in shown(note))
+        await until(pilot, lambda: "✗ Rules not applied" in shown(note))
         assert "line 1" in " ".join(shown(note).split())
 
 

@@ -182,9 +182,9 @@ async def test_what_was_changed_is_kept_or_put_back(key: str, kept: bool) -> Non
     clock = Clock()
     app = Asking(Question("c", "shell", "changed", "Keep it: changed app.py", DIFF, "it asked nobody"), clock)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "shell has changed files" in body_of(app))
+        await until(pilot, lambda: "shell changed files" in body_of(app))
         answers = shown(app.question.query_one(Answers))
-        assert [line.split() for line in answers.splitlines()] == [["y", "keep"], ["n", "put", "back"]]
+        assert [line.split() for line in answers.splitlines()] == [["y", "Keep"], ["n", "Revert"]]
         clock.now += 1
         await pilot.press("r")
         assert not app.question.query_one("#question-reason", Input).display
@@ -198,13 +198,13 @@ async def test_all_that_was_changed_is_seen_before_it_is_kept() -> None:
     clock = Clock()
     app = Asking(Question("c", "shell", "changed", "Keep it: changed a", diff, "it asked nobody"), clock)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "shell has changed files" in body_of(app))
+        await until(pilot, lambda: "shell changed files" in body_of(app))
         clock.now += 1
-        await until(pilot, lambda: "read on" in shown(app.question.query_one(Answers)))
+        await until(pilot, lambda: "Scroll down" in shown(app.question.query_one(Answers)))
         await pilot.press("y")
         assert app.answers == []
         await pilot.press("pagedown")
-        await until(pilot, lambda: "keep" in shown(app.question.query_one(Answers)))
+        await until(pilot, lambda: "Keep" in shown(app.question.query_one(Answers)))
 
 
 async def test_what_a_yes_covers_is_not_cut() -> None:

@@ -91,7 +91,7 @@ async def test_the_preview_stands_at_the_hit_and_opens_what_is_folded(project: P
     await usual(agent)
     async with recalled(agent, (100, 24), query="needle") as pilot:
         assert "the needle in the output" in previewed(pilot)
-        assert "hit 1 of 1" in head(pilot)
+        assert "match 1 of 1" in head(pilot)
 
 
 async def test_n_goes_from_hit_to_hit_in_the_conversation(project: Path) -> None:
@@ -103,11 +103,11 @@ async def test_n_goes_from_hit_to_hit_in_the_conversation(project: Path) -> None
         for _ in range(3):
             await pilot.press("n")
             await settled(pilot)
-            seen.add(head(pilot).split("hit ")[1].split(" ·")[0])
+            seen.add(head(pilot).split("match ")[1].split(" ·")[0])
         assert seen == {"1 of 3", "2 of 3", "3 of 3"}
         await pilot.press("N")
         await settled(pilot)
-        assert "hit 2 of 3" in head(pilot)
+        assert "match 2 of 3" in head(pilot)
 
 
 async def test_the_cursor_takes_the_preview_along(project: Path) -> None:
@@ -134,7 +134,7 @@ async def test_scopes_are_chips_that_a_key_or_a_click_takes_away(project: Path) 
         await pilot.press("f2")
         await settled(pilot)
         assert "Write about the retry loop" in listed(pilot)
-        assert "everywhere" in head(pilot)
+        assert "all projects" in head(pilot)
         assert "blog" in listed(pilot)
         await pilot.press("f2")
         await settled(pilot)
@@ -389,7 +389,7 @@ async def test_a_hit_that_is_asked_for_before_the_hits_are_known_is_gone_to(proj
     agent = agent_in(project)
     await usual(agent)
     async with recalled(agent, (120, 30), query="retry") as pilot:
-        number = int(head(pilot).split("hit ")[1].split(" of 3")[0])
+        number = int(head(pilot).split("match ")[1].split(" of 3")[0])
         await pilot.press("down", "end")
         await settled(pilot)
         assert "Nothing to retry." in previewed(pilot)
@@ -399,7 +399,7 @@ async def test_a_hit_that_is_asked_for_before_the_hits_are_known_is_gone_to(proj
         await asyncio.sleep(0)
         screen_of(pilot).action_hit(1)
         await settled(pilot)
-        assert f"hit {number % 3 + 1} of 3" in head(pilot)
+        assert f"match {number % 3 + 1} of 3" in head(pilot)
         assert "Nothing to retry." not in previewed(pilot)
 
 

@@ -145,23 +145,23 @@ async def test_a_rejection_and_a_comment_reach_the_model_with_the_next_message(p
         assert "Not in this way." in sent
         await reviewer.open()
         await reviewer.press("j")
-        assert "Not in this way.  told" in shown(reviewer.view)
+        assert "Not in this way.  sent" in shown(reviewer.view)
 
 
 async def test_picked_hunks_are_decided_about_together(three: Reviewer, project: Path) -> None:
     await three.press("x", "j", "j", "x")
-    assert "2 picked" in shown(three.title)
+    assert "2 selected" in shown(three.title)
     await three.press("n")
     assert read(project) == changed(20)
     assert three.states == ("reverted", "new", "reverted")
-    assert "picked" not in shown(three.title)
+    assert "selected" not in shown(three.title)
 
 
 async def test_a_range_is_picked_from_where_it_begins_to_where_one_goes(three: Reviewer) -> None:
     await three.press("j", "v", "j")
-    assert "2 picked" in shown(three.title)
+    assert "2 selected" in shown(three.title)
     await three.press("v", "k", "k", "escape")
-    assert "picked" not in shown(three.title)
+    assert "selected" not in shown(three.title)
     await three.press("v", "j", "c")
     await write_text(three, "Both.", "enter")
     assert three.view.file is not None
@@ -256,9 +256,9 @@ async def test_a_range_ends_with_its_file(project: Path) -> None:
     async with reviewing(agent) as reviewer:
         await reviewer.press("j", "v", "J", "j")
         assert (reviewer.path, reviewer.view.place) == ("b.py", 1)
-        assert "picked" not in shown(reviewer.title)
+        assert "selected" not in shown(reviewer.title)
         await reviewer.press("v", "j")
-        assert "2 picked" in shown(reviewer.title)
+        assert "2 selected" in shown(reviewer.title)
 
 
 async def test_in_a_conflict_without_lines_it_is_said_that_none_can_be_written(project: Path) -> None:

@@ -180,20 +180,20 @@ async def test_an_edit_of_the_open_file_comes_in_and_the_cursor_stays_on_its_lin
         await reviewer.settled()
         # What another turn did to it is another change.
         assert (reviewer.files.file or reviewer.files).key.turn == 1  # pyright: ignore
-        assert "1 picked" in shown(reviewer.title)
+        assert "1 selected" in shown(reviewer.title)
 
 
 async def test_the_fates_of_hunks_are_said(project: Path) -> None:
     (project / "notes.py").write_text(LINES)
     async with reviewing(working(project, *edits(5, 20, 35), "Done.")) as reviewer:
-        assert shown(reviewer.view).count("still there") == 3
+        assert shown(reviewer.view).count("applied") == 3
         (project / "notes.py").write_text(
             "new\n" + changed(5, 20, 35).replace("line_5 = 'agent'", "line_5 = 'me'")
         )
         await reviewer.press("y")
         heads = [line for line in shown(reviewer.view).splitlines() if "hunk" in line]
-        assert ["changed since" in line for line in heads] == [True, False, False]
-        assert ["still there" in line for line in heads] == [False, True, True]
+        assert ["edited since" in line for line in heads] == [True, False, False]
+        assert ["applied" in line for line in heads] == [False, True, True]
         assert "partly edited since" in shown(reviewer.title)
 
 

@@ -50,7 +50,7 @@ async def test_what_was_not_changed_is_left_without_a_question(one: Reviewer, pr
 async def test_its_buttons_do_what_its_keys_do(one: Reviewer) -> None:
     await one.press("c", "a")
     foot = one.app.screen.query_one("Choices")
-    for button, text in (("new line", "a\n"), ("leave", "a\n")):
+    for button, text in (("new line", "a\n"), ("cancel", "a\n")):
         line = shown(foot).splitlines()
         y = next(y for y, each in enumerate(line) if button in each)
         assert await one.pilot.click(foot, offset=(line[y].index(button), y))
