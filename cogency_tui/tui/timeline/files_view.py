@@ -176,7 +176,7 @@ class FilesView(Surface):
         changed = sum(file.change is not None for file, _still in rows)
         later = len(rows) - changed
         facts = [f"{plural(changed, 'file')} changed"]
-        return " · ".join([*facts, *([f"{later} changed later"] if later else [])])
+        return " · ".join([*facts, *([f"{later} later"] if later else [])])
 
     def on_select_list_selected(self, event: SelectList.Selected) -> None:
         event.stop()

@@ -89,13 +89,13 @@ async def test_the_messages_are_those_that_were_sent(project: Path) -> None:
 async def test_files_are_shown_as_they_were(agent: Agent, project: Path) -> None:
     async with travelling(agent, *QUERIES) as timeline:
         await timeline.press("2", "home")
-        assert "0 files changed · 2 changed later" in timeline.detail
+        assert "0 files changed · 2 later" in timeline.detail
         assert "notes.md" in timeline.files
         assert "not created yet" in timeline.files
 
         (project / "src" / "app.py").write_text("x = 3\n")
         await timeline.press("shift+right")
-        assert "1 file changed · 1 changed later" in timeline.detail
+        assert "1 file changed · 1 later" in timeline.detail
         assert "changed since" in timeline.files
         await timeline.press("up")
         assert "-x = 2" in timeline.text
@@ -127,7 +127,7 @@ async def test_r_restores_the_files_after_it_was_shown_and_u_takes_that_back(
         await timeline.press("y")
         await timeline.until(lambda: here(project, "x = 1\n"))
         assert not (project / "notes.md").exists()
-        await timeline.until(lambda: "Restored: 2 changes" in told(timeline.pilot))
+        await timeline.until(lambda: "Restored 2 changes (u undo)." in told(timeline.pilot))
         await timeline.settled()
 
         await timeline.pilot.press("u")

@@ -143,7 +143,7 @@ async def test_never_is_remembered_whatever_changes(project: Path) -> None:
         await asked(pilot)
         await trust_screen(pilot)
         await pilot.press("v")
-        await until(pilot, lambda: "not asked about again" in told(pilot))
+        await until(pilot, lambda: "will not be asked again" in told(pilot))
         assert not bar_of(pilot).asking
     put(project, "config.toml", "other = 1\n")
     async with working(agent_in(project)) as pilot:
@@ -252,7 +252,7 @@ async def test_a_hostile_folder_is_shown_as_what_it_is_and_cannot_be_trusted(pro
         assert body.count("a symbolic link") == 2
         assert "10.5 MB" in body
         assert "a␛[2J⟨U+202E⟩b" in body
-        assert "trust it" not in shown(screen.query_one(Choices))
+        assert "t trust" not in shown(screen.query_one(Choices))
         await pilot.press("t")
         assert pilot.app.screen is screen
         await pilot.press("n")
